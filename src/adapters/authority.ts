@@ -1,0 +1,98 @@
+import 'reflect-metadata'
+import { webcrypto } from 'node:crypto'
+import {
+  BasicConstraintsExtension,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectAlternativeNameExtension,
+  type X509Certificate,
+  X509CertificateGenerator,
+} from '@peculiar/x509'
+
+/** A certificate with its key, as PEM text. */
+export interface Issued {
+  readonly cert: string
+  readonly key: string
+}
+
+/** A certificate authority of our own, for simulated services and their clients. */
+export interface Authority {
+  /** Its certificate, as PEM text: what the others trust. */
+  readonly ca: string
+  /** Issues a server's certificate for names and addresses. */
+  issueServer(names: readonly string[]): Promise<Issued>
+  /** Issues a client's certificate; the simulated services know the client by this name. */
+  issueClient(name: string): Promise<Issued>
+}
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+const serverAuth = '1.3.6.1.5.5.7.3.1'
+const clientAuth = '1.3.6.1.5.5.7.3.2'
+const dayMs = 86_400_000
+
+/** Makes an authority whose certificates are valid from a day before `now`, for a year. */
+export async function createAuthority(now: number): Promise<Authority> {
+  // Node's and Deno's WebCrypto are the same interface under two declarations.
+  const crypto = webcrypto as unknown as Crypto
+  const notBefore = new Date(now - dayMs)
+  const notAfter = new Date(now + 365 * dayMs)
+  let serial = 1
+  const createKeys = () => crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  const keys = await createKeys()
+  const name = 'CN=averba simulated authority'
+  const root = await X509CertificateGenerator.createSelfSigned(
+    {
+      serialNumber: '01',
+      name,
+      notBefore,
+      notAfter,
+      signingAlgorithm: algorithm,
+      keys,
+      extensions: [
+        new BasicConstraintsExtension(true, 0, true),
+        new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      ],
+    },
+    crypto,
+  )
+
+  async function issue(subject: string, usage: string, names: readonly string[]): Promise<Issued> {
+    const own = await createKeys()
+    serial += 1
+    const cert: X509Certificate = await X509CertificateGenerator.create(
+      {
+        serialNumber: serial.toString(16).padStart(2, '0'),
+        subject: `CN=${subject}`,
+        issuer: root.subject,
+        notBefore,
+        notAfter,
+        signingAlgorithm: algorithm,
+        publicKey: own.publicKey,
+        signingKey: keys.privateKey,
+        extensions: [
+          new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+          new ExtendedKeyUsageExtension([usage]),
+          ...(names.length > 0 ? [new SubjectAlternativeNameExtension(names.map(toAlternative))] : []),
+        ],
+      },
+      crypto,
+    )
+    const key = Buffer.from(await crypto.subtle.exportKey('pkcs8', own.privateKey)).toString('base64')
+    const lines = key.match(/.{1,64}/g)?.join('\n') ?? ''
+    return {
+      cert: cert.toString('pem'),
+      key: `-----BEGIN PRIVATE KEY-----\n${lines}\n-----END PRIVATE KEY-----\n`,
+    }
+  }
+
+  return {
+    ca: root.toString('pem'),
+    issueServer: names => issue(names[0] ?? 'localhost', serverAuth, names),
+    issueClient: clientName => issue(clientName, clientAuth, []),
+  }
+}
+
+function toAlternative(name: string): { type: 'ip' | 'dns'; value: string } {
+  return { type: /^[\d.]+$/.test(name) ? 'ip' : 'dns', value: name }
+}

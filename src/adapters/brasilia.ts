@@ -1,0 +1,81 @@
+import { toInstant } from '../clock.ts'
+import type { Instant } from '../message.ts'
+
+/** The zone of the portal's dates. It had daylight saving time until 2019, so an offset would not do. */
+const zone = 'America/Sao_Paulo'
+
+const parts = new Intl.DateTimeFormat('en-GB', {
+  timeZone: zone,
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+})
+
+interface Fields {
+  readonly year: string
+  readonly month: string
+  readonly day: string
+  readonly hour: string
+  readonly minute: string
+  readonly second: string
+}
+
+function fieldsOf(ms: number): Fields {
+  const found = Object.fromEntries(parts.formatToParts(ms).map(part => [part.type, part.value]))
+  const field = (name: keyof Fields) => found[name] ?? ''
+  return {
+    year: field('year'),
+    month: field('month'),
+    day: field('day'),
+    hour: field('hour'),
+    minute: field('minute'),
+    second: field('second'),
+  }
+}
+
+/** Writes an instant as `dd-MM-yyyy HH:mm:ss` in Brasilia, the form of the portal (document 3, section 2). */
+export function writeBrasilia(ms: number): string {
+  const { year, month, day, hour, minute, second } = fieldsOf(ms)
+  return `${day}-${month}-${year} ${hour}:${minute}:${second}`
+}
+
+/** Writes the day in Brasilia as `yyyy-MM-dd`. */
+export function brasiliaDay(ms: number): string {
+  const { year, month, day } = fieldsOf(ms)
+  return `${year}-${month}-${day}`
+}
+
+/** Reads `dd-MM-yyyy HH:mm:ss` as a time in Brasilia; null when the text is something else. */
+export function readBrasilia(text: string): Instant | null {
+  const match = /^(\d{2})-(\d{2})-(\d{4}) (\d{2}):(\d{2}):(\d{2})$/.exec(text)
+  if (!match) return null
+  const [, day, month, year, hour, minute, second] = match
+  return readLocal(`${year}-${month}-${day}T${hour}:${minute}:${second}`)
+}
+
+/**
+ * Reads ISO 8601 text; null when it is something else. Text without a zone is read as a time in Brasilia:
+ * our policy, since the contracts do not say.
+ */
+export function readIso(text: string): Instant | null {
+  if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.test(text)) return null
+  if (!/(Z|[+-]\d{2}:?\d{2})$/.test(text)) return readLocal(text)
+  const ms = Date.parse(text.replace(/([+-]\d{2})(\d{2})$/, '$1:$2'))
+  return Number.isNaN(ms) ? null : toInstant(ms)
+}
+
+function readLocal(text: string): Instant | null {
+  const asUtc = Date.parse(`${text}Z`)
+  if (Number.isNaN(asUtc)) return null
+  return toInstant(asUtc - offsetMs(asUtc - offsetMs(asUtc)))
+}
+
+/** How far Brasilia is ahead of UTC at an instant, in milliseconds: negative. */
+function offsetMs(ms: number): number {
+  const { year, month, day, hour, minute, second } = fieldsOf(ms)
+  return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`) - Math.floor(ms / 1_000) * 1_000
+}

@@ -1,0 +1,172 @@
+import type { Carried, Json, Outcome, Owed } from '../../message.ts'
+import { type Answer, deferral, type ExchangeOptions, exchange, verdictOf } from '../exchange.ts'
+import { type EffectClass, ownerOf, type Performer, type Performers } from '../performer.ts'
+import { problemPart, readProblem } from '../problem.ts'
+import {
+  readAwareness,
+  readAwarenessList,
+  readChanged,
+  readConsent,
+  readConsents,
+  readLogin,
+  readLoginAddress,
+  writeChangeStatus,
+  writeListAwareness,
+  writeListConsents,
+  writeReadAwareness,
+  writeReadConsent,
+  writeReadLogin,
+  writeReadLoginAddress,
+} from './protocol.ts'
+
+type Opened = Readonly<Record<string, Json>>
+
+/** One of the seven operations: how it is asked, and what its answer is called. */
+interface Operation {
+  readonly effectClass: EffectClass
+  readonly write: (base: string, opened: Opened, owed: Owed) => Request
+  /** The fact that a success makes; `undefined` when the answer cannot be read. */
+  readonly read: (text: string, owed: Owed) => Carried | undefined
+}
+
+const operations: Readonly<Record<string, Operation>> = {
+  changeStatus: {
+    effectClass: 'probed',
+    write: (base, opened, owed) =>
+      writeChangeStatus(base, textOf(opened, 'cpf'), idOf(opened), (owed.data as { status: string }).status), // As the machine writes it.
+    read: text => fact('statusChanged', readChanged(text)),
+  },
+  listConsents: {
+    effectClass: 'read',
+    write: (base, opened) => writeListConsents(base, textOf(opened, 'cpf')),
+    read: text => fact('consentsListed', readConsents(text)),
+  },
+  readConsent: {
+    effectClass: 'read',
+    write: (base, opened) => writeReadConsent(base, textOf(opened, 'cpf'), idOf(opened)),
+    read(text, owed) {
+      const found = readConsent(text)
+      if (!found) return undefined
+      const { summary, history, detail } = found
+      const parts = { detail: { owner: ownerOf(owed), value: detail } }
+      return { type: 'consentService.consentRead', data: { ...summary, history }, parts }
+    },
+  },
+  listAwareness: {
+    effectClass: 'read',
+    write: (base, opened) => writeListAwareness(base, textOf(opened, 'cpf')),
+    read: text => fact('awarenessListed', readAwarenessList(text)),
+  },
+  readAwareness: {
+    effectClass: 'read',
+    write: (base, opened) => writeReadAwareness(base, textOf(opened, 'cpf'), textOf(opened, 'id')),
+    read(text, owed) {
+      const detail = readAwareness(text)
+      return (
+        detail && {
+          type: 'consentService.awarenessRead',
+          data: owed.data,
+          parts: { detail: { owner: ownerOf(owed), value: detail } },
+        }
+      )
+    },
+  },
+  readLogin: {
+    effectClass: 'read',
+    write: (base, opened) => writeReadLogin(base, textOf(opened, 'cpf')),
+    read: text => fact('loginRead', readLogin(text)),
+  },
+  readLoginAddress: {
+    effectClass: 'read',
+    write: (base, opened) =>
+      writeReadLoginAddress(
+        base,
+        textOf(opened, 'cpf'),
+        'redirect' in opened ? textOf(opened, 'redirect') : undefined,
+      ),
+    read(text, owed) {
+      const address = readLoginAddress(text)
+      return address === undefined
+        ? undefined
+        : {
+            type: 'consentService.loginAddressRead',
+            data: {},
+            parts: { address: { owner: ownerOf(owed), value: address } },
+          }
+    },
+  },
+}
+
+/** The consent service over a way out (document 1). */
+export function createConsentClient(baseUrl: string, options: ExchangeOptions): Performers {
+  return Object.fromEntries(
+    Object.entries(operations).map(([verb, operation]) => {
+      return [`consentService.${verb}`, toPerformer(verb, operation, baseUrl, options)]
+    }),
+  )
+}
+
+function toPerformer(
+  verb: string,
+  operation: Operation,
+  baseUrl: string,
+  options: ExchangeOptions,
+): Performer {
+  const { effectClass } = operation
+  const lost = (): Carried => ({ type: 'consentService.changeLost', data: {} })
+  return {
+    effectClass,
+    lost,
+    async perform(owed, opened): Promise<Outcome> {
+      const result = await exchange(options, effectClass, () => operation.write(baseUrl, opened, owed))
+      if (result.status === 'unsent') return { status: 'deferred', because: result.because }
+      if (result.status === 'lost') return doubt(effectClass, lost(), result.because)
+      const { answer } = result
+      if (answer.status === 200) {
+        const read = operation.read(answer.text, owed)
+        return read
+          ? { status: 'settled', fact: read }
+          : doubt(effectClass, lost(), 'the answer cannot be read')
+      }
+      const because = `the service answered ${answer.status}`
+      const verdict = verdictOf(answer, effectClass)
+      if (verdict === 'deferred') return deferral(answer, options.clock, because)
+      if (verdict === 'unknown') return doubt(effectClass, lost(), because)
+      return { status: 'declined', because, fact: declined(verb, answer, owed) }
+    },
+  }
+}
+
+function declined(verb: string, answer: Answer, owed: Owed): Carried {
+  const type = verb === 'changeStatus' ? 'consentService.changeDeclined' : 'consentService.readDeclined'
+  const data = verb === 'changeStatus' || verb === 'readConsent' ? {} : { operation: verb }
+  const problem = problemPart(readProblem(answer.status, answer.text))
+  return {
+    type,
+    data: { ...data, httpStatus: answer.status },
+    parts: { problem: { owner: ownerOf(owed), value: problem } },
+  }
+}
+
+/** A reading that went wrong changed nothing: it goes again. A change may have been made. */
+function doubt(effectClass: EffectClass, fact: Carried, because: string): Outcome {
+  return effectClass === 'read' ? { status: 'deferred', because } : { status: 'unknown', because, fact }
+}
+
+function fact(name: string, data: object | undefined): Carried | undefined {
+  return data && { type: `consentService.${name}`, data }
+}
+
+function textOf(opened: Opened, name: string): string {
+  const value = opened[name]
+  if (typeof value !== 'string') throw new TypeError(`The part "${name}" is not a text`)
+  return value
+}
+
+/** The service's id stands in the record of the consent as it was first listed. */
+function idOf(opened: Opened): string {
+  const { record } = opened
+  const id = typeof record === 'object' && record !== null && 'id' in record ? record.id : undefined
+  if (typeof id !== 'string') throw new TypeError('The part "record" holds no id')
+  return id
+}

@@ -1,0 +1,210 @@
+import { z } from 'zod'
+import { isCnpj } from '../../cnpj.ts'
+import type { Instant, Json } from '../../message.ts'
+import { readIso } from '../brasilia.ts'
+import { type CienciaDetalhada, type ConsentimentoDetalhado, statusSchema } from './wire.ts'
+
+/**
+ * Writes the requests of the consent service and reads its answers: pure, the only place where its names
+ * become ours. Readers ask for what they cannot do without, and keep all else as it came.
+ *
+ * @see document 1, sections 2 and 4
+ */
+
+/** A consent without personal data. */
+export interface Summary {
+  readonly status: z.infer<typeof statusSchema>
+  readonly createdAt: Instant | null
+  readonly expiresAt: Instant | null
+  /** Null when the service gave none, or something that is not a CNPJ: that stands in the record. */
+  readonly controller: string | null
+}
+
+/** One record of a list: the service's id of it, what may be said in clear, and all of it as it came. */
+export interface Listed<T> {
+  readonly id: string
+  readonly summary: T
+  readonly record: Json
+}
+
+/** A list, with the records in it that could not be read. */
+export interface Listing<T> {
+  readonly items: readonly Listed<T>[]
+  readonly unreadable: readonly Json[]
+}
+
+/** What the service shows of an awareness record in clear. */
+export type AwarenessSummary = Pick<Summary, 'createdAt' | 'controller'>
+
+/** Where the consent service is; `/consentimento` is added here (section 1). */
+export type BaseUrl = string
+
+function address(base: BaseUrl, ...segments: string[]): URL {
+  const path = segments.map(encodeURIComponent).join('/')
+  return new URL(`${base.replace(/\/+$/, '')}/consentimento/v1/${path}`)
+}
+
+const accept = { accept: 'application/json' }
+
+export function writeChangeStatus(base: BaseUrl, cpf: string, id: string, status: string): Request {
+  return new Request(address(base, 'consentimentos', cpf, id, 'status', status), {
+    method: 'PUT',
+    headers: accept,
+  })
+}
+
+export function writeListConsents(base: BaseUrl, cpf: string): Request {
+  return new Request(address(base, 'consentimentos', cpf), { headers: accept })
+}
+
+export function writeReadConsent(base: BaseUrl, cpf: string, id: string): Request {
+  return new Request(address(base, 'consentimentos', cpf, id), { headers: accept })
+}
+
+export function writeListAwareness(base: BaseUrl, cpf: string): Request {
+  return new Request(address(base, 'ciencias', cpf), { headers: accept })
+}
+
+export function writeReadAwareness(base: BaseUrl, cpf: string, id: string): Request {
+  return new Request(address(base, 'ciencias', cpf, id), { headers: accept })
+}
+
+export function writeReadLogin(base: BaseUrl, cpf: string): Request {
+  return new Request(address(base, 'autenticacao', cpf), { headers: accept })
+}
+
+export function writeReadLoginAddress(base: BaseUrl, cpf: string, redirectUrl?: string): Request {
+  const url = address(base, 'autenticacao', cpf, 'url')
+  if (redirectUrl !== undefined) url.searchParams.set('redirectUrl', redirectUrl)
+  return new Request(url, { headers: accept })
+}
+
+const idSchema = z.string().min(1).max(200)
+const optionalText = z.string().nullish().catch(null)
+const summarySchema = z.looseObject({
+  id: idSchema,
+  status: statusSchema,
+  dataHora: optionalText,
+  dataExpiracao: optionalText,
+  cnpjUsuario: optionalText,
+})
+const awarenessSchema = z.looseObject({ id: idSchema, dataHora: optionalText, cnpjUsuario: optionalText })
+const controllerSchema = z.looseObject({ cnpj: optionalText }).nullish().catch(null)
+
+/** The list is bounded: a subject with more records than this is not believed. */
+const itemsMax = 10_000
+
+/** Reads the answer to operation 2; `undefined` when it is not a list at all. */
+export function readConsents(text: string): Listing<Summary> | undefined {
+  return readList(text, summarySchema, consent => toSummary(consent, consent.cnpjUsuario))
+}
+
+/** Reads the answer to operation 4; `undefined` when it is not a list at all. */
+export function readAwarenessList(text: string): Listing<AwarenessSummary> | undefined {
+  return readList(text, awarenessSchema, ({ dataHora, cnpjUsuario }) => ({
+    createdAt: instantOf(dataHora),
+    controller: cnpjOf(cnpjUsuario),
+  }))
+}
+
+/** Reads the answer to operation 1; `undefined` when it says no status that we know. */
+export function readChanged(text: string): Summary | undefined {
+  const parsed = summarySchema.safeParse(parse(text))
+  return parsed.success ? toSummary(parsed.data, parsed.data.cnpjUsuario) : undefined
+}
+
+const detailSchema = z.looseObject({
+  id: idSchema,
+  status: statusSchema,
+  dataHora: optionalText,
+  dataExpiracao: optionalText,
+  usuario: controllerSchema,
+  historico: z.array(z.unknown()).catch([]),
+})
+
+/** Reads the answer to operation 3; `undefined` when it says no id or no status that we know. */
+export function readConsent(
+  text: string,
+): { summary: Summary; history: number; detail: Partial<ConsentimentoDetalhado> & Json } | undefined {
+  const body = parse(text)
+  const parsed = detailSchema.safeParse(body)
+  if (!parsed.success) return undefined
+  const { usuario, historico } = parsed.data
+  // The whole answer is kept as it came: the type says what a service that keeps its contract sends.
+  const detail = body as Partial<ConsentimentoDetalhado> & Json
+  return { summary: toSummary(parsed.data, usuario?.cnpj), history: historico.length, detail }
+}
+
+/** Reads the answer to operation 5; `undefined` when it says no id. */
+export function readAwareness(text: string): (Partial<CienciaDetalhada> & Json) | undefined {
+  const body = parse(text)
+  // As above: kept as it came.
+  return z.looseObject({ id: idSchema }).safeParse(body).success
+    ? (body as Partial<CienciaDetalhada> & Json)
+    : undefined
+}
+
+/** Reads the answer to operation 6; `undefined` when it does not say whether the subject is logged in. */
+export function readLogin(text: string): { isAuthenticated: boolean; expiresAt: Instant | null } | undefined {
+  const parsed = z.object({ autenticado: z.boolean(), horaExpiracao: optionalText }).safeParse(parse(text))
+  if (!parsed.success) return undefined
+  return { isAuthenticated: parsed.data.autenticado, expiresAt: instantOf(parsed.data.horaExpiracao) }
+}
+
+/** Reads the answer to operation 7; `undefined` when it holds no HTTPS address. */
+export function readLoginAddress(text: string): string | undefined {
+  const parsed = z.object({ url: z.string().max(4_000) }).safeParse(parse(text))
+  const url = parsed.success && URL.parse(parsed.data.url)
+  return url && url.protocol === 'https:' ? url.href : undefined
+}
+
+function readList<S extends { id: string }, T>(
+  text: string,
+  schema: z.ZodType<S>,
+  toClear: (item: S) => T,
+): Listing<T> | undefined {
+  const list = z.array(z.unknown()).max(itemsMax).safeParse(parse(text))
+  if (!list.success) return undefined
+  const items: Listed<T>[] = []
+  const unreadable: Json[] = []
+  for (const raw of list.data) {
+    const item = schema.safeParse(raw)
+    const record = raw as Json // It came out of JSON.parse.
+    if (item.success) items.push({ id: item.data.id, summary: toClear(item.data), record })
+    else unreadable.push(record)
+  }
+  return { items, unreadable }
+}
+
+function toSummary(
+  consent: {
+    status: Summary['status']
+    dataHora?: string | null | undefined
+    dataExpiracao?: string | null | undefined
+  },
+  cnpj: string | null | undefined,
+): Summary {
+  const { status, dataHora, dataExpiracao } = consent
+  return {
+    status,
+    createdAt: instantOf(dataHora),
+    expiresAt: instantOf(dataExpiracao),
+    controller: cnpjOf(cnpj),
+  }
+}
+
+function instantOf(text: string | null | undefined): Instant | null {
+  return typeof text === 'string' ? readIso(text) : null
+}
+
+function cnpjOf(text: string | null | undefined): string | null {
+  return typeof text === 'string' && isCnpj(text) ? text : null
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,258 @@
+import { type Context, Hono } from 'hono'
+import type { Clock, Entropy } from '../../clock.ts'
+import { isCpf } from '../../cpf.ts'
+import type { Peer } from '../serve.ts'
+import {
+  type CienciaDetalhada,
+  type ConsentimentoDetalhado,
+  type ConsentimentoResumido,
+  cienciaDetalhadaSchema,
+  consentimentoDetalhadoSchema,
+} from './wire.ts'
+
+/**
+ * The consent service as document 1 describes it. What the document does not show is a policy, listed in
+ * docs/unspecified.md: nothing here is offered as the service's documented behaviour beyond it.
+ */
+export interface ConsentSimulator {
+  fetch(request: Request, peer?: Pick<Peer, 'clientName'>): Promise<Response>
+  addConsent(consent: NewConsent): string
+  addAwareness(awareness: NewAwareness): string
+  /** Logs a data subject in until an instant, in milliseconds. */
+  logIn(cpf: string, untilMs: number): void
+  /** The status of a consent, to compare with. */
+  statusOf(cpf: string, id: string): string | undefined
+  /** Changes a status at the service, behind the client's back. */
+  change(cpf: string, id: string, status: ConsentimentoDetalhado['status']): void
+  /** How many requests came, by method and route. */
+  readonly requests: ReadonlyMap<string, number>
+}
+
+export type NewConsent = Partial<ConsentimentoDetalhado> & {
+  cpf: string
+  cnpj?: string
+  expiresInMs?: number
+}
+export type NewAwareness = Partial<CienciaDetalhada> & { cpf: string; cnpj?: string }
+
+interface Options {
+  readonly clock: Clock
+  readonly entropy: Entropy
+  /** The address that `href` members begin with. */
+  readonly publicUrl?: string
+}
+
+/** The table of section 3. */
+const moves: Record<string, readonly string[]> = { PENDENTE: ['ATIVO', 'NEGADO'], ATIVO: ['REVOGADO'] }
+const yearMs = 365 * 86_400_000
+
+export function simulateConsentService(options: Options): ConsentSimulator {
+  const { clock, entropy, publicUrl = 'https://consentimento.exemplo.br' } = options
+  const consents = new Map<string, Map<string, ConsentimentoDetalhado>>()
+  const awareness = new Map<string, Map<string, CienciaDetalhada>>()
+  const logins = new Map<string, number>()
+  const requests = new Map<string, number>()
+  const now = () => new Date(clock.now()).toISOString()
+  const newId = () => Buffer.from(entropy.bytes(16)).toString('hex')
+
+  const app = new Hono<{ Bindings: { clientName?: string } }>()
+  const base = '/consentimento/v1'
+
+  app.use(async (context, next) => {
+    await next()
+    const { method } = context.req
+    const route = context.req.routePath
+    requests.set(`${method} ${route}`, (requests.get(`${method} ${route}`) ?? 0) + 1)
+  })
+  app.use(`${base}/*`, async (context, next) => {
+    // Section 5: the certificate identifies the client, and nothing else does.
+    if (context.env?.clientName === undefined) return problem(context, 401, 'Chamador não autenticado')
+    return next()
+  })
+  app.use(`${base}/:resource/:cpf/*`, async (context, next) => {
+    return isCpf(context.req.param('cpf')) ? next() : problem(context, 400, 'CPF inválido')
+  })
+
+  app.put(`${base}/consentimentos/:cpf/:id/status/:status`, context => {
+    const { cpf, id, status } = context.req.param()
+    if (status !== 'ATIVO' && status !== 'REVOGADO' && status !== 'NEGADO') {
+      return problem(context, 400, 'Status inválido')
+    }
+    const consent = consents.get(cpf)?.get(id)
+    if (!consent) return problem(context, 404, 'Consentimento não encontrado')
+    expire(consent)
+    if (!moves[consent.status]?.includes(status))
+      return problem(context, 400, 'Mudança de status não permitida')
+    move(consent, status)
+    return context.json(summaryOf(cpf, consent))
+  })
+  app.get(`${base}/consentimentos/:cpf`, context => {
+    const { cpf } = context.req.param()
+    const cnpj = context.req.query('cnpj')
+    const own = [...(consents.get(cpf)?.values() ?? [])]
+    const shown = own.filter(consent => cnpj === undefined || consent.usuario?.cnpj === cnpj)
+    for (const consent of shown) expire(consent)
+    return context.json(shown.map(consent => summaryOf(cpf, consent)))
+  })
+  app.get(`${base}/consentimentos/:cpf/:id`, context => {
+    const { cpf, id } = context.req.param()
+    const consent = consents.get(cpf)?.get(id)
+    if (!consent) return problem(context, 404, 'Consentimento não encontrado')
+    expire(consent)
+    return context.json(consent)
+  })
+  app.get(`${base}/ciencias/:cpf`, context => {
+    const { cpf } = context.req.param()
+    const cnpj = context.req.query('cnpj')
+    const own = [...(awareness.get(cpf)?.values() ?? [])]
+    const shown = own.filter(record => cnpj === undefined || record.usuario?.cnpj === cnpj)
+    return context.json(
+      shown.map(record => ({
+        id: record.id,
+        dataHora: record.dataHora,
+        cnpjUsuario: record.usuario?.cnpj ?? null,
+        href: `${publicUrl}${base}/ciencias/${cpf}/${record.id}`,
+      })),
+    )
+  })
+  app.get(`${base}/ciencias/:cpf/:id`, context => {
+    const { cpf, id } = context.req.param()
+    const record = awareness.get(cpf)?.get(id)
+    return record ? context.json(record) : problem(context, 404, 'Ciência não encontrada')
+  })
+  app.get(`${base}/autenticacao/:cpf`, context => {
+    const until = logins.get(context.req.param('cpf')) ?? 0
+    const autenticado = until > clock.now()
+    return context.json({ autenticado, horaExpiracao: autenticado ? new Date(until).toISOString() : now() })
+  })
+  app.get(`${base}/autenticacao/:cpf/url`, context => {
+    const url = new URL('https://login.exemplo.br/entrar')
+    const redirectUrl = context.req.query('redirectUrl')
+    if (redirectUrl !== undefined) url.searchParams.set('redirectUrl', redirectUrl)
+    return context.json({ url: url.href })
+  })
+  app.notFound(context => problem(context, 404, 'Caminho desconhecido'))
+  app.onError((_, context) => problem(context, 500, 'Erro interno'))
+
+  function expire(consent: ConsentimentoDetalhado): void {
+    const isOver = Date.parse(consent.dataExpiracao) <= clock.now()
+    if (isOver && (consent.status === 'PENDENTE' || consent.status === 'ATIVO')) move(consent, 'EXPIRADO')
+  }
+
+  function move(consent: ConsentimentoDetalhado, status: ConsentimentoDetalhado['status']): void {
+    consent.status = status
+    consent.historico.push({ status, dataHora: now(), dataExpiracao: consent.dataExpiracao })
+  }
+
+  function summaryOf(cpf: string, consent: ConsentimentoDetalhado): ConsentimentoResumido {
+    const { id, status, dataHora, dataExpiracao, usuario } = consent
+    const href = `${publicUrl}${base}/consentimentos/${cpf}/${id}`
+    return { id, status, dataHora, dataExpiracao, cnpjUsuario: usuario?.cnpj ?? null, href }
+  }
+
+  return {
+    requests,
+    fetch: async (request, peer) => app.fetch(request, peer ?? {}),
+    addConsent({ cpf, cnpj, expiresInMs = yearMs, ...given }) {
+      const status = given.status ?? 'PENDENTE'
+      const dataExpiracao = new Date(clock.now() + expiresInMs).toISOString()
+      const consent = consentimentoDetalhadoSchema.parse({
+        id: newId(),
+        idTemplatePdc: '012026-00001',
+        status,
+        dataHora: now(),
+        dataExpiracao,
+        categoria: sampleCategory,
+        usuario: cnpj === undefined ? null : controllerOf(cnpj),
+        finalidade: samplePurpose,
+        titular: titularOf(cpf),
+        historico: [{ status, dataHora: now(), dataExpiracao }],
+        ...given,
+      })
+      recordsOf(consents, cpf).set(consent.id, consent)
+      return consent.id
+    },
+    addAwareness({ cpf, cnpj, ...given }) {
+      const record = cienciaDetalhadaSchema.parse({
+        id: newId(),
+        dataHora: now(),
+        titular: titularOf(cpf),
+        usuario: cnpj === undefined ? null : controllerOf(cnpj),
+        finalidade: samplePurpose,
+        historico: [
+          {
+            info: 'Início do tratamento',
+            dataHora: now(),
+            dataInicio: now(),
+            metadados: sampleCategory.metadados,
+          },
+        ],
+        hipoteses: [
+          {
+            complemento: 'Art. 7º, V',
+            hipoteseTratamento: { envolveDadoSensivel: false, id: '5', nome: 'Execução de contrato' },
+          },
+        ],
+        ...given,
+      })
+      recordsOf(awareness, cpf).set(record.id, record)
+      return record.id
+    },
+    logIn: (cpf, untilMs) => void logins.set(cpf, untilMs),
+    statusOf: (cpf, id) => consents.get(cpf)?.get(id)?.status,
+    change(cpf, id, status) {
+      const consent = consents.get(cpf)?.get(id)
+      if (!consent) throw new TypeError(`Cannot change the consent "${id}": it is not there`)
+      move(consent, status)
+    },
+  }
+}
+
+function recordsOf<T>(all: Map<string, Map<string, T>>, cpf: string): Map<string, T> {
+  const own = all.get(cpf) ?? new Map<string, T>()
+  all.set(cpf, own)
+  return own
+}
+
+/** An error body as RFC 9457 has it, with the free-form members nested (section 7). */
+function problem(context: Context, status: 400 | 401 | 403 | 404 | 500, title: string): Response {
+  const body = {
+    type: 'about:blank',
+    title,
+    status,
+    detail: null,
+    instance: null,
+    properties: { servico: 'simulado' },
+  }
+  return context.json(body, status, { 'content-type': 'application/problem+json' })
+}
+
+const samplePurpose = {
+  identificador: 'CREDITO',
+  descricao: 'Análise de crédito a pedido do titular',
+  rotulo: 'Análise de crédito',
+}
+
+const sampleCategory = {
+  identificador: 'CNH',
+  descricao: 'Dados da carteira nacional de habilitação',
+  rotulo: 'CNH',
+  metadados: [
+    { identificador: 'nome', descricao: 'Nome completo', rotulo: 'Nome', sensivel: false },
+    { identificador: 'biometria', descricao: 'Biometria facial', rotulo: 'Face', sensivel: true },
+  ],
+}
+
+function titularOf(cpf: string) {
+  return { cpf, nome: 'Titular de Exemplo', email: 'titular@exemplo.br' }
+}
+
+function controllerOf(cnpj: string) {
+  return {
+    cnpj,
+    nome: 'Controlador de Exemplo S.A.',
+    email: 'contato@exemplo.br',
+    contato: 'Central de privacidade',
+    responsavel: { cpf: '11144477735', cnpj, tipo: 'ENCARREGADO' },
+  }
+}

@@ -1,0 +1,27 @@
+import type { Carried, Json, Outcome, Owed } from '../message.ts'
+
+/**
+ * What may be done when an attempt never reported back:
+ *
+ * - `read`, `idempotent`: do it again.
+ * - `probed`: ask the service what became of it.
+ * - `once`: nothing by itself; a person decides.
+ */
+export type EffectClass = 'read' | 'idempotent' | 'probed' | 'once'
+
+/** Performs the effects of one type. */
+export interface Performer {
+  readonly effectClass: EffectClass
+  /** One attempt. Never throws for what the outside does. */
+  perform(owed: Owed, opened: Readonly<Record<string, Json>>): Promise<Outcome>
+  /** The fact to record for an attempt that never reported back; for `probed` and `once` only. */
+  lost(owed: Owed): Carried
+}
+
+/** Performers by the type of their effect. */
+export type Performers = Readonly<Record<string, Performer>>
+
+/** Whose data an effect concerns: the subject whose CPF it opens, else the stream that owes it. */
+export function ownerOf(owed: Owed): string {
+  return owed.opens?.cpf?.split('/')[0] ?? owed.stream
+}

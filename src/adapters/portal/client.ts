@@ -1,0 +1,182 @@
+import type { Carried, Outcome, Owed } from '../../message.ts'
+import { type Answer, deferral, type ExchangeOptions, exchange, verdictOf } from '../exchange.ts'
+import type { EffectClass, Performer, Performers } from '../performer.ts'
+import { clearCode, problemPart, readProblem } from '../problem.ts'
+import { valueFrom } from '../source.ts'
+import type { Fetch } from '../transport.ts'
+import {
+  readFailures,
+  readList,
+  readSubscribed,
+  type Secrets,
+  writeChange,
+  writeDelete,
+  writeFailures,
+  writeList,
+  writeSubscribe,
+} from './protocol.ts'
+
+/**
+ * Gives the headers that authenticate a call. The contract does not show how the portal authenticates, so
+ * it is a function; `send` reaches the portal, for those that log in first.
+ */
+export type PortalAuthentication = (send: Fetch) => Promise<Record<string, string>>
+
+export interface PortalClientOptions extends ExchangeOptions {
+  readonly baseUrl: string
+  readonly authenticate: PortalAuthentication
+  /** The secrets of a subscription, asked for when they are sent. */
+  readonly secretsOf: (evento: string) => Promise<Secrets>
+}
+
+/** What a subscription's machine writes into its effects. */
+interface SubscriptionData {
+  readonly evento: string
+  readonly endpoint: string
+  readonly remoteId: number
+}
+
+/** One of the five operations. */
+interface Operation {
+  readonly effectClass: EffectClass
+  readonly write: (base: string, headers: Record<string, string>, owed: Owed, secrets: Secrets) => Request
+  /** The fact that a success makes; `undefined` when the answer cannot be read. */
+  readonly read: (text: string, owed: Owed) => Carried | undefined
+}
+
+const operations: Readonly<Record<string, Operation>> = {
+  subscribe: {
+    effectClass: 'probed',
+    write(base, headers, owed, secrets) {
+      const { evento, endpoint } = dataOf(owed)
+      return writeSubscribe(base, headers, { evento, endpoint, ...secrets })
+    },
+    read(text, owed) {
+      const remoteId = readSubscribed(text)
+      return remoteId === undefined
+        ? undefined
+        : fact('subscribed', { remoteId, endpoint: dataOf(owed).endpoint })
+    },
+  },
+  changeSubscription: {
+    effectClass: 'probed',
+    write(base, headers, owed, secrets) {
+      const { remoteId, evento, endpoint } = dataOf(owed)
+      return writeChange(base, headers, remoteId, { evento, endpoint, ...secrets })
+    },
+    read: (_, owed) => fact('subscriptionChanged', { endpoint: dataOf(owed).endpoint }),
+  },
+  deleteSubscription: {
+    effectClass: 'probed',
+    write: (base, headers, owed) => writeDelete(base, headers, dataOf(owed).remoteId),
+    read: () => fact('subscriptionDeleted', {}),
+  },
+  listSubscriptions: {
+    effectClass: 'read',
+    write: (base, headers) => writeList(base, headers),
+    read(text) {
+      const list = readList(text)
+      return list && fact('subscriptionsListed', { list })
+    },
+  },
+  listFailures: {
+    effectClass: 'read',
+    write: (base, headers, owed) => writeFailures(base, headers, (owed.data as { day: string | null }).day), // As the machine writes it.
+    read(text) {
+      const failures = readFailures(text)
+      return failures && fact('failuresListed', { failures })
+    },
+  },
+}
+
+/** The webhook portal over a way out (document 3, section 4). */
+export function createPortalClient(options: PortalClientOptions): Performers {
+  const session = new Session(options)
+  return Object.fromEntries(
+    Object.entries(operations).map(([verb, operation]) => {
+      return [`portal.${verb}`, toPerformer(verb, operation, options, session)]
+    }),
+  )
+}
+
+function toPerformer(
+  verb: string,
+  operation: Operation,
+  options: PortalClientOptions,
+  session: Session,
+): Performer {
+  const { effectClass } = operation
+  const lost = (): Carried => fact('lost', { operation: verb })
+  return {
+    effectClass,
+    lost,
+    async perform(owed): Promise<Outcome> {
+      const secrets = effectClass === 'read' ? {} : await options.secretsOf(dataOf(owed).evento)
+      const send = (headers: Record<string, string>) =>
+        exchange(options, effectClass, () => operation.write(options.baseUrl, headers, owed, secrets))
+      const result = await session.send(send)
+      if (result.status === 'unsent') return { status: 'deferred', because: result.because }
+      const doubt = (because: string): Outcome =>
+        effectClass === 'read'
+          ? { status: 'deferred', because }
+          : { status: 'unknown', because, fact: lost() }
+      if (result.status === 'lost') return doubt(result.because)
+      const { answer } = result
+      if (answer.status >= 200 && answer.status < 300) {
+        const read = operation.read(answer.text, owed)
+        return read ? { status: 'settled', fact: read } : doubt('the answer cannot be read')
+      }
+      const because = `the portal answered ${answer.status}`
+      const verdict = verdictOf(answer, effectClass)
+      if (verdict === 'deferred') return deferral(answer, options.clock, because)
+      if (verdict === 'unknown') return doubt(because)
+      return { status: 'declined', because, fact: declined(verb, answer, owed) }
+    },
+  }
+}
+
+/** Keeps the headers of one authentication until the portal refuses them. */
+class Session {
+  readonly #options: PortalClientOptions
+  #headers: Promise<Record<string, string>> | undefined
+
+  constructor(options: PortalClientOptions) {
+    this.#options = options
+  }
+
+  async send(call: (headers: Record<string, string>) => ReturnType<typeof exchange>) {
+    const used = this.#authenticate()
+    const headers = await used.catch(error => {
+      if (this.#headers === used) this.#headers = undefined
+      throw error
+    })
+    const result = await call(headers)
+    if (result.status !== 'answered' || result.answer.status !== 401) return result
+    // Only the headers that were refused are given up: another call may have renewed them meanwhile.
+    if (this.#headers === used) this.#headers = undefined
+    return call(await this.#authenticate())
+  }
+
+  #authenticate(): Promise<Record<string, string>> {
+    const { authenticate, fetch } = this.#options
+    this.#headers ??= valueFrom(() => authenticate(fetch), 'authentication of the portal')
+    return this.#headers
+  }
+}
+
+function declined(verb: string, answer: Answer, owed: Owed): Carried {
+  const problem = readProblem(answer.status, answer.text)
+  const data = { operation: verb, httpStatus: answer.status, code: clearCode(problem) }
+  return {
+    ...fact('declined', data),
+    parts: { problem: { owner: owed.stream, value: problemPart(problem) } },
+  }
+}
+
+function fact(name: string, data: object): Carried {
+  return { type: `portal.${name}`, data }
+}
+
+function dataOf(owed: Owed): SubscriptionData {
+  return owed.data as SubscriptionData // As the subscription's machine writes it.
+}

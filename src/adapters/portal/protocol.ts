@@ -1,0 +1,142 @@
+import { z } from 'zod'
+import type { Instant, Json } from '../../message.ts'
+import { readBrasilia } from '../brasilia.ts'
+import { assinaturaListadaSchema, assinaturaSchema, falhaSchema } from './wire.ts'
+
+/**
+ * Writes the requests of the webhook portal and reads its answers: pure.
+ *
+ * @see document 3, sections 2 and 4
+ */
+
+/** The subscriber's own credentials, as they travel. */
+export interface Secrets {
+  readonly chaveSecreta?: string
+  readonly chaveAutenticacao?: string
+}
+
+/** What is asked for: always every field, since what leaving one out means is not shown. */
+export interface Wanted extends Secrets {
+  readonly evento: string
+  readonly endpoint: string
+}
+
+/** A subscription as the portal lists it. The secrets stay in memory and go nowhere from here. */
+export interface ListedSubscription {
+  readonly remoteId: number
+  readonly evento: string
+  readonly endpoint: string
+  readonly secrets: Secrets
+  readonly isDeleted: boolean
+  readonly registeredAt: Instant | null
+  readonly deletedAt: Instant | null
+  readonly reason: string | null
+  readonly lastSuccessAt: Instant | null
+}
+
+/** A failed delivery as the portal recorded it. */
+export interface ListedFailure {
+  readonly remoteId: number
+  readonly evento: string
+  readonly failedAt: Instant | null
+  readonly record: Json
+}
+
+function address(base: string, path = ''): URL {
+  return new URL(`${base.replace(/\/+$/, '')}/portal/api/ext/webhook${path}`)
+}
+
+function write(method: string, url: URL, headers: Record<string, string>, body?: object): Request {
+  const json = body && { 'content-type': 'application/json' }
+  return new Request(url, {
+    method,
+    headers: { ...headers, accept: 'application/json', ...json },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+}
+
+export function writeSubscribe(base: string, headers: Record<string, string>, wanted: Wanted): Request {
+  return write('POST', address(base), headers, wanted)
+}
+
+export function writeList(base: string, headers: Record<string, string>): Request {
+  const url = address(base)
+  url.searchParams.set('exibirInativos', 'true')
+  return write('GET', url, headers)
+}
+
+export function writeChange(
+  base: string,
+  headers: Record<string, string>,
+  id: number,
+  wanted: Wanted,
+): Request {
+  return write('PUT', address(base, `/${id}`), headers, { id, ...wanted })
+}
+
+export function writeDelete(base: string, headers: Record<string, string>, id: number): Request {
+  return write('DELETE', address(base, `/${id}`), headers, { id })
+}
+
+/** `day` is `yyyy-MM-dd`, a day in Brasilia; the portal's today when null. */
+export function writeFailures(base: string, headers: Record<string, string>, day: string | null): Request {
+  const url = address(base, '/falhas')
+  if (day !== null) url.searchParams.set('data', day.split('-').reverse().join(''))
+  return write('GET', url, headers)
+}
+
+/** Reads the portal's id of a new subscription; `undefined` when there is none. */
+export function readSubscribed(text: string): number | undefined {
+  const parsed = assinaturaSchema.pick({ id: true }).safeParse(parse(text))
+  return parsed.success ? parsed.data.id : undefined
+}
+
+const listMax = 10_000
+
+/** Reads the list of subscriptions; `undefined` when it is not one. */
+export function readList(text: string): ListedSubscription[] | undefined {
+  const parsed = z.array(assinaturaListadaSchema).max(listMax).safeParse(parse(text))
+  return parsed.success ? parsed.data.map(toListed) : undefined
+}
+
+/** Reads the failure records; `undefined` when they are not a list. */
+export function readFailures(text: string): ListedFailure[] | undefined {
+  const parsed = z.array(falhaSchema).max(listMax).safeParse(parse(text))
+  return parsed.success
+    ? parsed.data.map(record => ({
+        remoteId: record.id,
+        evento: record.evento,
+        failedAt: readBrasilia(record.data),
+        record,
+      }))
+    : undefined
+}
+
+function toListed(row: z.infer<typeof assinaturaListadaSchema>): ListedSubscription {
+  const { chaveSecreta, chaveAutenticacao, motivoExclusao } = row
+  // The list gives no state of its own: a time or a reason of deletion says that it is deleted.
+  const isDeleted = Boolean(row.dataExclusao) || Boolean(motivoExclusao)
+  return {
+    remoteId: row.id,
+    evento: row.evento,
+    endpoint: row.endpoint,
+    secrets: { ...(chaveSecreta && { chaveSecreta }), ...(chaveAutenticacao && { chaveAutenticacao }) },
+    isDeleted,
+    registeredAt: instantOf(row.dataRegistro),
+    deletedAt: instantOf(row.dataExclusao),
+    reason: motivoExclusao ?? null,
+    lastSuccessAt: instantOf(row.dataUltimoSucesso),
+  }
+}
+
+function instantOf(text: string | null | undefined): Instant | null {
+  return text ? readBrasilia(text) : null
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,71 @@
+import type { Json, Problem } from '../message.ts'
+
+const textMax = 300
+
+/**
+ * Reads an error body as a problem: RFC 9457 with extensions in `properties` or beside it (document 1,
+ * section 7), a gateway's `fault`, or anything else tolerantly. Numbers long enough to name a person are
+ * masked, and `instance`, which repeats the address, is left out.
+ */
+export function readProblem(status: number, text: string): Problem {
+  const body = parseObject(text)
+  const properties = objectAt(body, 'properties')
+  const fault = objectAt(body, 'fault')
+  const code =
+    scalarAt(properties, 'code') ??
+    scalarAt(body, 'code') ??
+    scalarAt(fault, 'code') ??
+    scalarAt(body, 'error')
+  const title = scalarAt(body, 'title') ?? scalarAt(fault, 'message') ?? scalarAt(body, 'message')
+  const detail =
+    scalarAt(body, 'detail') ?? scalarAt(fault, 'description') ?? scalarAt(body, 'error_description')
+  const type = scalarAt(body, 'type')
+  return {
+    status,
+    ...(type !== undefined && { type }),
+    ...(title !== undefined && { title }),
+    ...(detail !== undefined && { detail }),
+    ...(code !== undefined && { code }),
+  }
+}
+
+/** The parts of a problem as they are sealed. */
+export function problemPart(problem: Problem): Json {
+  return { ...problem }
+}
+
+/** A code that may stand in clear: short, and of letters, digits, dots and dashes only. */
+export function clearCode(problem: Problem): string | null {
+  const { code } = problem
+  return code !== undefined && /^[\w.-]{1,40}$/.test(code) && !/\d{7}/.test(code) ? code : null
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    const value = Array.isArray(parsed) ? parsed[0] : parsed
+    return isObject(value) ? value : {}
+  } catch {
+    return {}
+  }
+}
+
+function objectAt(value: Record<string, unknown>, name: string): Record<string, unknown> {
+  const member = value[name]
+  return isObject(member) ? member : {}
+}
+
+function scalarAt(value: Record<string, unknown>, name: string): string | undefined {
+  const member = value[name]
+  if (typeof member !== 'string' && typeof member !== 'number') return undefined
+  return maskNumbers(String(member)).slice(0, textMax)
+}
+
+/** Masks every run of seven digits or more, with or without the punctuation of a CPF or CNPJ. */
+export function maskNumbers(text: string): string {
+  return text.replace(/\d(?:[.\-/]?\d){6,}/g, '***')
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

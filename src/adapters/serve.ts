@@ -1,0 +1,68 @@
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import { getRequestListener } from '@hono/node-server'
+
+/** Who is at the other end of a request. */
+export interface Peer {
+  readonly remoteAddress: string
+  /** The common name of the client certificate, where one was presented and our authority signed it. */
+  readonly clientName?: string
+}
+
+export interface ServeOptions {
+  readonly cert: string
+  readonly key: string
+  /** Asks the client for a certificate of this authority. Without one the request still arrives. */
+  readonly clientCa?: string
+  readonly host?: string
+  readonly port?: number
+}
+
+/** A server on loopback, to be closed. */
+export interface Server {
+  readonly port: number
+  close(): Promise<void>
+}
+
+/** Serves a handler over HTTPS, TLS 1.2 or newer. */
+export async function serve(
+  handle: (request: Request, peer: Peer) => Response | Promise<Response>,
+  options: ServeOptions,
+): Promise<Server> {
+  const { cert, key, clientCa, host = '127.0.0.1', port = 0 } = options
+  const listener = getRequestListener(
+    (request, { incoming }) => {
+      // An HTTPS server's requests come over TLS sockets.
+      const socket = incoming.socket as TLSSocket
+      const subject = socket.authorized ? socket.getPeerCertificate().subject : undefined
+      const clientName = [subject?.CN ?? []].flat()[0]
+      const remoteAddress = socket.remoteAddress ?? ''
+      return handle(request, { remoteAddress, ...(clientName !== undefined && { clientName }) })
+    },
+    { overrideGlobalObjects: false },
+  )
+  const asksForCertificate = clientCa !== undefined && {
+    ca: clientCa,
+    requestCert: true,
+    rejectUnauthorized: false,
+  }
+  const server = createServer(
+    { cert, key, minVersion: 'TLSv1.2', ...asksForCertificate },
+    (incoming, outgoing) => {
+      void listener(incoming, outgoing)
+    },
+  )
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  return {
+    port: (server.address() as AddressInfo).port, // It listens on a port, not on a pipe.
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

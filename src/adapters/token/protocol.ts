@@ -1,0 +1,40 @@
+import { z } from 'zod'
+
+/**
+ * Writes the token request and reads its answer: pure.
+ *
+ * @see document 2, sections 2 and 4.1
+ */
+
+/** A bearer token, and how long it still lives by the gateway's word. */
+export interface Bearer {
+  readonly value: string
+  /** Null when the gateway did not say. */
+  readonly lifetimeMs: number | null
+}
+
+/** The key and the secret are joined as they are: the contract knows no escaping. */
+export function writeRequestToken(url: string, consumerKey: string, consumerSecret: string): Request {
+  const credentials = Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')
+  return new Request(url, {
+    method: 'POST',
+    headers: { authorization: `Basic ${credentials}`, 'content-type': 'application/x-www-form-urlencoded' },
+    body: 'grant_type=client_credentials',
+  })
+}
+
+const schema = z.object({
+  access_token: z.string().min(1).max(10_000),
+  // The unit is not shown: seconds by our policy, as OAuth 2.0 has it. A text of digits is understood too.
+  expires_in: z.coerce.number().int().nonnegative().max(31_536_000).nullish().catch(null),
+})
+
+/** Reads a token; `undefined` when there is none. */
+export function readToken(text: string): Bearer | undefined {
+  try {
+    const { access_token, expires_in } = schema.parse(JSON.parse(text))
+    return { value: access_token, lifetimeMs: typeof expires_in === 'number' ? expires_in * 1_000 : null }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,169 @@
+import { Agent, buildConnector, request as undiciRequest } from 'undici'
+import type { Clock } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
+import { type Certificate, checkCertificate } from './certificate.ts'
+import { type Source, valueFrom } from './source.ts'
+
+/** The one way out: a request, and its response. Simulators and sockets meet here. */
+export type Fetch = (request: Request) => Promise<Response>
+
+/** A request that certainly never left: the address was not found, the connection or TLS was refused. */
+export class UnsentError extends Error {
+  override readonly name = 'UnsentError'
+}
+
+/** A response larger than the bound. */
+export class OversizedError extends Error {
+  override readonly name = 'OversizedError'
+}
+
+/** A `Fetch` over real sockets, to be closed. */
+export interface Socket {
+  readonly fetch: Fetch
+  close(): Promise<void>
+}
+
+export interface SocketOptions {
+  /** Decides whether a certificate has expired. */
+  readonly clock: Clock
+  /** The authority to trust instead of the system's, as PEM text. */
+  readonly ca?: string
+  readonly certificate?: Source<Certificate>
+  /** The whole exchange, from the look-up of the name to the last byte. */
+  readonly budgetMs?: number
+  readonly bodyBytesMax?: number
+  /** The address to send from. */
+  readonly localAddress?: string
+  /** Sends what is meant for `host:port` to another address; the certificate is still checked by name. */
+  readonly connectTo?: (authority: string) => { host: string; port: number } | undefined
+}
+
+const defaultBudgetMs = 10_000
+const defaultBodyBytesMax = 4 * 1_048_576
+
+/** Opens a way out over sockets. The certificate is asked for when the first request leaves. */
+export function openSocket(options: SocketOptions): Socket {
+  const { budgetMs = defaultBudgetMs, bodyBytesMax = defaultBodyBytesMax } = options
+  let agent: Promise<Agent> | undefined
+  return {
+    async fetch(request) {
+      agent ??= createAgent(options)
+      agent.catch(() => {
+        agent = undefined // A wrong certificate may be put right while we run.
+      })
+      const signal = AbortSignal.any([AbortSignal.timeout(budgetMs), request.signal])
+      return exchange(request, await agent, signal, bodyBytesMax)
+    },
+    async close() {
+      await (await agent?.catch(() => undefined))?.close()
+    },
+  }
+}
+
+async function createAgent(options: SocketOptions): Promise<Agent> {
+  const { ca, localAddress, connectTo } = options
+  const certificate = options.certificate && (await valueFrom(options.certificate, 'client certificate'))
+  if (certificate) checkCertificate(certificate, options.clock.now())
+  const tls = {
+    ...(ca !== undefined && { ca }),
+    ...(certificate && toTls(certificate)),
+    minVersion: 'TLSv1.2' as const,
+    allowH2: false,
+  }
+  const connector = buildConnector(tls)
+  return new Agent({
+    ...(localAddress !== undefined && { localAddress }),
+    connect: connectTo
+      ? (target, callback) => {
+          const port = target.port || (target.protocol === 'https:' ? '443' : '80')
+          const to = connectTo(`${target.hostname}:${port}`)
+          const redirected = to && { hostname: to.host, port: String(to.port), servername: target.hostname }
+          connector({ ...target, ...redirected, localAddress: localAddress ?? null }, callback)
+        }
+      : tls,
+    allowH2: false,
+  })
+}
+
+function toTls(certificate: Certificate) {
+  const passphrase = certificate.passphrase !== undefined && { passphrase: certificate.passphrase }
+  if ('pfx' in certificate) {
+    const pfx = typeof certificate.pfx === 'string' ? certificate.pfx : Buffer.from(certificate.pfx)
+    return { pfx, ...passphrase }
+  }
+  return { cert: certificate.cert, key: certificate.key, ...passphrase }
+}
+
+async function exchange(
+  request: Request,
+  agent: Agent,
+  signal: AbortSignal,
+  bytesMax: number,
+): Promise<Response> {
+  const body = request.body === null ? null : Buffer.from(await request.arrayBuffer())
+  try {
+    const answer = await undiciRequest(request.url, {
+      dispatcher: agent,
+      method: request.method,
+      headers: Object.fromEntries(request.headers),
+      body,
+      signal,
+    })
+    const chunks: Buffer[] = []
+    let size = 0
+    for await (const chunk of answer.body) {
+      size += chunk.length
+      if (size > bytesMax) throw new OversizedError('The response is larger than allowed')
+      chunks.push(chunk)
+    }
+    const isBodiless = answer.statusCode === 204 || answer.statusCode === 304
+    return new Response(isBodiless ? null : Buffer.concat(chunks), {
+      status: answer.statusCode,
+      headers: headersOf(answer.headers),
+    })
+  } catch (error) {
+    throw isUnsent(error) ? new UnsentError(describe(error)) : error
+  }
+}
+
+function headersOf(raw: Record<string, string | string[] | undefined>): Headers {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(raw)) {
+    for (const each of [value ?? []].flat()) headers.append(name, each)
+  }
+  return headers
+}
+
+const unsentCodes = new Set([
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+])
+
+function isUnsent(error: unknown): boolean {
+  return unsentCodes.has(codeOf(error))
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}
+
+/** Says what happened to a connection by its code alone: messages may hold addresses, and those a CPF. */
+export function describe(error: unknown): string {
+  if (error instanceof AverbaError) return error.message
+  if (error instanceof UnsentError) return error.message
+  if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time'
+  return codeOf(error) || (error instanceof Error ? error.name : 'an unknown failure')
+}

@@ -1,0 +1,108 @@
+import type { Carried, Outcome, Owed } from '../../message.ts'
+import { type Answer, deferral, type ExchangeOptions, exchange, verdictOf } from '../exchange.ts'
+import { ownerOf, type Performers } from '../performer.ts'
+import { clearCode, problemPart, readProblem } from '../problem.ts'
+import { readResult, writeValidatePerson } from './protocol.ts'
+import { claimsSchema } from './wire.ts'
+
+/** A token to call with, or why there is none. */
+export type TokenAnswer =
+  | { readonly status: 'held'; readonly value: string; readonly generation: number }
+  | { readonly status: 'deferred'; readonly because: string; readonly afterMs?: number }
+  | { readonly status: 'locked'; readonly httpStatus: number }
+
+/** Where tokens come from. */
+export interface TokenSource {
+  current(): Promise<TokenAnswer>
+  /** A token newer than the one that an operation answered 401 to. */
+  renew(rejected: { generation: number; value: string }): Promise<TokenAnswer>
+}
+
+export interface ValidationClientOptions extends ExchangeOptions {
+  readonly baseUrl: string
+  /** The name of the service in the path. */
+  readonly service: string
+  readonly tokens: TokenSource
+  /** The header that carries our id of the validation, where the gateway reports one. */
+  readonly traceHeader?: string
+}
+
+/** The validation operation over a way out (document 2, section 4.2). It may cost money: sent once. */
+export function createValidationClient(options: ValidationClientOptions): Performers {
+  const lost = (): Carried => ({ type: 'validationService.lost', data: {} })
+  return {
+    'validationService.validatePerson': {
+      effectClass: 'once',
+      lost,
+      async perform(owed, opened): Promise<Outcome> {
+        const { validation } = owed.data as { validation: string } // As the machine writes it.
+        const claims = claimsSchema.parse(opened.claims)
+        const send = (bearer: string) =>
+          exchange(options, 'once', () =>
+            writeValidatePerson(options, {
+              bearer,
+              cpf: String(opened.cpf),
+              claims: opened.claims ?? null,
+              ...(options.traceHeader !== undefined && {
+                trace: { header: options.traceHeader, id: validation },
+              }),
+            }),
+          )
+        let token = await options.tokens.current()
+        if (token.status !== 'held') return without(token, owed)
+        let result = await send(token.value)
+        // 401 says that the token is not valid, so nothing was validated: once more with a newer one.
+        if (result.status === 'answered' && result.answer.status === 401) {
+          token = await options.tokens.renew(token)
+          if (token.status !== 'held') return without(token, owed)
+          result = await send(token.value)
+        }
+        if (result.status === 'unsent') return { status: 'deferred', because: result.because }
+        if (result.status === 'lost') return { status: 'unknown', because: result.because, fact: lost() }
+        const { answer } = result
+        const because = `the service answered ${answer.status}`
+        if (answer.status === 200) {
+          const read = readResult(answer.text, claims)
+          if (!read) return { status: 'unknown', because: 'the answer cannot be read', fact: lost() }
+          const evaluated = Object.values(read.fields).filter(
+            field => field.result !== 'not-evaluated',
+          ).length
+          const parts = { result: { owner: ownerOf(owed), value: JSON.parse(JSON.stringify(read)) } }
+          return {
+            status: 'settled',
+            fact: { type: 'validationService.answered', data: { evaluated }, parts },
+          }
+        }
+        const verdict = verdictOf(answer, 'once')
+        if (verdict === 'deferred') return deferral(answer, options.clock, because)
+        if (verdict === 'unknown') return { status: 'unknown', because, fact: lost() }
+        return { status: 'declined', because, fact: declined(answer, owed) }
+      },
+    },
+  }
+}
+
+/** Without a token nothing was sent. */
+function without(token: Exclude<TokenAnswer, { status: 'held' }>, owed: Owed): Outcome {
+  if (token.status === 'deferred') return token
+  const code = 'CREDENTIALS_REFUSED'
+  const problem = { status: token.httpStatus, code, title: 'The gateway refused the consumer key and secret' }
+  return {
+    status: 'declined',
+    because: 'the gateway refused the consumer key and secret',
+    fact: {
+      type: 'validationService.declined',
+      data: { httpStatus: token.httpStatus, code },
+      parts: { problem: { owner: ownerOf(owed), value: problem } },
+    },
+  }
+}
+
+function declined(answer: Answer, owed: Owed): Carried {
+  const problem = readProblem(answer.status, answer.text)
+  return {
+    type: 'validationService.declined',
+    data: { httpStatus: answer.status, code: clearCode(problem) },
+    parts: { problem: { owner: ownerOf(owed), value: problemPart(problem) } },
+  }
+}

@@ -1,0 +1,51 @@
+import { type Clock, createId, type Entropy, fromInstant } from './clock.ts'
+import type { Commands } from './commands.ts'
+import type { Engine } from './engine.ts'
+import { AverbaError } from './errors.ts'
+import type { Instant } from './message.ts'
+import type { AverbaOptions } from './options.ts'
+import type { Store } from './store/store.ts'
+import type { ViewsHandle } from './store/views-handle.ts'
+import type { Subjects } from './subjects.ts'
+
+/** The services that an area may need. */
+export type ServiceName = 'consentService' | 'tokenService' | 'validationService' | 'portal'
+
+/** What every area of the API works with. */
+export interface Area {
+  readonly options: AverbaOptions
+  readonly engine: Engine
+  readonly store: Store
+  readonly commands: Commands
+  readonly subjects: Subjects
+  readonly views: ViewsHandle
+  readonly clock: Clock
+  createId(): string
+  /** Throws `SERVICE_NOT_CONFIGURED` when the service has no options. */
+  require(service: ServiceName): void
+  /** Reports whether something read then is fresh enough. Never read is not; without a bound, any reading is. */
+  isFresh(readAt: Instant | null, ageMaxMs: number | undefined): boolean
+}
+
+export function createArea(
+  parts: Pick<Area, 'options' | 'engine' | 'store' | 'commands' | 'subjects' | 'views' | 'clock'> & {
+    entropy: Entropy
+  },
+): Area {
+  const { entropy, ...common } = parts
+  const { options, clock } = common
+  return {
+    ...common,
+    createId: () => createId(clock, entropy),
+    require(service) {
+      if (options[service]) return
+      throw new AverbaError('SERVICE_NOT_CONFIGURED', `Cannot call the ${service}: it is not configured`, {
+        hint: `Give openAverba the option ${service}`,
+      })
+    },
+    isFresh(readAt, ageMaxMs) {
+      if (readAt === null) return false
+      return ageMaxMs === undefined || clock.now() - fromInstant(readAt) <= ageMaxMs
+    },
+  }
+}

@@ -1,0 +1,267 @@
+import { createConsentClient } from './adapters/consent/client.ts'
+import type { Performer, Performers } from './adapters/performer.ts'
+import { createPortalClient } from './adapters/portal/client.ts'
+import { createReceiver, type Receiver } from './adapters/receiver.ts'
+import { createTokenClient } from './adapters/token/client.ts'
+import { type Fetch, openSocket, type Socket, type SocketOptions } from './adapters/transport.ts'
+import { createValidationClient, type TokenSource } from './adapters/validation/client.ts'
+import { type Area, createArea } from './area.ts'
+import { type AwarenessArea, createAwareness, routeAwareness } from './awareness.ts'
+import { type Entropy, systemClock, systemEntropy } from './clock.ts'
+import { Commands } from './commands.ts'
+import { type Consents, createConsents, routeConsents } from './consents.ts'
+import { Desired } from './desired.ts'
+import { Engine, type Router } from './engine.ts'
+import { AverbaError } from './errors.ts'
+import type { Events, Recorded } from './events.ts'
+import { createLogins, type Logins } from './logins.ts'
+import { consentMachine } from './machines/consent.ts'
+import { notificationMachine } from './machines/notification.ts'
+import { portalMachine } from './machines/portal.ts'
+import { subjectMachine } from './machines/subject.ts'
+import { subscriptionMachine } from './machines/subscription.ts'
+import { tokenMachine } from './machines/token.ts'
+import { validationMachine } from './machines/validation.ts'
+import type { EffectState, Owed } from './message.ts'
+import { createNotifications, type Notifications, routeNotification } from './notifications.ts'
+import type { AverbaOptions } from './options.ts'
+import type { Rebuilt } from './store/projector.ts'
+import { Store } from './store/store.ts'
+import { openViews, type ViewsHandle } from './store/views-handle.ts'
+import { Subjects } from './subjects.ts'
+import {
+  createSubscriptions,
+  routeFailures,
+  routeSubscriptions,
+  type Subscriptions,
+} from './subscriptions.ts'
+import { givenToken, Tokens } from './tokens.ts'
+import { createValidations, type Validations } from './validations.ts'
+import { views } from './views/views.ts'
+
+/** An open log with the services that the host works with. */
+export interface Averba {
+  readonly consents: Consents
+  readonly awareness: AwarenessArea
+  readonly logins: Logins
+  readonly validations: Validations
+  readonly subscriptions: Subscriptions
+  readonly notifications: Notifications
+  readonly receiver: Receiver
+  readonly log: Log
+  readonly effects: {
+    /** The calls owed to the outside, the oldest first; of one state when given. */
+    list(filter?: { state?: EffectState }): Promise<Owed[]>
+  }
+  /** Typed tables of current state, read-only. Rows hold clear data and the addresses of sealed parts. */
+  readonly views: ViewsHandle
+  /**
+   * Hears of events after their commit, in this process, at most once: for screens and metrics. What must
+   * not be missed is read from the log.
+   */
+  on<T extends keyof Events>(type: T, listener: (event: Recorded<T>) => void): () => void
+  /** Performs what is due now. For scripts, cron and tests. */
+  settle(): Promise<{ settled: number; deferred: number; unknown: number }>
+  /** Builds every view anew from the log; `differences` 0 says that the serving rows were equal. */
+  rebuild(onProgress?: (view: string, position: number) => void): Promise<Rebuilt[]>
+  /** Lets the calls under way end, then closes the store. Nothing is lost. */
+  close(): Promise<void>
+}
+
+/** The log itself. */
+export interface Log {
+  /** Events in order of position: after one, of some types, of one stream, or backward. */
+  read(filter?: {
+    after?: number
+    types?: readonly (keyof Events)[]
+    stream?: string
+    backward?: boolean
+  }): AsyncIterable<Recorded>
+}
+
+/**
+ * Opens a log, or makes one. Starts no timer and no listener.
+ *
+ * @throws {AverbaError} `MISCONFIGURED`, `STORE_UNSAFE`, `STORE_BUSY`, `NOT_OURS`, `KEYS_MISSING`,
+ * `KEYS_MISMATCH`
+ */
+export async function openAverba(options: AverbaOptions): Promise<Averba> {
+  const { clock = systemClock, entropy = systemEntropy } = options
+  const log = options.logger ?? (() => undefined)
+  checkOptions(options)
+  const desired = new Desired(options)
+  const store = await Store.open({
+    path: options.store,
+    views,
+    clock,
+    entropy,
+    onKeyringCreated: path => log({ message: 'keyring created: back it up apart from the store', path }),
+  })
+  const sockets: Socket[] = []
+  const fetchOf = (socketOptions: Omit<SocketOptions, 'clock'>) => {
+    if (options.fetch) return options.fetch
+    const socket = openSocket({ clock, ...socketOptions })
+    sockets.push(socket)
+    return socket.fetch
+  }
+  // The engine performs effects through clients whose tokens come from the engine: filled in below.
+  const performers: Record<string, Performer> = {}
+  const routers: Record<string, Router> = {}
+  const engine = new Engine({
+    store,
+    clock,
+    entropy,
+    machines,
+    performers,
+    routers,
+    onListenerError: error =>
+      log({ message: 'a listener failed', error: error instanceof Error ? error.name : 'unknown' }),
+  })
+  const subjects = new Subjects(store, clock, entropy)
+  const { actor, basis } = options
+  const commands = new Commands(engine, store, clock, { ...(actor && { actor }), ...(basis && { basis }) })
+  const handle = openViews(store.reader)
+  const area = createArea({ options, engine, store, commands, subjects, views: handle, clock, entropy })
+  Object.assign(performers, createPerformers(area, desired, fetchOf, entropy))
+  Object.assign(routers, createRouters(area, desired))
+
+  return {
+    consents: createConsents(area),
+    awareness: createAwareness(area),
+    logins: createLogins(area),
+    validations: createValidations(area),
+    subscriptions: createSubscriptions(area, desired),
+    notifications: createNotifications(area),
+    receiver: createReceiver({
+      clock,
+      ...options.receiver,
+      secretsOf: evento => desired.candidatesFor(evento),
+      async store(incoming) {
+        await engine.record(() => routeNotification(area, incoming))
+      },
+    }),
+    log: { read: filter => readLog(store, filter) },
+    effects: { list: ({ state } = {}) => store.effects(state === undefined ? {} : { states: [state] }) },
+    views: handle,
+    on: (type, listener) => engine.on(type, event => listener(event as never)), // The type names its event.
+    settle: () => engine.settle(),
+    rebuild: onProgress => store.rebuild(onProgress),
+    async close() {
+      await engine.close()
+      await Promise.all(sockets.map(socket => socket.close()))
+      await store.close()
+    },
+  }
+}
+
+const machines = [
+  consentMachine,
+  notificationMachine,
+  portalMachine,
+  subjectMachine,
+  subscriptionMachine,
+  tokenMachine,
+  validationMachine,
+]
+
+function createPerformers(
+  area: Area,
+  desired: Desired,
+  fetchOf: (options: Omit<SocketOptions, 'clock'>) => Fetch,
+  entropy: Entropy,
+): Performers {
+  const { options, clock } = area
+  const { consentService, tokenService, validationService, portal } = options
+  const common = { clock, entropy }
+  const performers: Record<string, Performer> = {}
+  if (consentService) {
+    const { baseUrl, certificate } = consentService
+    const fetch = fetchOf({ certificate, ...caOf(consentService) })
+    Object.assign(performers, createConsentClient(baseUrl, { ...common, fetch }))
+  }
+  if (validationService) {
+    const tokens = tokensOf(area)
+    const fetch = fetchOf(caOf(validationService))
+    Object.assign(performers, createValidationClient({ ...common, ...validationService, fetch, tokens }))
+    if (tokenService && tokens instanceof Tokens) {
+      const keep = tokens.receive.bind(tokens)
+      Object.assign(
+        performers,
+        createTokenClient({ ...common, ...tokenService, fetch: fetchOf(caOf(tokenService)), keep }),
+      )
+    }
+  }
+  if (portal) {
+    const secretsOf = desired.secretsOf.bind(desired)
+    Object.assign(
+      performers,
+      createPortalClient({ ...common, ...portal, fetch: fetchOf(caOf(portal)), secretsOf }),
+    )
+  }
+  return performers
+}
+
+function tokensOf(area: Area): TokenSource {
+  const { tokenService, validationService } = area.options
+  if (validationService?.bearer !== undefined) return givenToken(validationService.bearer)
+  if (tokenService) return new Tokens(area, tokenService)
+  throw new AverbaError('MISCONFIGURED', 'Cannot use the validationService: there is no token for it', {
+    hint: 'Give the option tokenService, or validationService.bearer',
+  })
+}
+
+function createRouters(area: Area, desired: Desired): Record<string, Router> {
+  return {
+    'consentService.consentsListed': (owed, fact) => routeConsents(area, owed, fact),
+    'consentService.awarenessListed': (owed, fact) => routeAwareness(area, owed, fact),
+    'portal.subscriptionsListed': (_, fact) => routeSubscriptions(area, desired, fact),
+    'portal.failuresListed': (_, fact) => routeFailures(area, fact),
+  }
+}
+
+function caOf({ ca }: { readonly ca?: string }): { ca?: string } {
+  return ca === undefined ? {} : { ca }
+}
+
+/** Says what is missing before anything is opened. */
+function checkOptions({
+  store,
+  consentService,
+  tokenService,
+  validationService,
+  portal,
+}: AverbaOptions): void {
+  if (typeof store !== 'string' || store === '') {
+    throw new AverbaError('MISCONFIGURED', 'Cannot open: the option store is missing', {
+      hint: 'Give the path of a SQLite file, or :memory:',
+    })
+  }
+  if (consentService && !consentService.certificate) {
+    throw new AverbaError('MISCONFIGURED', 'Cannot use the consentService: its certificate is missing', {
+      hint: 'Give consentService.certificate: { cert, key } as PEM text, or { pfx, passphrase }',
+    })
+  }
+  const addresses = {
+    'consentService.baseUrl': consentService?.baseUrl,
+    'tokenService.url': tokenService?.url,
+    'validationService.baseUrl': validationService?.baseUrl,
+    'portal.baseUrl': portal?.baseUrl,
+  }
+  for (const [name, address] of Object.entries(addresses)) {
+    if (address === undefined || URL.parse(address)?.protocol === 'https:') continue
+    throw new AverbaError('MISCONFIGURED', `Cannot use ${name}: it is not an https address`)
+  }
+}
+
+async function* readLog(store: Store, filter: Parameters<Log['read']>[0] = {}): AsyncIterable<Recorded> {
+  const { backward = false } = filter
+  let after = filter.after
+  for (;;) {
+    const page = await store.read({ ...filter, ...(after !== undefined && { after }), backward })
+    // The log holds only what the machines of this and earlier versions wrote.
+    for (const event of page) yield event as Recorded
+    const last = page.at(-1)
+    if (!last) return
+    after = last.position
+  }
+}

@@ -1,0 +1,137 @@
+import type { AwarenessSummary, Listing } from './adapters/consent/protocol.ts'
+import type { CienciaDetalhada } from './adapters/consent/wire.ts'
+import type { Area } from './area.ts'
+import { parseCnpj } from './cnpj.ts'
+import { type Fresh, instantOf } from './consents.ts'
+import type { Delivery, Target } from './engine.ts'
+import type { Carried, Instant, Json, Owed } from './message.ts'
+import { valueOf } from './outcome.ts'
+import type { SubjectRef, Which, Who } from './subjects.ts'
+import type { AwarenessRow } from './views/awareness.ts'
+
+/** A record of awareness of data processing (document 1, section 2). */
+export interface Awareness {
+  /** The service's id. */
+  readonly id: string
+  readonly dataHora: Instant | null
+  readonly cnpjUsuario: string | null
+  readonly readAt: Instant | null
+}
+
+/** An awareness record with all that the service tells of it, as it came. */
+export interface AwarenessDetail extends Awareness, Partial<Omit<CienciaDetalhada, 'id' | 'dataHora'>> {}
+
+/** Awareness records of data subjects (document 1, operations 4 and 5). */
+export interface AwarenessArea {
+  /**
+   * Lists the awareness records of a data subject, all or of one controller.
+   *
+   * @throws {AverbaError} `NOT_FOUND`, `INVALID_CNPJ`
+   */
+  list(filter: Who & Fresh & { cnpj?: string }): Promise<Awareness[]>
+  /** One record in full, or `undefined` when the subject has none under this id. */
+  get(which: Which & Fresh): Promise<AwarenessDetail | undefined>
+}
+
+export function createAwareness(area: Area): AwarenessArea {
+  const { commands, store, subjects, views } = area
+
+  async function refresh(subject: SubjectRef, ageMaxMs: number | undefined): Promise<Instant | null> {
+    const readAt = async () => {
+      const query = views.selectFrom('subjects').select('awareness_read_at').where('subject', '=', subject)
+      return (await query.executeTakeFirst())?.awareness_read_at ?? null
+    }
+    const last = await readAt()
+    if (area.isFresh(last, ageMaxMs)) return last
+    area.require('consentService')
+    const message = { type: 'subject.readAwareness', data: {} }
+    const deliver = async () => ({ targets: [{ stream: `subject-${subject}`, message }] })
+    valueOf(await commands.send({ method: 'awareness.list', subject }, deliver, {}, async () => undefined))
+    return readAt()
+  }
+
+  async function find(subject: SubjectRef, id: string): Promise<AwarenessRow | undefined> {
+    const awareness = await store.lookUp('awareness', `${subject}\0${id}`)
+    if (awareness === undefined) return undefined
+    return views.selectFrom('awareness').selectAll().where('awareness', '=', awareness).executeTakeFirst()
+  }
+
+  async function toAwareness(row: AwarenessRow, readAt: Instant | null): Promise<Awareness> {
+    const record = (await store.open(row.record)) as { id: string; cnpjUsuario?: unknown } // Sealed with its id.
+    const given = typeof record.cnpjUsuario === 'string' ? record.cnpjUsuario : null
+    return { id: record.id, dataHora: row.created_at, cnpjUsuario: row.controller ?? given, readAt }
+  }
+
+  async function describe(row: AwarenessRow, id: string): Promise<AwarenessRow> {
+    area.require('consentService')
+    const stream = `subject-${row.subject}`
+    const parts = { id: { owner: stream, value: id } }
+    const message = { type: 'subject.readAwarenessDetail', data: { record: row.awareness }, parts }
+    const outcome = await commands.send(
+      { method: 'awareness.get', awareness: row.awareness },
+      async () => ({ targets: [{ stream, message }] }),
+      {},
+      () =>
+        views
+          .selectFrom('awareness')
+          .selectAll()
+          .where('awareness', '=', row.awareness)
+          .executeTakeFirstOrThrow(),
+    )
+    return valueOf(outcome)
+  }
+
+  return {
+    async list(filter) {
+      const subject = await subjects.find(filter)
+      const cnpj = filter.cnpj === undefined ? undefined : parseCnpj(filter.cnpj)
+      const readAt = await refresh(subject, filter.ageMaxMs)
+      const query = views
+        .selectFrom('awareness')
+        .selectAll()
+        .where('subject', '=', subject)
+        .orderBy('awareness')
+      const rows = await query.execute()
+      const wanted = rows.filter(row => cnpj === undefined || row.controller === cnpj)
+      return Promise.all(wanted.map(row => toAwareness(row, readAt)))
+    },
+    async get(which) {
+      const subject = await subjects.find(which)
+      if (!(await find(subject, which.id))) await refresh(subject, which.ageMaxMs)
+      const row = await find(subject, which.id)
+      if (!row) return undefined
+      const isFresh = row.detail !== null && area.isFresh(row.described_at, which.ageMaxMs)
+      const described = isFresh ? row : await describe(row, which.id)
+      const detail = (await store.open(described.detail ?? '')) as Partial<CienciaDetalhada> // Kept as it came.
+      const awareness = await toAwareness(described, described.described_at)
+      return { ...detail, ...awareness, dataHora: instantOf(detail.dataHora) ?? awareness.dataHora }
+    },
+  }
+}
+
+/** Sends each listed record to the subject's stream, which knows those it has seen. */
+export async function routeAwareness(area: Area, owed: Owed, fact: Carried): Promise<Delivery> {
+  const { items, unreadable } = fact.data as Listing<AwarenessSummary> // As the client reads it.
+  const owner = owed.stream
+  const subject = owner.slice('subject-'.length)
+  const targets: Target[] = []
+  const claims = []
+  for (const [id, { summary, record }] of new Map(items.map(item => [item.id, item]))) {
+    const key = `${subject}\0${id}`
+    const known = await area.store.lookUp('awareness', key)
+    const awareness = known ?? area.createId()
+    if (known === undefined) {
+      claims.push({ kind: 'awareness', digest: area.store.digest('awareness', key), value: awareness })
+    }
+    const parts = { record: { owner, value: record } }
+    const data = { ...summary, record: awareness }
+    targets.push({ stream: owner, message: { type: 'subject.observeAwareness', data, parts } })
+  }
+  const data = { read: items.length, unreadable: unreadable.length }
+  const listed: Carried = {
+    type: 'consentService.awarenessListed',
+    data,
+    ...(unreadable.length > 0 && { parts: { unreadable: { owner, value: unreadable as Json } } }),
+  }
+  return { targets: [...targets, { stream: owner, message: listed }], claims }
+}

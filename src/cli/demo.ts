@@ -1,0 +1,236 @@
+import { mkdtempSync } from 'node:fs'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Averba, AverbaError, openAverba, type SubjectRef, valueOf } from '../index.ts'
+import { type RunningServices, startServices, VirtualClock } from '../simulation/index.ts'
+import { timeline } from './timeline.ts'
+
+/** What a demonstration did, for machines. */
+export interface DemoResult {
+  readonly events: number
+  readonly views: 'equal' | 'different'
+  readonly tokenRequests: number
+  readonly validations: number
+  readonly deliveries: number
+  readonly failures: number
+  readonly notifications: number
+  readonly deletedByPortal: number
+  readonly owed: number
+  readonly store: string
+}
+
+const host = 'receptor.exemplo.br'
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+const secondCpf = '00000000191'
+const eventos = { duimp: 'dimp-situacao-import', lpco: 'talp-altsit-lpco-anu' } as const
+
+/** Walks every lifecycle against the simulated services over real TLS, on a real file. */
+export async function runDemo(say: (line: string) => void): Promise<DemoResult> {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-demo-')), 'averba.sqlite')
+  const clock = new VirtualClock()
+  const services = await startServices({ clock })
+  say('started the consent service (mutual TLS), the token gateway, the validation service and the portal')
+  const averba = await openAverba({
+    store,
+    clock,
+    ...services.options,
+    consentService: { ...services.options.consentService, redirectUrls: ['https://app.exemplo.br/volta'] },
+    receiver: { publicUrl: `https://${host}/averba`, sources: ['127.0.0.0/8'] },
+    subscriptions: [
+      { evento: eventos.duimp, chaveSecreta: 'chave-secreta-um', chaveAutenticacao: 'Basic ZXhlbXBsbw==' },
+      { evento: eventos.lpco, chaveSecreta: 'chave-secreta-dois' },
+    ],
+    actor: { kind: 'system', ref: 'demo' },
+    logger: line => say(`averba says: ${Object.values(line).join(' ')}`),
+  })
+  try {
+    const subject = await walkConsents(averba, services, say)
+    await walkReadings(averba, subject, say)
+    await walkValidations(averba, services, clock, say)
+    await walkSubscriptions(averba, services, clock, say)
+    return await summarize(averba, services, store, say)
+  } finally {
+    await averba.close()
+    await services.close()
+  }
+}
+
+async function walkConsents(
+  averba: Averba,
+  services: RunningServices,
+  say: (line: string) => void,
+): Promise<SubjectRef> {
+  const { cpf, cnpj } = services.samples
+  services.consentService.addConsent({ cpf: secondCpf, cnpj })
+  const subject = await averba.consents.enrol({ cpf })
+  const second = await averba.consents.enrol({ cpf: secondCpf })
+  const [one, two] = [
+    valueOf(await averba.consents.sync({ subject })),
+    valueOf(await averba.consents.sync({ subject: second })),
+  ]
+  say(`enrolled 2 data subjects and read ${one.read + two.read} consents`)
+
+  const all = await averba.consents.list({ subject })
+  const [first, other] = all.filter(consent => consent.status === 'PENDENTE')
+  const active = all.find(consent => consent.status === 'ATIVO')
+  if (!first || !other || !active) throw new Error('The simulated service lacks its samples')
+  const detail = await averba.consents.get({ subject, id: first.id })
+  say(
+    `read one consent in full: "${detail?.finalidade?.rotulo}", ${detail?.historico.length} entry in its history`,
+  )
+
+  const evidence = {
+    actor: { kind: 'subject', ref: subject },
+    correlationId: 'tela-de-consentimento',
+  } as const
+  const approved = valueOf(await averba.consents.approve({ subject, id: first.id }, evidence))
+  const denied = valueOf(await averba.consents.deny({ subject, id: other.id }, evidence))
+  const revoked = valueOf(await averba.consents.revoke({ subject, id: active.id }, evidence))
+  say(`approved one (${approved.status}), denied one (${denied.status}), revoked one (${revoked.status})`)
+  try {
+    await averba.consents.approve({ subject, id: other.id })
+    throw new Error('A denied consent was approved')
+  } catch (error) {
+    if (!(error instanceof AverbaError)) throw error
+    say(`was refused locally, no request left: ${error.message}`)
+  }
+  return subject
+}
+
+async function walkReadings(averba: Averba, subject: SubjectRef, say: (line: string) => void): Promise<void> {
+  const records = await averba.awareness.list({ subject })
+  const detail = records[0] && (await averba.awareness.get({ subject, id: records[0].id }))
+  const basis = detail?.hipoteses?.[0]?.hipoteseTratamento.nome
+  say(`listed ${records.length} awareness record and read it: "${basis}"`)
+  const { autenticado } = await averba.logins.state({ subject })
+  const address = await averba.logins.url({ subject }, { redirectUrl: 'https://app.exemplo.br/volta' })
+  say(
+    `asked whether the subject is logged in (${autenticado ? 'yes' : 'no'}) and for a login address at ${address.host}`,
+  )
+}
+
+async function walkValidations(
+  averba: Averba,
+  services: RunningServices,
+  clock: VirtualClock,
+  say: (line: string) => void,
+): Promise<void> {
+  const { cpf } = services.samples
+  const claims = { nome: 'Maria de Exemplo Sousa', data_nascimento: '1990-05-17', situacao_cpf: 'regular' }
+  const first = valueOf(await averba.validations.validate({ id: 'pedido-1', cpf, claims }))
+  const { nome, data_nascimento } = first.fields
+  say(
+    `obtained a token and validated a person: name ${nome?.result} (${nome?.similarity} alike), birth date ${data_nascimento?.result}`,
+  )
+  await clock.advance(hourMs)
+  valueOf(await averba.validations.validate({ id: 'pedido-2', cpf, claims }))
+  const { refused, answered } = services.validationService
+  say(
+    `an hour later: ${refused} call answered 401, the token was renewed once, ${answered} validations in all`,
+  )
+  const again = await averba.validations.validate({ id: 'pedido-2', cpf, claims })
+  say(`the same id again: ${again.replayed ? 'the recorded result, nothing was sent' : 'sent again'}`)
+}
+
+async function walkSubscriptions(
+  averba: Averba,
+  services: RunningServices,
+  clock: VirtualClock,
+  say: (line: string) => void,
+): Promise<void> {
+  const plan = await averba.subscriptions.plan()
+  const outcomes = await averba.subscriptions.apply(plan)
+  say(`subscribed to ${outcomes.map(outcome => valueOf(outcome).evento).join(' and ')}`)
+
+  const { portal, samples, receiver } = services
+  const server = await listen(averba, receiver)
+  services.connect(host, portOf(server))
+  const company = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
+  const situation = {
+    identificacao: { numero: '26BR0000000001', versao: '1' },
+    situacaoDuimp: 'REGISTRADA_AGUARDANDO_CANAL',
+  }
+  await portal.notify({ evento: eventos.duimp, ...company, body: situation })
+  await portal.notify({
+    evento: eventos.lpco,
+    ...company,
+    body: { numeroLPCO: 'I2600000001', novaSituacao: { id: 2 } },
+  })
+  await portal.notify({
+    evento: eventos.lpco,
+    destinatarioTipo: 'CPF',
+    destinatarioId: samples.cpf,
+    body: { numeroLPCO: 'I2600000002' },
+  })
+  say(`received ${portal.deliveries.succeeded} notifications, each stored before it was acknowledged`)
+
+  await stop(server)
+  await clock.advance(dayMs)
+  await portal.notify({ evento: eventos.lpco, ...company, body: { numeroLPCO: 'I2600000003' } })
+  const failures = await averba.subscriptions.failures()
+  say(
+    `one delivery failed while the receiver was down; its content came back from the portal: ${failures[0]?.conteudo}`,
+  )
+
+  await clock.advance(30 * dayMs)
+  await averba.subscriptions.plan()
+  const deleted = (await averba.subscriptions.list({ inactive: true })).find(
+    each => each.deletedBy === 'portal',
+  )
+  say(`30 days later the portal had deleted ${deleted?.evento}: "${deleted?.motivoExclusao}"`)
+}
+
+async function summarize(
+  averba: Averba,
+  services: RunningServices,
+  store: string,
+  say: (line: string) => void,
+): Promise<DemoResult> {
+  const rebuilt = await averba.rebuild()
+  const areEqual = rebuilt.every(view => view.differences === 0)
+  say(`rebuilt ${rebuilt.length} views from the log: ${areEqual ? 'all equal' : 'NOT equal'}`)
+  say('')
+  say('What the log holds:')
+  let events = 0
+  for await (const event of averba.log.read()) {
+    events = event.position
+    const line = timeline(event)
+    if (line) say(`  ${line}`)
+  }
+  const inactive = await averba.subscriptions.list({ inactive: true })
+  const rows = (view: string) => rebuilt.find(each => each.view === view)?.rows ?? 0
+  const owed = await averba.effects.list()
+  return {
+    events,
+    views: areEqual ? 'equal' : 'different',
+    tokenRequests: services.tokenService.requests,
+    validations: services.validationService.answered,
+    deliveries: services.portal.deliveries.succeeded + services.portal.deliveries.failed,
+    failures: rows('failures'),
+    notifications: rows('notifications'),
+    deletedByPortal: inactive.filter(each => each.deletedBy === 'portal').length,
+    owed: owed.filter(effect => effect.state !== 'settled' && effect.state !== 'declined').length,
+    store,
+  }
+}
+
+/** The receiver as a host would run it: Node's own HTTPS server around the listener. */
+async function listen(averba: Averba, { cert, key }: { cert: string; key: string }): Promise<Server> {
+  const server = createServer({ cert, key, minVersion: 'TLSv1.2' }, averba.receiver.listener)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return server
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port // It listens on a port, not on a pipe.
+}
+
+function stop(server: Server): Promise<void> {
+  return new Promise(resolve => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+}

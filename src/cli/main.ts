@@ -1,0 +1,42 @@
+#!/usr/bin/env node
+import { Command } from 'commander'
+import { AverbaError } from '../index.ts'
+
+/** Exit codes: 0 done, 1 an error that the message explains, 70 a bug. */
+const exitCodes = { error: 1, bug: 70 } as const
+
+const program = new Command()
+  .name('averba')
+  .description('Consents, identity validations and customs webhooks, kept in an append-only log.')
+
+program
+  .command('demo')
+  .description('Walk every lifecycle against simulated services over real TLS, on a SQLite file.')
+  .option('--json', 'print one JSON object on the last line')
+  .action(async ({ json = false }: { json?: boolean }) => {
+    const { runDemo } = await import('./demo.ts')
+    const started = performance.now()
+    const result = await runDemo(line => console.log(line))
+    if (result.views !== 'equal') process.exitCode = exitCodes.bug
+    if (json) return console.log(JSON.stringify(result))
+    console.log('')
+    console.log(
+      `${result.events} events, ${result.notifications} notifications, ${result.tokenRequests} token requests, ` +
+        `${result.deliveries} deliveries of which ${result.failures} failed, ${result.deletedByPortal} subscription ` +
+        `deleted by the portal, ${result.owed} calls still owed; views ${result.views}; ` +
+        `${((performance.now() - started) / 1_000).toFixed(1)} s`,
+    )
+    console.log(`The log is at ${result.store}`)
+  })
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (!(error instanceof AverbaError)) {
+    console.error('This is a bug in averba:', error)
+    process.exit(exitCodes.bug)
+  }
+  console.error(`${error.code}: ${error.message}`)
+  if (error.hint !== undefined) console.error(error.hint)
+  process.exit(exitCodes.error)
+}

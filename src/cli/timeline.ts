@@ -1,0 +1,54 @@
+import type { Recorded } from '../index.ts'
+
+/** Says an event in words, in one line; `undefined` for those that only ask. */
+export function timeline(event: Recorded): string | undefined {
+  const words = wordsOf(event)
+  if (words === undefined) return undefined
+  const position = String(event.position).padStart(4)
+  const anomaly = event.anomaly === undefined ? '' : ` (unexpected: ${event.anomaly})`
+  return `${position}  ${event.at.slice(0, 16).replace('T', ' ')}  ${words}${anomaly}`
+}
+
+function wordsOf(event: Recorded): string | undefined {
+  switch (event.type) {
+    case 'log.began':
+      return 'the log began'
+    case 'subject.enrolled':
+      return `a data subject was enrolled by a ${event.data.origin}`
+    case 'subject.synced':
+      return `${event.data.read} consents were read, ${event.data.changed} changes recorded`
+    case 'consent.appeared':
+      return `a consent appeared: ${event.data.status}, controller ${event.data.controller ?? 'not told'}`
+    case 'consent.described':
+      return 'a consent was read in full'
+    case 'consent.approved':
+    case 'consent.denied':
+    case 'consent.revoked':
+    case 'consent.expired':
+      return `a consent became ${event.data.status} by ${event.data.by === 'us' ? 'our request' : 'the service'}`
+    case 'subject.awarenessAppeared':
+      return 'an awareness record appeared'
+    case 'subject.awarenessDescribed':
+      return 'an awareness record was read in full'
+    case 'subject.loginRead':
+      return `the login state was read: logged ${event.data.isAuthenticated ? 'in' : 'out'}`
+    case 'subject.loginAddressRead':
+      return 'a login address was obtained'
+    case 'token.renewed':
+      return `token ${event.data.generation} was obtained`
+    case 'token.rejected':
+      return `token ${event.data.generation} was answered 401`
+    case 'validation.answered':
+      return `a validation was answered: ${event.data.evaluated} fields evaluated`
+    case 'subscription.registered':
+      return `subscription ${event.data.remoteId} was ${event.data.how}`
+    case 'notification.received':
+      return `a notification was stored: ${event.data.evento}`
+    case 'subscription.failing':
+      return `a failed delivery was found: ${event.data.evento}`
+    case 'subscription.deleted':
+      return `a subscription was deleted by ${event.data.by === 'us' ? 'our request' : 'the portal'}`
+    default:
+      return undefined
+  }
+}

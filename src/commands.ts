@@ -1,0 +1,109 @@
+import type { Clock } from './clock.ts'
+import { refusePersonalId } from './cpf.ts'
+import type { About, Delivery, Engine, Handled } from './engine.ts'
+import type { Actor, Basis, Json, Owed, Problem, Recorded } from './message.ts'
+import type { Ask, Outcome } from './outcome.ts'
+import type { Store } from './store/store.ts'
+
+const defaultWaitMs = 30_000
+
+/** Sends commands for every area of the API: record the intention, perform the effect, tell the outcome. */
+export class Commands {
+  readonly #engine: Engine
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #defaults: { readonly actor?: Actor; readonly basis?: Basis }
+
+  constructor(engine: Engine, store: Store, clock: Clock, defaults: { actor?: Actor; basis?: Basis }) {
+    this.#engine = engine
+    this.#store = store
+    this.#clock = clock
+    this.#defaults = defaults
+  }
+
+  /** Records a command that owes nothing to the outside. */
+  record(input: Json, deliver: () => Promise<Delivery>, ask: Ask = {}): Promise<Handled> {
+    return this.#engine.handle(input, deliver, this.#aboutOf(ask))
+  }
+
+  /**
+   * Records a command, performs the effect that it owes and waits for it.
+   *
+   * @param input what the command id stands for
+   * @param value reads the value of a settled effect, given the event that ended it
+   */
+  async send<T>(
+    input: Json,
+    deliver: () => Promise<Delivery>,
+    ask: Ask,
+    value: (ended: Recorded) => Promise<T>,
+  ): Promise<Outcome<T>> {
+    const { position, effect, replayed } = await this.record(input, deliver, ask)
+    await this.#wait(this.#perform(effect), ask)
+    const owed = await this.#store.effect(effect)
+    if (!owed) throw new TypeError(`The command owes no effect "${effect}"`)
+    return { position, effect, replayed, ...(await this.#describe(owed, value)) }
+  }
+
+  /** Performs an effect; where its outcome is in doubt, also the reading that its event owes. */
+  async #perform(id: string): Promise<void> {
+    await this.#engine.perform(id)
+    const owed = await this.#store.effect(id)
+    if (owed?.state !== 'unknown') return
+    const probes = await this.#store.effects({ stream: owed.stream, states: ['owed'] })
+    for (const probe of probes) await this.#engine.perform(probe.id)
+  }
+
+  async #wait(work: Promise<void>, { waitMs = defaultWaitMs, signal }: Ask): Promise<void> {
+    if (waitMs <= 0) return void work.catch(() => undefined) // What failed stays in the ledger.
+    const done = new AbortController()
+    const signals = signal ? [signal, done.signal] : [done.signal]
+    await Promise.race([work, this.#clock.sleep(waitMs, AbortSignal.any(signals))]).finally(() =>
+      done.abort(),
+    )
+  }
+
+  async #describe<T>(owed: Owed, value: (ended: Recorded) => Promise<T>) {
+    switch (owed.state) {
+      case 'owed':
+      case 'started':
+        return { status: 'pending' } as const
+      case 'deferred':
+        return { status: 'deferred', retryAt: owed.dueAt, because: owed.because } as const
+      case 'unknown':
+        return { status: 'unknown', next: this.#engine.isProbed(owed.type) ? 'probe' : 'person' } as const
+      case 'declined':
+        return { status: 'declined', problem: await this.#problemOf(await this.#endOf(owed)) } as const
+      case 'settled':
+        return { status: 'settled', value: await value(await this.#endOf(owed)) } as const
+    }
+  }
+
+  async #endOf(owed: Owed): Promise<Recorded> {
+    const event = owed.settledAt === undefined ? undefined : await this.#store.readAt(owed.settledAt)
+    if (!event) throw new TypeError(`The effect "${owed.id}" has ended and no event says so`)
+    return event
+  }
+
+  /** The problem stands beside the event; a doubt that a reading ended has none. */
+  async #problemOf(event: Recorded): Promise<Problem> {
+    const problem = await this.#store.open(`${event.id}/problem`)
+    if (problem === undefined)
+      return { status: 0, code: 'NOT_DONE', title: 'A reading showed that it was not done' }
+    return problem as unknown as Problem // Sealed as such by the adapter.
+  }
+
+  #aboutOf({ commandId, actor, basis, correlationId }: Ask): About {
+    if (commandId !== undefined) refusePersonalId(commandId, 'command id')
+    if (correlationId !== undefined) refusePersonalId(correlationId, 'correlation id')
+    if (actor) refusePersonalId(actor.ref, "actor's ref")
+    const by = actor ?? this.#defaults.actor
+    const on = basis ?? this.#defaults.basis
+    return {
+      ...(commandId !== undefined && { commandId }),
+      ...(by && { actor: { kind: by.kind, ref: by.ref } }),
+      ...(on && { basis: { purpose: on.purpose, legalBasis: on.legalBasis } }),
+      ...(correlationId !== undefined && { correlationId }),
+    }
+  }
+}

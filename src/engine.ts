@@ -1,0 +1,322 @@
+import { EventEmitter } from 'eventemitter3'
+import type { Performers } from './adapters/performer.ts'
+import { type Clock, createId, type Entropy, toInstant } from './clock.ts'
+import { AverbaError } from './errors.ts'
+import type { Machine, MachineState } from './machines/machine.ts'
+import type { Actor, Basis, Carried, Json, Outcome, Owed, Recorded, Settlement } from './message.ts'
+import { canonicalJson, withoutUndefined } from './proof/canonical-json.ts'
+import type { Appended, Claim, NewReceipt, Receipt } from './store/append.ts'
+import type { Store } from './store/store.ts'
+
+/** A message for one stream. A function is told how many events the messages before it made. */
+export interface Target {
+  readonly stream: string
+  readonly message: Carried | ((made: number) => Carried)
+}
+
+/** Messages that are decided and recorded together, and what comes to be looked up by them. */
+export interface Delivery {
+  readonly targets: readonly Target[]
+  readonly claims?: readonly Claim[]
+}
+
+/** Who asks, why, and under which id. */
+export interface About {
+  readonly commandId?: string
+  readonly correlationId?: string
+  readonly actor?: Actor
+  readonly basis?: Basis
+}
+
+/** What became of a command: recorded, now or before. `effect` is empty when it owed none. */
+export interface Handled {
+  readonly position: number
+  readonly effect: string
+  readonly replayed: boolean
+  readonly events: readonly Recorded[]
+}
+
+/** Turns the fact of an ended effect into messages for the streams that it concerns. */
+export type Router = (owed: Owed, fact: Carried) => Promise<Delivery>
+
+export interface EngineParts {
+  readonly store: Store
+  readonly clock: Clock
+  readonly entropy: Entropy
+  readonly machines: readonly Machine[]
+  readonly performers: Performers
+  /** Routers by the type of the fact. Without one, a fact goes to the stream that owed the effect. */
+  readonly routers: Readonly<Record<string, Router>>
+  /** Told of errors in listeners, which must not reach those who append. */
+  readonly onListenerError: (error: unknown) => void
+}
+
+const decisionsMax = 50
+const backoffBaseMs = 1_000
+const backoffMaxMs = 15 * 60_000
+
+/**
+ * The loop: a command is decided, its events and effects are recorded, the effects are performed, and
+ * their outcomes come back as facts that are decided and recorded in turn.
+ */
+export class Engine {
+  readonly #parts: EngineParts
+  readonly #emitter = new EventEmitter()
+  readonly #performing = new Map<string, Promise<void>>()
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Decides a command and records what follows from it. The same id gives the same answer again.
+   *
+   * @param input what the command id stands for, personal data included: kept as a keyed digest only
+   * @throws {AverbaError} `REFUSED`, `CONFLICT`, `COMMAND_REUSED`
+   */
+  async handle(input: Json, deliver: () => Promise<Delivery>, about: About = {}): Promise<Handled> {
+    const { store, clock, entropy } = this.#parts
+    const commandId = about.commandId ?? createId(clock, entropy)
+    const digest = store.digest('command', canonicalJson(withoutUndefined(input), { fractions: true }))
+    const known = await store.receipt(commandId)
+    if (known) return replay(known, digest)
+    const receipt = { commandId, digest }
+    const appended = await this.#decide(deliver, { about: { ...about, commandId }, receipt })
+    if (appended.status === 'known') return replay(appended.receipt, digest)
+    const effect = appended.events.find(event => event.effects?.length)
+    return {
+      position: appended.position,
+      effect: effect ? `${effect.id}/0` : '',
+      replayed: false,
+      events: appended.events,
+    }
+  }
+
+  /** Records a fact from outside: decided again on the newest versions until it is in. */
+  async record(deliver: () => Promise<Delivery>): Promise<readonly Recorded[]> {
+    return (await this.#decide(deliver, {})).events
+  }
+
+  /** Performs one effect, if it is due and nobody else does, and records how it ended. */
+  perform(id: string): Promise<void> {
+    const running = this.#performing.get(id)
+    if (running) return running
+    const work = this.#perform(id).finally(() => this.#performing.delete(id))
+    this.#performing.set(id, work)
+    return work
+  }
+
+  /** Performs what is due now, and what comes due by it, until nothing is left. */
+  async settle(): Promise<Record<'settled' | 'deferred' | 'unknown', number>> {
+    const { store, clock } = this.#parts
+    const counts = { settled: 0, deferred: 0, unknown: 0 }
+    const tried = new Set<string>()
+    for (;;) {
+      const due = (await store.dueEffects(clock.now())).filter(id => !tried.has(id))
+      if (due.length === 0) return counts
+      for (const id of due) {
+        tried.add(id)
+        await this.perform(id)
+        const state = (await store.effect(id))?.state
+        if (state === 'settled' || state === 'declined') counts.settled += 1
+        if (state === 'deferred' || state === 'unknown') counts[state] += 1
+      }
+    }
+  }
+
+  /** Hears of events after their commit, in this process, at most once. */
+  on(type: string, listener: (event: Recorded) => void): () => void {
+    this.#emitter.on(type, listener)
+    return () => this.#emitter.off(type, listener)
+  }
+
+  /** Reports whether a reading will tell what became of an effect of this type. */
+  isProbed(type: string): boolean {
+    return this.#parts.performers[type]?.effectClass === 'probed'
+  }
+
+  /** Waits for the attempts under way. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#performing.values())
+    this.#emitter.removeAllListeners()
+  }
+
+  async #perform(id: string): Promise<void> {
+    const { store, clock, performers } = this.#parts
+    const claimed = await store.claimEffect(id, clock.now())
+    if (!claimed) return
+    const { owed } = claimed
+    const performer = performers[owed.type]
+    if (!performer) return store.deferEffect(id, clock.now() + backoffMaxMs, 'its service is not configured')
+    const isRepeatable = performer.effectClass === 'read' || performer.effectClass === 'idempotent'
+    if (claimed.wasStarted && !isRepeatable) {
+      return this.#settle(owed, performer.lost(owed), 'unknown', 'the attempt never reported back')
+    }
+    const outcome = await performer.perform(owed, await this.#open(owed)).catch((error: unknown): Outcome => {
+      // Our own errors come before anything is sent: a certificate or a secret that could not be had.
+      if (error instanceof AverbaError) return { status: 'deferred', because: error.message }
+      throw error
+    })
+    if (outcome.status === 'deferred') {
+      const dueAt = clock.now() + (outcome.afterMs ?? this.#backoffMs(owed.attempts))
+      return store.deferEffect(id, dueAt, outcome.because)
+    }
+    return this.#settle(owed, outcome.fact, outcome.status, outcome.because ?? '')
+  }
+
+  async #settle(owed: Owed, fact: Carried, as: Settlement, because: string): Promise<void> {
+    const route = this.#parts.routers[fact.type]
+    const deliver = async () =>
+      (await route?.(owed, fact)) ?? { targets: [{ stream: owed.stream, message: fact }] }
+    await this.#decide(deliver, {
+      settles: { effect: owed.id, as, because },
+      about: await this.#aboutOf(owed),
+    })
+  }
+
+  /** Who asked for an effect is kept with the event that ends it. */
+  async #aboutOf(owed: Owed): Promise<Omit<About, 'commandId'>> {
+    const { correlationId, actor, basis } = (await this.#parts.store.readAt(owed.position)) ?? {}
+    return { ...(correlationId && { correlationId }), ...(actor && { actor }), ...(basis && { basis }) }
+  }
+
+  async #open(owed: Owed): Promise<Record<string, Json>> {
+    const opened: Record<string, Json> = {}
+    for (const [name, address] of Object.entries(owed.opens ?? {})) {
+      const value = await this.#parts.store.open(address)
+      if (value === undefined)
+        throw new AverbaError('CORRUPT', `Cannot open the part "${address}": it is not there`)
+      opened[name] = value
+    }
+    return opened
+  }
+
+  /** Full jitter: any wait up to a bound that doubles. */
+  #backoffMs(attempts: number): number {
+    const bound = Math.min(backoffBaseMs * 2 ** attempts, backoffMaxMs)
+    const [high = 0, low = 0] = this.#parts.entropy.bytes(2)
+    return Math.ceil(bound * ((high * 256 + low + 1) / 65_536))
+  }
+
+  async #decide(
+    deliver: () => Promise<Delivery>,
+    options: {
+      about?: About
+      receipt?: Pick<NewReceipt, 'commandId' | 'digest'>
+      settles?: { effect: string; as: Settlement; because: string }
+    },
+  ): Promise<Exclude<Appended, { status: 'conflict' }> & { position: number; events: readonly Recorded[] }> {
+    const { store, clock } = this.#parts
+    let because = ''
+    for (let decisions = 0; decisions < decisionsMax; decisions++) {
+      const delivery = await deliver()
+      const decided = await this.#decideAll(delivery)
+      const isRefused = decided.refused !== undefined
+      if (isRefused && !options.receipt) throw new TypeError(`A fact cannot be refused: ${decided.refused}`)
+      const receipt = options.receipt && {
+        ...options.receipt,
+        code: isRefused ? ('refused' as const) : ('accepted' as const),
+        detail: decided.refused ?? '',
+      }
+      const appended = await store.append({
+        at: toInstant(clock.now()),
+        streams: isRefused ? [] : decided.streams,
+        events: isRefused ? [] : decided.events,
+        ...(options.about && { about: options.about }),
+        ...(receipt && { receipt }),
+        ...(options.settles && { settles: options.settles }),
+        ...(!isRefused && delivery.claims && { claims: delivery.claims }),
+      })
+      if (appended.status === 'known') return { ...appended, position: appended.receipt.position, events: [] }
+      if (appended.status === 'appended') {
+        if (isRefused) throw refusal(decided.refused)
+        this.#announce(appended.events)
+        return appended
+      }
+      because = appended.because
+      if (options.settles && !(await this.#isOpen(options.settles.effect)))
+        return { status: 'appended', position: 0, events: [] }
+    }
+    throw new AverbaError('CONFLICT', `Cannot record: ${because}`, {
+      hint: 'Others append all the time: try again',
+    })
+  }
+
+  async #isOpen(effect: string): Promise<boolean> {
+    const state = (await this.#parts.store.effect(effect))?.state
+    return state !== 'settled' && state !== 'declined'
+  }
+
+  /** Lets each message be decided on the state that the messages before it lead to. */
+  async #decideAll({ targets }: Delivery) {
+    const states = new Map<string, { state: MachineState; version: number }>()
+    const events = []
+    for (const { stream, message } of targets) {
+      const machine = this.#machineOf(stream)
+      const found = states.get(stream) ?? (await this.#load(stream, machine))
+      const said: Carried = typeof message === 'function' ? message(events.length) : message
+      const decision = machine.decide(found.state, said)
+      if ('refused' in decision) return { refused: decision.refused, streams: [], events: [] }
+      let { state } = found
+      for (const [i, event] of decision.events.entries()) {
+        state = machine.evolve(state, event)
+        const { name, version } = machine
+        const parts = i === 0 && said.parts ? { parts: said.parts } : {}
+        events.push({ stream, event, because: said.type, machine: { name, version }, ...parts })
+      }
+      states.set(stream, { ...found, state })
+    }
+    const streams = [...states].map(([stream, { version }]) => ({ stream, expect: version }))
+    return { refused: undefined, streams, events }
+  }
+
+  async #load(stream: string, machine: Machine): Promise<{ state: MachineState; version: number }> {
+    let state = machine.initial
+    let version = 0
+    let after = 0
+    for (;;) {
+      const page = await this.#parts.store.read({ stream, after })
+      for (const event of page) {
+        state = machine.evolve(state, event)
+        version = event.version
+        after = event.position
+      }
+      if (page.length === 0) return { state, version }
+    }
+  }
+
+  #machineOf(stream: string): Machine {
+    const name = stream.slice(0, stream.indexOf('-'))
+    const machine = this.#parts.machines.find(each => each.name === name)
+    if (!machine) throw new TypeError(`Cannot find the machine of the stream "${stream}"`)
+    return machine
+  }
+
+  #announce(events: readonly Recorded[]): void {
+    for (const event of events) {
+      try {
+        this.#emitter.emit(event.type, event)
+      } catch (error) {
+        this.#parts.onListenerError(error)
+      }
+    }
+  }
+}
+
+function replay(receipt: Receipt, digest: Uint8Array): Handled {
+  if (!Buffer.from(digest).equals(Buffer.from(receipt.digest))) {
+    throw new AverbaError(
+      'COMMAND_REUSED',
+      `Cannot use the command id "${receipt.commandId}" again: its input differs`,
+      {
+        hint: 'Give every command an id of its own, and repeat an id only with the very same input',
+      },
+    )
+  }
+  if (receipt.code === 'refused') throw refusal(receipt.detail)
+  return { position: receipt.position, effect: receipt.effect, replayed: true, events: [] }
+}
+
+function refusal(reason: string): AverbaError {
+  return new AverbaError('REFUSED', `Cannot do this now: ${reason}`)
+}

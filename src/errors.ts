@@ -1,0 +1,60 @@
+/**
+ * The codes of averba's errors: promises to hosts, never reused for another meaning.
+ *
+ * - `MISCONFIGURED`: an option is missing or cannot work.
+ * - `SERVICE_NOT_CONFIGURED`: a call to an area whose service has no options.
+ * - `INVALID_INPUT`: an argument that no service could accept.
+ * - `INVALID_CPF`, `INVALID_CNPJ`: wrong form or check digits.
+ * - `PERSONAL_ID`: an id given by the host that holds a CPF.
+ * - `NOT_FOUND`: nothing is known under what was given.
+ * - `REFUSED`: the state forbids the command; no request has left.
+ * - `CONFLICT`: someone appended first, again and again.
+ * - `OUTCOME`: an outcome other than `settled`, turned into an error by `valueOf`.
+ * - `COMMAND_REUSED`: the command id was used before with another input.
+ * - `STALE_PLAN`, `PLAN_DELETES`: a plan that no longer fits, or that deletes without leave.
+ * - `BODY_CONSUMED`, `REMOTE_ADDRESS_MISSING`: the receiver was wired wrongly.
+ * - `KEYS_MISSING`, `KEYS_MISMATCH`: the keyring is not there, or belongs to another log.
+ * - `STORE_UNSAFE`: the store cannot keep its promise of durability.
+ * - `STORE_BUSY`: another process holds the file.
+ * - `NOT_OURS`: the file is not a log of averba, or is newer than this version.
+ * - `CORRUPT`: the log contradicts itself.
+ */
+export type ErrorCode =
+  | 'MISCONFIGURED'
+  | 'SERVICE_NOT_CONFIGURED'
+  | 'INVALID_INPUT'
+  | 'INVALID_CPF'
+  | 'INVALID_CNPJ'
+  | 'PERSONAL_ID'
+  | 'NOT_FOUND'
+  | 'REFUSED'
+  | 'CONFLICT'
+  | 'OUTCOME'
+  | 'COMMAND_REUSED'
+  | 'STALE_PLAN'
+  | 'PLAN_DELETES'
+  | 'BODY_CONSUMED'
+  | 'REMOTE_ADDRESS_MISSING'
+  | 'KEYS_MISSING'
+  | 'KEYS_MISMATCH'
+  | 'STORE_UNSAFE'
+  | 'STORE_BUSY'
+  | 'NOT_OURS'
+  | 'CORRUPT'
+
+/**
+ * A mistake of the caller or the operator, or damage. What a remote service says is never thrown: it is
+ * an outcome. Messages hold no personal data and no secret.
+ */
+export class AverbaError extends Error {
+  override readonly name: string = 'AverbaError'
+  readonly code: ErrorCode
+  /** What to do next. */
+  declare readonly hint?: string
+
+  constructor(code: ErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    this.code = code
+    if (options.hint !== undefined) this.hint = options.hint
+  }
+}

@@ -1,0 +1,25 @@
+import type { ConsentEvent } from './machines/consent.ts'
+import type { NotificationEvent } from './machines/notification.ts'
+import type { PortalEvent } from './machines/portal.ts'
+import type { SubjectEvent } from './machines/subject.ts'
+import type { SubscriptionEvent } from './machines/subscription.ts'
+import type { TokenEvent } from './machines/token.ts'
+import type { ValidationEvent } from './machines/validation.ts'
+import type { Recorded as AnyRecorded } from './message.ts'
+
+type AnyEvent =
+  | ConsentEvent
+  | NotificationEvent
+  | PortalEvent
+  | SubjectEvent
+  | SubscriptionEvent
+  | TokenEvent
+  | ValidationEvent
+
+/** Every type of event, with its clear data. */
+export type Events = { [E in AnyEvent as E['type']]: E['data'] } & {
+  'log.began': { origin: string; keyring: string }
+}
+
+/** An event as the log holds it. */
+export type Recorded<T extends keyof Events = keyof Events> = { [K in T]: AnyRecorded<K, Events[K]> }[T]

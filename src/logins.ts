@@ -1,0 +1,75 @@
+import type { Area } from './area.ts'
+import type { Fresh } from './consents.ts'
+import { AverbaError } from './errors.ts'
+import type { Instant } from './message.ts'
+import { valueOf } from './outcome.ts'
+import type { Who } from './subjects.ts'
+
+/** Whether a data subject is logged in at the national login (document 1, section 2). */
+export interface LoginState {
+  readonly autenticado: boolean
+  readonly horaExpiracao: Instant | null
+  readonly readAt: Instant
+}
+
+/** Login state and login address of data subjects (document 1, operations 6 and 7). */
+export interface Logins {
+  /**
+   * The login state, read at the service unless a reading younger than `ageMaxMs` is at hand.
+   *
+   * @throws {AverbaError} `NOT_FOUND`, `OUTCOME` when the service does not tell
+   */
+  state(who: Who & Fresh): Promise<LoginState>
+  /**
+   * The address of the national login, which returns to `redirectUrl`. Only addresses of the option
+   * `consentService.redirectUrls` are let through.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` for another address, `NOT_FOUND`, `OUTCOME`
+   */
+  url(who: Who, options?: { redirectUrl?: string }): Promise<URL>
+}
+
+export function createLogins(area: Area): Logins {
+  const { commands, store, subjects, views } = area
+  return {
+    async state(who) {
+      const subject = await subjects.find(who)
+      const rowOf = () =>
+        views.selectFrom('logins').selectAll().where('subject', '=', subject).executeTakeFirst()
+      let row = await rowOf()
+      if (!row || who.ageMaxMs === undefined || !area.isFresh(row.read_at, who.ageMaxMs)) {
+        area.require('consentService')
+        const message = { type: 'subject.readLogin', data: {} }
+        const deliver = async () => ({ targets: [{ stream: `subject-${subject}`, message }] })
+        row = valueOf(await commands.send({ method: 'logins.state', subject }, deliver, {}, rowOf))
+      }
+      if (!row) throw new TypeError('A login state was read and is not in its view')
+      return { autenticado: row.is_authenticated === 1, horaExpiracao: row.expires_at, readAt: row.read_at }
+    },
+    async url(who, { redirectUrl } = {}) {
+      const subject = await subjects.find(who)
+      area.require('consentService')
+      if (redirectUrl !== undefined && !area.options.consentService?.redirectUrls?.includes(redirectUrl)) {
+        throw new AverbaError(
+          'INVALID_INPUT',
+          'Cannot return to this address after the login: it is not listed',
+          {
+            hint: 'Add it to consentService.redirectUrls',
+          },
+        )
+      }
+      const stream = `subject-${subject}`
+      const parts =
+        redirectUrl === undefined ? {} : { parts: { redirect: { owner: stream, value: redirectUrl } } }
+      const data = { hasRedirect: redirectUrl !== undefined }
+      const message = { type: 'subject.readLoginAddress', data, ...parts }
+      const outcome = await commands.send(
+        { method: 'logins.url', subject, redirectUrl: redirectUrl ?? null },
+        async () => ({ targets: [{ stream, message }] }),
+        {},
+        async ended => String(await store.open(`${ended.id}/address`)),
+      )
+      return new URL(valueOf(outcome))
+    },
+  }
+}

@@ -1,0 +1,155 @@
+import { assign, type SnapshotFrom, setup } from 'xstate'
+import type { Event, Instant, Message } from '../message.ts'
+import { type Decision, defineMachine, record, refuse } from './machine.ts'
+
+// Events
+
+/** Where averba met a person first. */
+export type Origin = 'host' | 'validation' | 'notification'
+
+/** A login state as the service gave it. */
+export interface LoginReading {
+  readonly isAuthenticated: boolean
+  readonly expiresAt: Instant | null
+}
+
+/** An awareness record without personal data; `record` is our id of it. */
+export interface AwarenessReading {
+  readonly record: string
+  readonly createdAt: Instant | null
+  readonly controller: string | null
+}
+
+export type SubjectEvent =
+  /** Always the first: its part `cpf` holds the CPF. */
+  | Event<'subject.enrolled', { subject: string; origin: Origin }>
+  | Event<'subject.syncRequested' | 'subject.awarenessRequested' | 'subject.loginRequested', unknown>
+  | Event<'subject.synced', { read: number; changed: number; unreadable: number }>
+  /** Its part `record` holds the service's own id and texts. */
+  | Event<'subject.awarenessAppeared', AwarenessReading & { subject: string }>
+  | Event<'subject.awarenessListed', { read: number; unreadable: number }>
+  | Event<'subject.awarenessDetailRequested', { record: string }>
+  /** Its part `detail` holds the whole answer. */
+  | Event<'subject.awarenessDescribed', { record: string }>
+  | Event<'subject.loginRead', LoginReading & { subject: string }>
+  /** Its part `redirect`, where there is one, holds the address to return to. */
+  | Event<'subject.loginAddressRequested', { hasRedirect: boolean }>
+  /** Its part `address` holds the login address. */
+  | Event<'subject.loginAddressRead', unknown>
+  | Event<'subject.readDeclined', { operation: string; httpStatus: number }>
+
+// Commands, and facts from outside
+
+export type SubjectMessage =
+  | Message<'subject.enrol', { subject: string; origin: Origin }>
+  | Message<'subject.sync' | 'subject.readAwareness' | 'subject.readLogin', unknown>
+  /** Carries the part `id`: the service's id of the record. */
+  | Message<'subject.readAwarenessDetail', { record: string }>
+  | Message<'subject.readLoginAddress', { hasRedirect: boolean }>
+  | Message<'subject.observeAwareness', AwarenessReading>
+  | Message<'consentService.consentsListed', { read: number; changed: number; unreadable: number }>
+  | Message<'consentService.awarenessListed', { read: number; unreadable: number }>
+  | Message<'consentService.awarenessRead', { record: string }>
+  | Message<'consentService.loginRead', LoginReading>
+  | Message<'consentService.loginAddressRead', unknown>
+  | Message<'consentService.readDeclined', { operation: string; httpStatus: number }>
+
+// Effects
+
+function effect(subject: string, verb: string, parts: Record<string, string> = {}, data: object = {}) {
+  return { type: `consentService.${verb}`, data, opens: { cpf: `subject-${subject}/1/cpf`, ...parts } }
+}
+
+// Chart
+
+interface Context {
+  readonly subject: string
+  /** Our ids of the awareness records that have appeared. */
+  readonly awareness: readonly string[]
+}
+
+const chart = setup({
+  types: { context: {} as Context, events: {} as SubjectEvent },
+  actions: {
+    keepSubject: assign({ subject: ({ context, event }) => subjectOf(event) ?? context.subject }),
+    keepRecord: assign({
+      awareness: ({ context, event }) =>
+        event.type === 'subject.awarenessAppeared'
+          ? [...context.awareness, event.data.record]
+          : context.awareness,
+    }),
+  },
+  guards: {
+    isAuthenticated: ({ event }) => event.type === 'subject.loginRead' && event.data.isAuthenticated,
+  },
+}).createMachine({
+  id: 'subject',
+  context: { subject: '', awareness: [] },
+  initial: 'unmet',
+  states: {
+    unmet: { on: { 'subject.enrolled': { target: 'enrolled', actions: 'keepSubject' } } },
+    enrolled: {
+      initial: 'loginUnread',
+      on: {
+        'subject.awarenessAppeared': { actions: 'keepRecord' },
+        'subject.loginRead': [{ guard: 'isAuthenticated', target: '.loggedIn' }, { target: '.loggedOut' }],
+      },
+      states: { loginUnread: {}, loggedIn: {}, loggedOut: {} },
+    },
+  },
+})
+
+function subjectOf(event: SubjectEvent): string | undefined {
+  return event.type === 'subject.enrolled' ? event.data.subject : undefined
+}
+
+// Decide
+
+function decide(state: SnapshotFrom<typeof chart>, message: SubjectMessage): Decision<SubjectEvent> {
+  if (message.type === 'subject.enrol') {
+    return state.matches('unmet') ? record({ type: 'subject.enrolled', data: message.data }) : record()
+  }
+  if (state.matches('unmet')) return refuse('nobody is enrolled under it')
+  const { subject, awareness } = state.context
+  switch (message.type) {
+    case 'subject.sync':
+      return record({ type: 'subject.syncRequested', data: {}, effects: [effect(subject, 'listConsents')] })
+    case 'subject.readAwareness':
+      return record({
+        type: 'subject.awarenessRequested',
+        data: {},
+        effects: [effect(subject, 'listAwareness')],
+      })
+    case 'subject.readAwarenessDetail':
+      return record({
+        type: 'subject.awarenessDetailRequested',
+        data: message.data,
+        effects: [effect(subject, 'readAwareness', { id: './id' }, message.data)],
+      })
+    case 'subject.readLogin':
+      return record({ type: 'subject.loginRequested', data: {}, effects: [effect(subject, 'readLogin')] })
+    case 'subject.readLoginAddress': {
+      const parts = message.data.hasRedirect ? { redirect: './redirect' } : {}
+      const effects = [effect(subject, 'readLoginAddress', parts)]
+      return record({ type: 'subject.loginAddressRequested', data: message.data, effects })
+    }
+    case 'subject.observeAwareness':
+      if (awareness.includes(message.data.record)) return record()
+      return record({ type: 'subject.awarenessAppeared', data: { ...message.data, subject } })
+    case 'consentService.consentsListed':
+      return record({ type: 'subject.synced', data: message.data })
+    case 'consentService.awarenessListed':
+      return record({ type: 'subject.awarenessListed', data: message.data })
+    case 'consentService.awarenessRead':
+      return record({ type: 'subject.awarenessDescribed', data: message.data })
+    case 'consentService.loginRead':
+      return record({ type: 'subject.loginRead', data: { ...message.data, subject } })
+    case 'consentService.loginAddressRead':
+      return record({ type: 'subject.loginAddressRead', data: {} })
+    case 'consentService.readDeclined':
+      return record({ type: 'subject.readDeclined', data: message.data })
+  }
+}
+
+/** A data subject: who they are is sealed, what was read of them is counted (document 1). */
+export const subjectMachine = defineMachine({ name: 'subject', version: 1, chart, decide })

@@ -1,0 +1,133 @@
+/**
+ * The vocabulary of averba: types only, with one meaning each.
+ *
+ *   Command --> machine --> Event[] --> log --> Effect --> adapter --> Outcome
+ *                  ^                     |                                |
+ *                  +------- replay ------+<----- Event <------------------+
+ *
+ * A command is what someone wants. An event is what happened. An effect is a call owed to the outside.
+ * An outcome is how that call ended. A part is personal data, sealed, beside its event.
+ */
+
+/** An instant as ISO 8601 text in UTC with milliseconds, such as `2026-11-20T12:00:00.000Z`. */
+export type Instant = string
+
+/** What JSON can carry. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+
+/** Anything said: a type, and clear data that holds no personal data. */
+export interface Message<T extends string = string, D = unknown> {
+  readonly type: T
+  readonly data: D
+}
+
+/** Personal data on its way into the log, with the owner under whose key it is sealed. */
+export interface Part {
+  readonly owner: string
+  readonly value: Json
+}
+
+/** Personal data by name, beside a message. */
+export type Parts = Readonly<Record<string, Part>>
+
+/** A message that carries personal data beside it. The parts go with the first event that it makes. */
+export type Carried<M extends Message = Message> = M & { readonly parts?: Parts }
+
+/** Where a part stands: `<stream>/<version>/<name>`, or `./<name>` for a part of the event that says so. */
+export type PartAddress = string
+
+/** A call owed to the outside, recorded with the event that owes it. */
+export interface Effect<T extends string = string, D = unknown> extends Message<T, D> {
+  /** The parts that are opened just before the call, by the name that the adapter knows them by. */
+  readonly opens?: Readonly<Record<string, PartAddress>>
+  /** Not before this instant; at once when absent. */
+  readonly dueAt?: Instant
+}
+
+/** How an effect ended, as an event records it. */
+export type Settlement = 'settled' | 'declined' | 'unknown'
+
+/** Something that happened, in the past participle. Never edited. */
+export interface Event<T extends string = string, D = unknown> extends Message<T, D> {
+  readonly effects?: readonly Effect[]
+  /** Why a fact from outside was not expected here. Recorded all the same. */
+  readonly anomaly?: string
+  /** Ends the newest `unknown` effect of this type on the stream, once a reading has told. */
+  readonly resolves?: { readonly effect: string; readonly as: 'settled' | 'declined' }
+}
+
+/** A part as its event's header names it: the sealed bytes stand beside the header, and can go. */
+export interface PartMark {
+  readonly name: string
+  readonly owner: string
+  /** SHA-256 of the sealed bytes, in hexadecimal. */
+  readonly hash: string
+  readonly bytes: number
+}
+
+/** An event as the log holds it. `id` is `<stream>/<version>`; positions and versions begin at 1. */
+export interface Recorded<T extends string = string, D = unknown> extends Event<T, D> {
+  readonly id: string
+  readonly position: number
+  readonly stream: string
+  readonly version: number
+  /** When averba recorded it; never goes back along the log. */
+  readonly at: Instant
+  readonly machine: { readonly name: string; readonly version: number }
+  /** The type of the command or fact that made the event. */
+  readonly because: string
+  readonly commandId?: string
+  readonly correlationId?: string
+  readonly actor?: Actor
+  readonly basis?: Basis
+  /** The effect that this event ends, and how. */
+  readonly settles?: { readonly effect: string; readonly as: Settlement }
+  readonly parts?: readonly PartMark[]
+}
+
+/** Who acts. `ref` is opaque; one that looks like a CPF is refused with `PERSONAL_ID`. */
+export interface Actor {
+  readonly kind: 'subject' | 'person' | 'system'
+  readonly ref: string
+}
+
+/** Why personal data is processed (LGPD articles 7, 8 and 37). Recorded with the event. */
+export interface Basis {
+  readonly purpose: string
+  readonly legalBasis: string
+}
+
+/** Where an owed effect stands in the ledger. */
+export type EffectState = 'owed' | 'started' | 'deferred' | 'unknown' | 'settled' | 'declined'
+
+/** An effect in the ledger. Its id is `<stream>/<version>/<n>`. */
+export interface Owed<D = unknown> extends Effect<string, D> {
+  readonly id: string
+  readonly stream: string
+  readonly position: number
+  readonly state: EffectState
+  readonly dueAt: Instant
+  readonly attempts: number
+  /** Why it stands where it stands, in words without personal data. */
+  readonly because: string
+  /** The position of the event that ended it. */
+  readonly settledAt?: number
+}
+
+/**
+ * How one attempt at an effect ended. Across the adapter's seam nothing is thrown: the outside world is
+ * a value. `deferred` means certainly not done, and says when to try again where the service said so;
+ * `unknown` means perhaps done.
+ */
+export type Outcome =
+  | { readonly status: Settlement; readonly fact: Carried; readonly because?: string }
+  | { readonly status: 'deferred'; readonly afterMs?: number; readonly because: string }
+
+/** What a service said when it did not do what was asked, scrubbed of personal data. */
+export interface Problem {
+  readonly status: number
+  readonly type?: string
+  readonly title?: string
+  readonly detail?: string
+  readonly code?: string
+}

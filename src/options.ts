@@ -1,0 +1,74 @@
+import type { Certificate } from './adapters/certificate.ts'
+import type { PortalAuthentication } from './adapters/portal/client.ts'
+import type { Source } from './adapters/source.ts'
+import type { Fetch } from './adapters/transport.ts'
+import type { Clock, Entropy } from './clock.ts'
+import type { Actor, Basis } from './message.ts'
+
+/** Options of `openAverba`. Only `store` is required; a call to an area without its service is refused. */
+export interface AverbaOptions {
+  /** The path of the SQLite file, or `:memory:` for a log that ends with the process. */
+  readonly store: string
+  /** Defaults of every command. */
+  readonly actor?: Actor
+  readonly basis?: Basis
+  readonly consentService?: {
+    readonly baseUrl: string
+    readonly certificate: Source<Certificate>
+    /** The authority to trust instead of the system's, as PEM text. */
+    readonly ca?: string
+    /** The addresses that a login may return to, compared as whole texts. */
+    readonly redirectUrls?: readonly string[]
+  }
+  readonly tokenService?: {
+    /** The whole address of the token endpoint. */
+    readonly url: string
+    readonly consumerKey: Source<string>
+    readonly consumerSecret: Source<string>
+    /** What the log calls this credential. */
+    readonly credential?: string
+    readonly ca?: string
+  }
+  readonly validationService?: {
+    readonly baseUrl: string
+    /** The name of the service in the path. */
+    readonly service: string
+    /** A token that is given instead of being asked for, as the demonstration's. */
+    readonly bearer?: Source<string>
+    /** The header that carries our id of a validation, where the gateway reports one. */
+    readonly traceHeader?: string
+    readonly ca?: string
+  }
+  readonly portal?: {
+    /** `https://<url>`, without a path. */
+    readonly baseUrl: string
+    readonly authenticate: PortalAuthentication
+    readonly ca?: string
+  }
+  readonly receiver?: {
+    /** The address that the portal shall notify: the endpoint of subscriptions that name none. */
+    readonly publicUrl: string
+    /** How many proxies of yours stand in front and add to `X-Forwarded-For`. */
+    readonly trustedProxies?: number
+    /** The ranges that notifications may come from; the portal's own by default. */
+    readonly sources?: readonly string[] | 'any'
+  }
+  /** What the portal shall notify us of. `subscriptions.plan` shows what that takes. */
+  readonly subscriptions?: readonly DesiredSubscription[]
+  readonly clock?: Clock
+  readonly entropy?: Entropy
+  /** The way out for every service; sockets by default. */
+  readonly fetch?: Fetch
+  /** Told of what an operator should know: allow-listed fields only. */
+  readonly logger?: (line: Readonly<Record<string, unknown>>) => void
+}
+
+/** One event that the portal shall notify us of. */
+export interface DesiredSubscription {
+  /** The event's identifier, at most 40 characters. */
+  readonly evento: string
+  /** An HTTPS address on port 443, at most 500 characters; `receiver.publicUrl` when absent. */
+  readonly endpoint?: string
+  readonly chaveSecreta?: Source<string>
+  readonly chaveAutenticacao?: Source<string>
+}

@@ -1,0 +1,19 @@
+import { hash } from 'node:crypto'
+import type { Entropy } from '../clock.ts'
+
+/** Randomness that the same seed repeats, byte for byte. Never for keys that protect anything. */
+export function seededEntropy(seed: number): Entropy {
+  let counter = 0
+  let pool = Buffer.alloc(0)
+  return {
+    bytes(length) {
+      while (pool.length < length) {
+        counter += 1
+        pool = Buffer.concat([pool, hash('sha256', `averba ${seed} ${counter}`, 'buffer')])
+      }
+      const taken = pool.subarray(0, length)
+      pool = pool.subarray(length)
+      return taken
+    },
+  }
+}

@@ -1,0 +1,62 @@
+import { type ConsentSimulator, simulateConsentService } from '../adapters/consent/simulator.ts'
+import { type PortalSimulator, simulatePortal } from '../adapters/portal/simulator.ts'
+import { simulateTokenService, type TokenSimulator } from '../adapters/token/simulator.ts'
+import type { Fetch } from '../adapters/transport.ts'
+import { simulateValidationService, type ValidationSimulator } from '../adapters/validation/simulator.ts'
+import type { Clock, Entropy } from '../clock.ts'
+
+/** A data subject and a company that the simulated services know, made up and with correct check digits. */
+export const samples = { cpf: '25774435016', cnpj: '12ABC34501DE35' } as const
+
+/** The simulated services, to act at their side. */
+export interface Simulators {
+  readonly consentService: ConsentSimulator
+  readonly tokenService: TokenSimulator
+  readonly validationService: ValidationSimulator
+  readonly portal: PortalSimulator
+}
+
+/** What a client needs to know of the simulated services. */
+export const credentials = {
+  consumerKey: 'chave-de-exemplo',
+  consumerSecret: 'segredo-de-exemplo',
+  service: 'datavalid-demonstracao',
+  portalHeaders: { authorization: 'sessao-de-exemplo' },
+} as const
+
+/** Makes the services with their samples. `deliver` is how the portal's notifications leave. */
+export function createSimulators(options: { clock: Clock; entropy: Entropy; deliver: Fetch }): Simulators {
+  const { clock, deliver } = options
+  const { consumerKey, consumerSecret, service, portalHeaders } = credentials
+  const consentService = simulateConsentService(options)
+  const tokenService = simulateTokenService({ ...options, consumerKey, consumerSecret })
+  const validationService = simulateValidationService({ service, isTokenValid: tokenService.isValid })
+  const portal = simulatePortal({ clock, deliver, headers: portalHeaders })
+  const { cpf, cnpj } = samples
+  consentService.addConsent({ cpf, cnpj })
+  consentService.addConsent({ cpf, cnpj, status: 'ATIVO' })
+  consentService.addConsent({ cpf, cnpj: '00000000000191' })
+  consentService.addConsent({ cpf, cnpj: '00000000000191', status: 'ATIVO' })
+  consentService.addAwareness({ cpf, cnpj })
+  validationService.addPerson(cpf, samplePerson)
+  return { consentService, tokenService, validationService, portal }
+}
+
+const samplePerson = {
+  nome: 'MARIA DE EXEMPLO SOUZA',
+  sexo: 'F',
+  nacionalidade: 1,
+  filiacao: { nome_mae: 'JOANA DE EXEMPLO SOUZA', nome_pai: 'JOSE DE EXEMPLO SOUZA' },
+  documento: { tipo: 1, numero: '0000000001', orgao_expedidor: 'SSP', uf_expedidor: 'SP' },
+  endereco: {
+    logradouro: 'RUA DAS FLORES',
+    numero: '100',
+    bairro: 'CENTRO',
+    cep: '01001000',
+    municipio: 'SAO PAULO',
+    uf: 'SP',
+  },
+  cnh: { categoria: 'B', numero_registro: '00000000001', data_validade: '2030-01-31' },
+  data_nascimento: '1990-05-17',
+  situacao_cpf: 'regular',
+}

@@ -1,0 +1,74 @@
+import { createAuthority, type Issued } from '../adapters/authority.ts'
+import { staticHeaders } from '../adapters/portal/static-headers.ts'
+import { serve } from '../adapters/serve.ts'
+import { openSocket } from '../adapters/transport.ts'
+import { type Clock, type Entropy, systemClock, systemEntropy } from '../clock.ts'
+import type { AverbaOptions } from '../options.ts'
+import { createSimulators, credentials, type Simulators, samples } from './services.ts'
+
+/** The simulated services behind real TLS on loopback, to be closed. */
+export interface RunningServices extends Simulators {
+  /** Options for `openAverba`: where the services are, and how to authenticate there. */
+  readonly options: Pick<
+    Required<AverbaOptions>,
+    'consentService' | 'tokenService' | 'validationService' | 'portal'
+  >
+  readonly samples: typeof samples
+  /** The authority that all parties trust, as PEM text. */
+  readonly ca: string
+  /** A server certificate for `localhost` and `*.exemplo.br`, for a receiver. */
+  readonly receiver: Issued
+  /** Sends deliveries for `host` on port 443 to a port of this machine. */
+  connect(host: string, port: number): void
+  close(): Promise<void>
+}
+
+const deliveryBudgetMs = 3_500
+
+/** Starts the four services as HTTPS servers, with certificates made for this run. */
+export async function startServices(
+  options: { clock?: Clock; entropy?: Entropy } = {},
+): Promise<RunningServices> {
+  const { clock = systemClock, entropy = systemEntropy } = options
+  // The certificates are checked by TLS itself, against the time of the machine.
+  const authority = await createAuthority(Math.min(clock.now(), systemClock.now()))
+  const { ca } = authority
+  const routes = new Map<string, { host: string; port: number }>()
+  const outgoing = openSocket({
+    clock,
+    ca,
+    budgetMs: deliveryBudgetMs,
+    connectTo: target => routes.get(target),
+  })
+  const simulators = createSimulators({ clock, entropy, deliver: outgoing.fetch })
+  const { consentService, tokenService, validationService, portal } = simulators
+  const server = await authority.issueServer(['localhost', '127.0.0.1'])
+  const client = await authority.issueClient('gestora-de-exemplo')
+  const servers = await Promise.all([
+    serve((request, peer) => consentService.fetch(request, peer), { ...server, clientCa: ca }),
+    serve(request => tokenService.fetch(request), server),
+    serve(request => validationService.fetch(request), server),
+    serve(request => portal.fetch(request), server),
+  ])
+  const [consentUrl = '', tokenUrl = '', validationUrl = '', portalUrl = ''] = servers.map(each => {
+    return `https://localhost:${each.port}`
+  })
+  const { consumerKey, consumerSecret, service, portalHeaders } = credentials
+  return {
+    ...simulators,
+    samples,
+    ca,
+    receiver: await authority.issueServer(['localhost', '*.exemplo.br']),
+    options: {
+      consentService: { baseUrl: consentUrl, ca, certificate: client },
+      tokenService: { url: `${tokenUrl}/token`, ca, consumerKey, consumerSecret },
+      validationService: { baseUrl: validationUrl, ca, service },
+      portal: { baseUrl: portalUrl, ca, authenticate: staticHeaders(portalHeaders) },
+    },
+    connect: (host, port) => void routes.set(`${host}:443`, { host: '127.0.0.1', port }),
+    async close() {
+      await outgoing.close()
+      await Promise.all(servers.map(each => each.close()))
+    },
+  }
+}

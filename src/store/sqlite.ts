@@ -1,0 +1,174 @@
+import type { Database, Statement } from 'better-sqlite3'
+import {
+  type CompiledQuery,
+  DummyDriver,
+  Kysely,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  sql,
+} from 'kysely'
+import { AverbaError } from '../errors.ts'
+import type { Connection, Steps } from './connection.ts'
+import type { Schema } from './schema.ts'
+
+const inMemory = ':memory:'
+const busyTimeoutMs = 5_000
+const statementsKeptMax = 500
+
+/**
+ * Opens a SQLite file, or makes one. The driver is loaded here, on first use.
+ *
+ * better-sqlite3 is built to fall back to `synchronous=NORMAL` in WAL mode, which loses acknowledged
+ * events on power loss. So every pragma that matters is set, and read back after a write.
+ *
+ * @throws {AverbaError} `STORE_UNSAFE` when a promise of durability cannot be kept, `NOT_OURS` when the
+ * file is no database, `STORE_BUSY` when another process holds it
+ */
+export async function openSqlite(path: string): Promise<Connection> {
+  const { default: Sqlite } = await import('better-sqlite3')
+  return guarded(path, () => {
+    const database = new Sqlite(path, { timeout: busyTimeoutMs })
+    try {
+      setPragmas(database, path)
+    } catch (error) {
+      database.close()
+      throw error
+    }
+    return new SqliteConnection(path, database)
+  })
+}
+
+const pragmas = { synchronous: 2, foreign_keys: 1, secure_delete: 1, trusted_schema: 0, cell_size_check: 1 }
+
+function setPragmas(database: Database, path: string): void {
+  const mode = path === inMemory ? 'memory' : 'wal'
+  database.pragma(`journal_mode = ${mode}`)
+  for (const [name, value] of Object.entries(pragmas)) database.pragma(`${name} = ${value}`)
+  database.pragma('fullfsync = 1')
+  database.exec('create table if not exists written (once integer) strict; drop table written')
+  const promised = { ...pragmas, journal_mode: mode }
+  for (const [name, value] of Object.entries(promised)) {
+    const actual = database.pragma(name, { simple: true })
+    if (actual === value) continue
+    throw new AverbaError('STORE_UNSAFE', `Cannot open "${path}": ${name} is ${actual} instead of ${value}`, {
+      hint: 'The store would lose acknowledged events on power loss. Put the file on a local disk',
+    })
+  }
+}
+
+class SqliteConnection implements Connection {
+  readonly dialect = 'sqlite'
+  readonly compiler: Kysely<Schema>
+  readonly listTables: CompiledQuery<{ name: string }>
+  readonly #path: string
+  readonly #database: Database
+  readonly #statements = new Map<string, Statement>()
+
+  constructor(path: string, database: Database) {
+    this.#path = path
+    this.#database = database
+    this.compiler = new Kysely<Schema>({
+      dialect: {
+        createAdapter: () => new SqliteAdapter(),
+        createDriver: () => new DummyDriver(),
+        createIntrospector: kysely => new SqliteIntrospector(kysely),
+        createQueryCompiler: () => new SqliteQueryCompiler(),
+      },
+    })
+    const list = sql<{
+      name: string
+    }>`select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'`
+    this.listTables = list.compile(this.compiler)
+  }
+
+  async transact<T>(steps: () => Steps<T>): Promise<T> {
+    return this.#within('begin immediate', steps)
+  }
+
+  async read<T>(steps: () => Steps<T>): Promise<T> {
+    return this.#within('begin', steps)
+  }
+
+  async readOnly(query: CompiledQuery): Promise<readonly unknown[]> {
+    const statement = this.#prepare(query.sql)
+    if (!statement.readonly || !statement.reader) {
+      throw new AverbaError('INVALID_INPUT', 'Cannot run this statement: views can only be read')
+    }
+    return statement.all(...query.parameters)
+  }
+
+  async close(): Promise<void> {
+    this.#statements.clear()
+    this.#database.close()
+  }
+
+  #within<T>(begin: string, steps: () => Steps<T>): T {
+    return guarded(this.#path, () => {
+      this.#database.exec(begin)
+      try {
+        const result = this.#run(steps())
+        this.#database.exec('commit')
+        return result
+      } catch (error) {
+        if (this.#database.inTransaction) this.#database.exec('rollback')
+        throw error
+      }
+    })
+  }
+
+  #run<T>(work: Steps<T>): T {
+    let step = work.next()
+    while (!step.done) {
+      const statement = this.#prepare(step.value.sql)
+      const parameters = step.value.parameters
+      let found: unknown[] = []
+      if (statement.reader) found = statement.all(...parameters)
+      else statement.run(...parameters)
+      step = work.next(found)
+    }
+    return step.value
+  }
+
+  #prepare(sql: string): Statement {
+    const known = this.#statements.get(sql)
+    if (known) return known
+    const statement = this.#database.prepare(sql)
+    if (this.#statements.size >= statementsKeptMax) this.#statements.clear()
+    this.#statements.set(sql, statement)
+    return statement
+  }
+}
+
+/** Says in words what SQLite says in codes. */
+function guarded<T>(path: string, work: () => T): T {
+  try {
+    return work()
+  } catch (cause) {
+    throw explain(path, cause) ?? cause
+  }
+}
+
+function explain(path: string, cause: unknown): AverbaError | undefined {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  const cannot = `Cannot use "${path}"`
+  if (code === 'SQLITE_NOTADB') {
+    return new AverbaError('NOT_OURS', `${cannot}: it is not a SQLite database`, { cause })
+  }
+  if (code.startsWith('SQLITE_CORRUPT')) {
+    return new AverbaError('CORRUPT', `${cannot}: the file is damaged`, { cause, hint: 'Restore a backup' })
+  }
+  if (code.startsWith('SQLITE_BUSY')) {
+    const hint = 'Another process holds the file. Try again, or stop it'
+    return new AverbaError('STORE_BUSY', `${cannot}: it is locked`, { cause, hint })
+  }
+  if (code.startsWith('SQLITE_FULL')) {
+    const hint = 'Nothing was recorded. Free some space and try again'
+    return new AverbaError('STORE_UNSAFE', `${cannot}: the disk is full`, { cause, hint })
+  }
+  if (code.startsWith('SQLITE_READONLY') || code.startsWith('SQLITE_CANTOPEN')) {
+    const hint = 'Check that the folder exists and can be written'
+    return new AverbaError('STORE_UNSAFE', `${cannot}: it cannot be written`, { cause, hint })
+  }
+  return undefined
+}

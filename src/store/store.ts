@@ -1,0 +1,202 @@
+import { existsSync } from 'node:fs'
+import { sql } from 'kysely'
+import type { Clock, Entropy } from '../clock.ts'
+import { createId, toInstant } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
+import type { Json, Owed, PartAddress, Recorded } from '../message.ts'
+import { createKeyring, createKeyringFile, type Keyring, openKeyringFile } from '../vault/keyring.ts'
+import { Vault } from '../vault/vault.ts'
+import type { View } from '../views/view.ts'
+import { type Append, type Appended, append, findReceipt, lookUp, type Receipt } from './append.ts'
+import { type Connection, first, rows, type Steps } from './connection.ts'
+import { type Claimed, claimEffect, deferEffect, dueEffects, listEffects, readEffect } from './ledger.ts'
+import { Projector, type Rebuilt } from './projector.ts'
+import { openPart, type ReadFilter, readAt, readPage } from './read.ts'
+import { createTables, schemaVersion } from './schema.ts'
+import { openSqlite } from './sqlite.ts'
+
+/** How to open a store. */
+export interface StoreOptions {
+  /** The path of a SQLite file, or `:memory:`. */
+  readonly path: string
+  readonly views: readonly View[]
+  readonly clock: Clock
+  readonly entropy: Entropy
+  /** Told once, with the path, when a keyring file is made. */
+  readonly onKeyringCreated?: (path: string) => void
+}
+
+const leaseMs = 60_000
+
+/**
+ * The log, its ledger and its views in one database. Everything that changes together changes in one
+ * transaction, durable when the promise resolves.
+ */
+export class Store {
+  readonly vault: Vault
+  readonly #connection: Connection
+  readonly #projector: Projector
+  readonly #views: readonly View[]
+  readonly #owner: string
+
+  private constructor(connection: Connection, vault: Vault, options: StoreOptions) {
+    this.#connection = connection
+    this.vault = vault
+    this.#views = options.views
+    this.#projector = new Projector(connection, options.views)
+    this.#owner = createId(options.clock, options.entropy)
+  }
+
+  /**
+   * Opens a store, or makes one.
+   *
+   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `NOT_OURS`, `KEYS_MISSING`, `KEYS_MISMATCH`
+   */
+  static async open(options: StoreOptions): Promise<Store> {
+    const connection = await openSqlite(options.path)
+    try {
+      const origin = await connection.transact(() => prepare(connection, options.path))
+      const isEmpty = origin.keyring === undefined
+      const keyring = openKeyring(options, isEmpty)
+      if (!isEmpty && origin.keyring !== keyring.id) {
+        throw new AverbaError('KEYS_MISMATCH', `Cannot open "${options.path}": its keyring is another one`, {
+          hint: 'Put back the keyring file that was made with this log',
+        })
+      }
+      const store = new Store(connection, new Vault(keyring, options.entropy), options)
+      await connection.transact(() => store.#projector.createTables())
+      if (isEmpty) await store.#begin(options, keyring)
+      return store
+    } catch (error) {
+      await connection.close()
+      throw error
+    }
+  }
+
+  /** Says in the log itself which log it is and which keyring it belongs to. */
+  async #begin({ clock, entropy }: StoreOptions, keyring: Keyring): Promise<void> {
+    const origin = `log_${createId(clock, entropy)}`
+    const stream = 'log-main'
+    const event = { type: 'log.began', data: { origin, keyring: keyring.id } }
+    const machine = { name: 'log', version: 1 }
+    await this.append({
+      at: toInstant(clock.now()),
+      streams: [{ stream, expect: 'none' }],
+      events: [{ stream, event, because: 'log.begin', machine }],
+    })
+    const db = this.#connection.compiler
+    await this.#connection.transact(() =>
+      rows(db.insertInto('meta').values({ name: 'keyring', value: keyring.id })),
+    )
+  }
+
+  /** Appends to one or more streams, with all that belongs to it, or leaves no trace. */
+  append(input: Append): Promise<Appended> {
+    const project = (events: readonly Recorded[], position: number) =>
+      this.#projector.project(events, position)
+    return this.#connection.transact(() => append(this.#connection, this.vault, input, project))
+  }
+
+  /** Reads a page of the log. */
+  read(filter: ReadFilter): Promise<Recorded[]> {
+    return this.#connection.read(() => readPage(this.#connection, filter))
+  }
+
+  /** Reads the event at a position. */
+  readAt(position: number): Promise<Recorded | undefined> {
+    return this.#connection.read(() => readAt(this.#connection, position))
+  }
+
+  /** Opens a part; `undefined` when it is not there. */
+  open(address: PartAddress): Promise<Json | undefined> {
+    return this.#connection.read(() => openPart(this.#connection, this.vault, address))
+  }
+
+  /** Finds what a keyed digest stands for. */
+  lookUp(kind: string, text: string): Promise<string | undefined> {
+    return this.#connection.read(() => lookUp(this.#connection, kind, this.digest(kind, text)))
+  }
+
+  /** The keyed digest under which something is looked up. */
+  digest(kind: string, text: string): Uint8Array {
+    return this.vault.keyring.digest(kind, text)
+  }
+
+  receipt(commandId: string): Promise<Receipt | undefined> {
+    return this.#connection.read(() => findReceipt(this.#connection, commandId))
+  }
+
+  dueEffects(now: number): Promise<string[]> {
+    return this.#connection.read(() => dueEffects(this.#connection, toInstant(now)))
+  }
+
+  /** Takes an effect for one attempt, written down before the request leaves. */
+  claimEffect(id: string, now: number): Promise<Claimed | undefined> {
+    const lease = { now: toInstant(now), owner: this.#owner, until: toInstant(now + leaseMs) }
+    return this.#connection.transact(() => claimEffect(this.#connection, id, lease))
+  }
+
+  deferEffect(id: string, dueAt: number, because: string): Promise<void> {
+    return this.#connection.transact(() => deferEffect(this.#connection, id, toInstant(dueAt), because))
+  }
+
+  effect(id: string): Promise<Owed | undefined> {
+    return this.#connection.read(() => readEffect(this.#connection, id))
+  }
+
+  effects(filter: { stream?: string; states?: readonly Owed['state'][] }): Promise<Owed[]> {
+    return this.#connection.read(() => listEffects(this.#connection, filter))
+  }
+
+  /** Builds every view anew from the log and says how the serving rows differed. */
+  async rebuild(onProgress?: (view: string, position: number) => void): Promise<Rebuilt[]> {
+    const rebuilt: Rebuilt[] = []
+    for (const view of this.#views) {
+      rebuilt.push(await this.#projector.rebuild(view, position => onProgress?.(view.name, position)))
+    }
+    return rebuilt
+  }
+
+  /** The connection that hosts read views through. */
+  get reader(): Pick<Connection, 'readOnly' | 'dialect'> {
+    return this.#connection
+  }
+
+  async close(): Promise<void> {
+    this.vault.forget()
+    await this.#connection.close()
+  }
+}
+
+/** Makes the tables of an empty database, and refuses one that is not ours. */
+function* prepare(connection: Connection, path: string): Steps<{ keyring?: string }> {
+  const db = connection.compiler
+  const tables = yield* rows(connection.listTables)
+  if (tables.length === 0) {
+    for (const statement of createTables(connection.dialect)) yield* rows(sql.raw(statement).compile(db))
+    return {}
+  }
+  const isOurs = ['meta', 'head', 'event'].every(name => tables.some(table => table.name === name))
+  const schema = isOurs && (yield* first(db.selectFrom('meta').select('value').where('name', '=', 'schema')))
+  if (!schema) throw new AverbaError('NOT_OURS', `Cannot open "${path}": it is not a log of averba`)
+  if (Number(schema.value) > schemaVersion) {
+    throw new AverbaError(
+      'NOT_OURS',
+      `Cannot open "${path}": its schema ${schema.value} is newer than ${schemaVersion}`,
+      {
+        hint: 'Update averba',
+      },
+    )
+  }
+  const keyring = yield* first(db.selectFrom('meta').select('value').where('name', '=', 'keyring'))
+  return keyring ? { keyring: keyring.value } : {}
+}
+
+function openKeyring(options: StoreOptions, isEmpty: boolean): Keyring {
+  if (options.path === ':memory:') return createKeyring(options.entropy)
+  const path = `${options.path}.keys`
+  if (!isEmpty || existsSync(path)) return openKeyringFile(path, options.entropy)
+  const keyring = createKeyringFile(path, options.entropy)
+  options.onKeyringCreated?.(path)
+  return keyring
+}

@@ -1,0 +1,59 @@
+import {
+  type CompiledQuery,
+  type Driver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import { AverbaError } from '../errors.ts'
+import type { Views } from '../views/views.ts'
+import type { Connection } from './connection.ts'
+
+/** A typed handle on the views that refuses everything but reads. */
+export type ViewsHandle = Pick<Kysely<Views>, 'selectFrom' | 'with'>
+
+/** Opens the handle that hosts query the views through. */
+export function openViews(reader: Pick<Connection, 'readOnly' | 'dialect'>): ViewsHandle {
+  const isSqlite = reader.dialect === 'sqlite'
+  return new Kysely<Views>({
+    dialect: {
+      createAdapter: () => (isSqlite ? new SqliteAdapter() : new PostgresAdapter()),
+      createDriver: () => new ReadOnlyDriver(reader),
+      createIntrospector: db => (isSqlite ? new SqliteIntrospector(db) : new PostgresIntrospector(db)),
+      createQueryCompiler: () => (isSqlite ? new SqliteQueryCompiler() : new PostgresQueryCompiler()),
+    },
+  })
+}
+
+class ReadOnlyDriver implements Driver {
+  readonly #reader: Pick<Connection, 'readOnly'>
+
+  constructor(reader: Pick<Connection, 'readOnly'>) {
+    this.#reader = reader
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection() {
+    const run = async <R>(query: CompiledQuery) => ({ rows: (await this.#reader.readOnly(query)) as R[] }) // As compiled.
+    return {
+      executeQuery: run,
+      async *streamQuery<R>(query: CompiledQuery) {
+        yield await run<R>(query)
+      },
+    }
+  }
+
+  async beginTransaction(): Promise<never> {
+    throw new AverbaError('INVALID_INPUT', 'Cannot begin a transaction: views can only be read')
+  }
+
+  async commitTransaction(): Promise<void> {}
+  async rollbackTransaction(): Promise<void> {}
+  async releaseConnection(): Promise<void> {}
+  async destroy(): Promise<void> {}
+}

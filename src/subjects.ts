@@ -1,0 +1,61 @@
+import { type Clock, createId, type Entropy } from './clock.ts'
+import { type Cpf, parseCpf } from './cpf.ts'
+import type { Delivery } from './engine.ts'
+import { AverbaError } from './errors.ts'
+import type { Origin } from './machines/subject.ts'
+import type { Store } from './store/store.ts'
+
+/** A data subject by a random name: safe in your tables and logs. */
+export type SubjectRef = string & { readonly subject: unique symbol }
+
+/** A data subject, by CPF or by ref. */
+export type Who = { readonly cpf: string } | { readonly subject: SubjectRef }
+
+/** A record of a data subject: the contract addresses it by CPF and id, an id alone is never enough. */
+export type Which = Who & { readonly id: string }
+
+/** Finds data subjects by CPF without keeping the CPF anywhere in clear. */
+export class Subjects {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #entropy: Entropy
+
+  constructor(store: Store, clock: Clock, entropy: Entropy) {
+    this.#store = store
+    this.#clock = clock
+    this.#entropy = entropy
+  }
+
+  /**
+   * The ref of an enrolled data subject.
+   *
+   * @throws {AverbaError} `NOT_FOUND` when nobody is enrolled under it, `INVALID_CPF`
+   */
+  async find(who: Who): Promise<SubjectRef> {
+    const found =
+      'cpf' in who ? await this.#store.lookUp('cpf', parseCpf(who.cpf)) : await this.#known(who.subject)
+    if (found !== undefined) return found as SubjectRef // Only refs are kept under this kind.
+    throw new AverbaError('NOT_FOUND', 'Cannot find the data subject: nobody is enrolled under it', {
+      hint: 'Call consents.enrol first',
+    })
+  }
+
+  /** What has to be recorded for a CPF to have a subject: nothing when it has one. */
+  async meet(cpf: Cpf, origin: Origin): Promise<Delivery & { readonly subject: SubjectRef }> {
+    const known = await this.#store.lookUp('cpf', cpf)
+    if (known !== undefined) return { subject: known as SubjectRef, targets: [], claims: [] } // As above.
+    const subject = createId(this.#clock, this.#entropy) as SubjectRef // Made here.
+    const parts = { cpf: { owner: `subject-${subject}`, value: cpf } }
+    const message = { type: 'subject.enrol', data: { subject, origin }, parts }
+    return {
+      subject,
+      targets: [{ stream: `subject-${subject}`, message }],
+      claims: [{ kind: 'cpf', digest: this.#store.digest('cpf', cpf), value: subject }],
+    }
+  }
+
+  async #known(subject: SubjectRef): Promise<string | undefined> {
+    const [enrolled] = await this.#store.read({ stream: `subject-${subject}`, limit: 1 })
+    return enrolled && subject
+  }
+}

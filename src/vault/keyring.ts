@@ -1,0 +1,157 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+} from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import type { Entropy } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
+
+/**
+ * The keys of one log: a root key, over epoch keys, over the owners' keys. The root and the epochs stand
+ * in the keyring, outside the database; the owners' keys stand in the database, wrapped by an epoch.
+ *
+ * `digest` is a keyed digest (HMAC-SHA-256): the only form in which a CPF, a service's id or the input of
+ * a command can be looked up. Nobody without the keyring can test a guess against it.
+ */
+export interface Keyring {
+  readonly id: string
+  readonly epoch: number
+  wrap(key: Uint8Array, owner: string): Uint8Array
+  unwrap(wrapped: Uint8Array, epoch: number, owner: string): KeyObject
+  digest(purpose: string, text: string): Uint8Array
+}
+
+interface KeyringFile {
+  readonly format: 1
+  readonly id: string
+  readonly root: string
+  readonly epochs: Record<string, string>
+}
+
+const algorithm = 'aes-256-gcm'
+const nonceBytes = 12
+const tagBytes = 16
+
+/** Makes a keyring that lives in memory only, for a log that does. */
+export function createKeyring(entropy: Entropy): Keyring {
+  return toKeyring(newKeyringFile(entropy), entropy)
+}
+
+/**
+ * Makes a keyring file with mode 0600, durable before it returns. Never replaces one.
+ *
+ * @throws {AverbaError} `STORE_UNSAFE` when it cannot be written
+ */
+export function createKeyringFile(path: string, entropy: Entropy): Keyring {
+  const file = newKeyringFile(entropy)
+  const temporary = `${path}.new`
+  try {
+    const descriptor = openSync(temporary, 'wx', 0o600)
+    writeSync(descriptor, `${JSON.stringify(file, null, 2)}\n`)
+    fsyncSync(descriptor)
+    closeSync(descriptor)
+    linkSync(temporary, path) // Unlike a rename, a link never replaces a keyring that is there.
+    rmSync(temporary)
+    const folder = openSync(dirname(path), 'r')
+    fsyncSync(folder)
+    closeSync(folder)
+  } catch (cause) {
+    throw new AverbaError('STORE_UNSAFE', `Cannot write the keyring "${path}"`, { cause })
+  }
+  return toKeyring(file, entropy)
+}
+
+/**
+ * Reads a keyring file.
+ *
+ * @throws {AverbaError} `KEYS_MISSING` when there is none, `KEYS_MISMATCH` when it is not a keyring
+ */
+export function openKeyringFile(path: string, entropy: Entropy): Keyring {
+  if (!existsSync(path)) {
+    throw new AverbaError('KEYS_MISSING', `Cannot open the keyring "${path}": it is not there`, {
+      hint: 'Without it the personal data in the log cannot be read. Put back the file that was made with the log',
+    })
+  }
+  try {
+    return toKeyring(readKeyringFile(path), entropy)
+  } catch (cause) {
+    throw new AverbaError('KEYS_MISMATCH', `Cannot read the keyring "${path}": it is damaged`, { cause })
+  }
+}
+
+function newKeyringFile(entropy: Entropy): KeyringFile {
+  const root = Buffer.from(entropy.bytes(32))
+  const epochKey = encrypt(createSecretKey(root), entropy.bytes(32), 'epoch 1', entropy)
+  return {
+    format: 1,
+    id: `keys_${Buffer.from(entropy.bytes(10)).toString('hex')}`,
+    root: root.toString('base64'),
+    epochs: { 1: epochKey.toString('base64') },
+  }
+}
+
+function readKeyringFile(path: string): KeyringFile {
+  const file: unknown = JSON.parse(readFileSync(path, 'utf8'))
+  if (typeof file !== 'object' || file === null) throw new TypeError('The keyring is not a JSON object')
+  const { format, id, root, epochs } = file as Partial<KeyringFile> // Checked member by member below.
+  if (format !== 1 || typeof id !== 'string' || typeof root !== 'string' || !epochs) {
+    throw new TypeError('The keyring lacks a member')
+  }
+  return { format, id, root, epochs }
+}
+
+function toKeyring(file: KeyringFile, entropy: Entropy): Keyring {
+  const root = createSecretKey(Buffer.from(file.root, 'base64'))
+  const epochs = new Map<number, KeyObject>()
+  for (const [epoch, wrapped] of Object.entries(file.epochs)) {
+    const key = decrypt(root, Buffer.from(wrapped, 'base64'), `epoch ${epoch}`)
+    epochs.set(Number(epoch), createSecretKey(key))
+  }
+  const epoch = Math.max(...epochs.keys())
+  const digestKey = createSecretKey(
+    Buffer.from(hkdfSync('sha256', root.export(), '', 'averba digest v1', 32)),
+  )
+  return {
+    id: file.id,
+    epoch,
+    wrap: (key, owner) => encrypt(keyOf(epochs, epoch), key, owner, entropy),
+    unwrap: (wrapped, of, owner) => createSecretKey(decrypt(keyOf(epochs, of), wrapped, owner)),
+    digest: (purpose, text) => createHmac('sha256', digestKey).update(`${purpose}\0${text}`).digest(),
+  }
+}
+
+function keyOf(epochs: Map<number, KeyObject>, epoch: number): KeyObject {
+  const key = epochs.get(epoch)
+  if (key) return key
+  throw new AverbaError('KEYS_MISMATCH', `Cannot open a key of epoch ${epoch}: the keyring does not hold it`)
+}
+
+/** Encrypts under a key: nonce, ciphertext and tag in one piece, bound to what is said about them. */
+export function encrypt(key: KeyObject, plain: Uint8Array, about: string, entropy: Entropy): Buffer {
+  const nonce = entropy.bytes(nonceBytes)
+  const cipher = createCipheriv(algorithm, key, nonce).setAAD(Buffer.from(about))
+  return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
+}
+
+/** Undoes `encrypt`. Throws when the key, the bytes or what is said about them differ. */
+export function decrypt(key: KeyObject, sealed: Uint8Array, about: string): Buffer {
+  const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength)
+  const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceBytes))
+    .setAAD(Buffer.from(about))
+    .setAuthTag(bytes.subarray(-tagBytes))
+  return Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()])
+}

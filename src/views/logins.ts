@@ -1,0 +1,23 @@
+import type { SubjectEvent } from '../machines/subject.ts'
+import type { Instant } from '../message.ts'
+import { defineView, type RecordedOf } from './view.ts'
+
+/** The login state of a data subject as last read. */
+export interface LoginRow {
+  subject: string
+  is_authenticated: 0 | 1
+  expires_at: Instant | null
+  read_at: Instant
+}
+
+export const logins = defineView<LoginRow, RecordedOf<SubjectEvent>>({
+  name: 'logins',
+  version: 1,
+  columns: { subject: 'text', is_authenticated: 'integer', expires_at: 'text', read_at: 'text' },
+  key: event => (event.type === 'subject.loginRead' ? event.data.subject : undefined),
+  fold(row, event) {
+    if (event.type !== 'subject.loginRead') return row
+    const { subject, isAuthenticated, expiresAt } = event.data
+    return { subject, is_authenticated: isAuthenticated ? 1 : 0, expires_at: expiresAt, read_at: event.at }
+  },
+})

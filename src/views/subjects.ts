@@ -1,0 +1,53 @@
+import type { SubjectEvent } from '../machines/subject.ts'
+import type { Instant, PartAddress } from '../message.ts'
+import { defineView, type RecordedOf } from './view.ts'
+
+/** A data subject: who it is stands sealed at `cpf`. */
+export interface SubjectRow {
+  subject: string
+  cpf: PartAddress
+  origin: string
+  enrolled_at: Instant
+  /** When the consents were last read, and the awareness records. */
+  synced_at: Instant | null
+  awareness_read_at: Instant | null
+}
+
+export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
+  name: 'subjects',
+  version: 1,
+  columns: {
+    subject: 'text',
+    cpf: 'text',
+    origin: 'text',
+    enrolled_at: 'text',
+    synced_at: 'text',
+    awareness_read_at: 'text',
+  },
+  key(event) {
+    switch (event.type) {
+      case 'subject.enrolled':
+      case 'subject.synced':
+      case 'subject.awarenessListed':
+        return event.stream.slice('subject-'.length)
+      default:
+        return undefined
+    }
+  },
+  fold(row, event) {
+    if (event.type === 'subject.enrolled') {
+      return {
+        subject: event.data.subject,
+        cpf: `${event.id}/cpf`,
+        origin: event.data.origin,
+        enrolled_at: event.at,
+        synced_at: null,
+        awareness_read_at: null,
+      }
+    }
+    if (!row) return undefined
+    return event.type === 'subject.synced'
+      ? { ...row, synced_at: event.at }
+      : { ...row, awareness_read_at: event.at }
+  },
+})

@@ -1,0 +1,51 @@
+import type { TokenEvent } from '../machines/token.ts'
+import type { Instant } from '../message.ts'
+import { defineView, type RecordedOf } from './view.ts'
+
+/** The token of one credential: how it stands, never what it is. */
+export interface TokenRow {
+  token: string
+  state: 'requesting' | 'valid' | 'rejected' | 'locked' | 'absent'
+  /** How many tokens there have been. */
+  generation: number
+  /** How many times one was asked for. */
+  requests: number
+  expires_at: Instant | null
+  changed_at: Instant
+}
+
+export const tokens = defineView<TokenRow, RecordedOf<TokenEvent>>({
+  name: 'tokens',
+  version: 1,
+  columns: {
+    token: 'text',
+    state: 'text',
+    generation: 'integer',
+    requests: 'integer',
+    expires_at: 'text',
+    changed_at: 'text',
+  },
+  key: event => (event.type.startsWith('token.') ? event.stream : undefined),
+  fold(row, event) {
+    const before = row ?? { generation: 0, requests: 0, expires_at: null, state: 'absent' }
+    return { ...before, token: event.stream, changed_at: event.at, ...change(before.requests, event) }
+  },
+})
+
+function change(
+  requests: number,
+  event: RecordedOf<TokenEvent>,
+): Pick<TokenRow, 'state'> & Partial<TokenRow> {
+  switch (event.type) {
+    case 'token.requested':
+      return { state: 'requesting', requests: requests + 1 }
+    case 'token.renewed':
+      return { state: 'valid', generation: event.data.generation, expires_at: event.data.expiresAt }
+    case 'token.rejected':
+      return { state: 'rejected' }
+    case 'token.locked':
+      return { state: 'locked' }
+    case 'token.requestFailed':
+      return { state: 'absent' }
+  }
+}

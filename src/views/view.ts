@@ -1,0 +1,37 @@
+import type { Recorded } from '../message.ts'
+
+/** A column's type, in words that both dialects share. The first column of a view is its key. */
+export type Column = 'text' | 'integer'
+
+/** What a row holds: clear data and addresses of parts, never personal data. */
+export type Cell = string | number | null
+
+/**
+ * A read model: which row an event belongs to, and what it makes of that row. Pure, and the same when it
+ * runs with an append, in a rebuild, or as of an earlier position.
+ */
+export interface View<Row extends object = object> {
+  /** The name of its table. */
+  readonly name: string
+  /** Raised by hand when the same log would give other rows. */
+  readonly version: number
+  readonly columns: Readonly<Record<string, Column>>
+  /** The key of the row that the event changes, if any. */
+  key(event: Recorded): string | undefined
+  /** The row after the event. */
+  fold(row: Row | undefined, event: Recorded): Row | undefined
+}
+
+/** Builds a view whose key and fold see the events of its machines, typed. */
+export function defineView<Row extends object, E extends Recorded>(definition: {
+  name: string
+  version: number
+  columns: Record<keyof Row & string, Column>
+  key: (event: E) => string | undefined
+  fold: (row: Row | undefined, event: E) => Row | undefined
+}): View<Row> {
+  return definition as View<Row> // Events of other machines fall through `key`, which names what it knows.
+}
+
+/** Every event of a union, as the log holds it. */
+export type RecordedOf<E> = E extends { type: infer T extends string; data: infer D } ? Recorded<T, D> : never
