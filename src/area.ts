@@ -7,6 +7,7 @@ import type { AverbaOptions } from './options.ts'
 import type { Store } from './store/store.ts'
 import type { ViewsHandle } from './store/views-handle.ts'
 import type { Subjects } from './subjects.ts'
+import type { Views } from './views/views.ts'
 
 /** The services that an area may need. */
 export type ServiceName = 'consentService' | 'tokenService' | 'validationService' | 'portal'
@@ -18,7 +19,7 @@ export interface Area {
   readonly store: Store
   readonly commands: Commands
   readonly subjects: Subjects
-  readonly views: ViewsHandle
+  readonly views: ViewsHandle<Views>
   readonly clock: Clock
   createId(): string
   /** Throws `SERVICE_NOT_CONFIGURED` when the service has no options. */

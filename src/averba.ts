@@ -37,7 +37,7 @@ import {
 } from './subscriptions.ts'
 import { givenToken, Tokens } from './tokens.ts'
 import { createValidations, type Validations } from './validations.ts'
-import { views } from './views/views.ts'
+import { type Views, views } from './views/views.ts'
 
 /** An open log with the services that the host works with. */
 export interface Averba {
@@ -54,7 +54,7 @@ export interface Averba {
     list(filter?: { state?: EffectState }): Promise<Owed[]>
   }
   /** Typed tables of current state, read-only. Rows hold clear data and the addresses of sealed parts. */
-  readonly views: ViewsHandle
+  readonly views: ViewsHandle<Views>
   /**
    * Hears of events after their commit, in this process, at most once: for screens and metrics. What must
    * not be missed is read from the log.
@@ -120,7 +120,7 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
   const subjects = new Subjects(store, clock, entropy)
   const { actor, basis } = options
   const commands = new Commands(engine, store, clock, { ...(actor && { actor }), ...(basis && { basis }) })
-  const handle = openViews(store.reader)
+  const handle = openViews<Views>(store.reader)
   const area = createArea({ options, engine, store, commands, subjects, views: handle, clock, entropy })
   Object.assign(performers, createPerformers(area, desired, fetchOf, entropy))
   Object.assign(routers, createRouters(area, desired))

@@ -62,7 +62,7 @@ function scalarAt(value: Record<string, unknown>, name: string): string | undefi
 }
 
 /** Masks every run of seven digits or more, with or without the punctuation of a CPF or CNPJ. */
-export function maskNumbers(text: string): string {
+function maskNumbers(text: string): string {
   return text.replace(/\d(?:[.\-/]?\d){6,}/g, '***')
 }
 

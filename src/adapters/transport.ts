@@ -13,7 +13,7 @@ export class UnsentError extends Error {
 }
 
 /** A response larger than the bound. */
-export class OversizedError extends Error {
+class OversizedError extends Error {
   override readonly name = 'OversizedError'
 }
 

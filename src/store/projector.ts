@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Recorded } from '../message.ts'
 import { canonicalJson } from '../proof/canonical-json.ts'
-import type { Cell, View } from '../views/view.ts'
+import type { Cell, View } from '../view.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
 import { readPage } from './read.ts'
 

@@ -10,16 +10,15 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import { AverbaError } from '../errors.ts'
-import type { Views } from '../views/views.ts'
 import type { Connection } from './connection.ts'
 
 /** A typed handle on the views that refuses everything but reads. */
-export type ViewsHandle = Pick<Kysely<Views>, 'selectFrom' | 'with'>
+export type ViewsHandle<Tables> = Pick<Kysely<Tables>, 'selectFrom' | 'with'>
 
 /** Opens the handle that hosts query the views through. */
-export function openViews(reader: Pick<Connection, 'readOnly' | 'dialect'>): ViewsHandle {
+export function openViews<Tables>(reader: Pick<Connection, 'readOnly' | 'dialect'>): ViewsHandle<Tables> {
   const isSqlite = reader.dialect === 'sqlite'
-  return new Kysely<Views>({
+  return new Kysely<Tables>({
     dialect: {
       createAdapter: () => (isSqlite ? new SqliteAdapter() : new PostgresAdapter()),
       createDriver: () => new ReadOnlyDriver(reader),

@@ -1,6 +1,6 @@
 import type { SubjectEvent } from '../machines/subject.ts'
 import type { Instant, PartAddress } from '../message.ts'
-import { defineView, type RecordedOf } from './view.ts'
+import { defineView, type RecordedOf } from '../view.ts'
 
 /** An awareness record of data processing. */
 export interface AwarenessRow {

@@ -1,6 +1,6 @@
 import type { ConsentEvent, ConsentStatus } from '../machines/consent.ts'
 import type { Instant, PartAddress } from '../message.ts'
-import { defineView, type RecordedOf } from './view.ts'
+import { defineView, type RecordedOf } from '../view.ts'
 
 /** A consent request as last known. */
 export interface ConsentRow {

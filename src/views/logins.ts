@@ -1,6 +1,6 @@
 import type { SubjectEvent } from '../machines/subject.ts'
 import type { Instant } from '../message.ts'
-import { defineView, type RecordedOf } from './view.ts'
+import { defineView, type RecordedOf } from '../view.ts'
 
 /** The login state of a data subject as last read. */
 export interface LoginRow {

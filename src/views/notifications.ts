@@ -1,6 +1,6 @@
 import type { NotificationEvent } from '../machines/notification.ts'
 import type { Instant, PartAddress } from '../message.ts'
-import { defineView, type RecordedOf } from './view.ts'
+import { defineView, type RecordedOf } from '../view.ts'
 
 /** A notification in the inbox. */
 export interface NotificationRow {

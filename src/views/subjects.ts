@@ -1,6 +1,6 @@
 import type { SubjectEvent } from '../machines/subject.ts'
 import type { Instant, PartAddress } from '../message.ts'
-import { defineView, type RecordedOf } from './view.ts'
+import { defineView, type RecordedOf } from '../view.ts'
 
 /** A data subject: who it is stands sealed at `cpf`. */
 export interface SubjectRow {

@@ -1,6 +1,6 @@
 import type { SubscriptionEvent } from '../machines/subscription.ts'
 import type { Instant, PartAddress } from '../message.ts'
-import { defineView, type RecordedOf } from './view.ts'
+import { defineView, type RecordedOf } from '../view.ts'
 
 /** A subscription at the portal. */
 export interface SubscriptionRow {

@@ -1,6 +1,6 @@
 import type { ValidationEvent } from '../machines/validation.ts'
 import type { Instant, PartAddress } from '../message.ts'
-import { defineView, type RecordedOf } from './view.ts'
+import { defineView, type RecordedOf } from '../view.ts'
 
 /** A validation of a person's data. */
 export interface ValidationRow {

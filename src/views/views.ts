@@ -1,3 +1,4 @@
+import type { View } from '../view.ts'
 import { type AwarenessRow, awareness } from './awareness.ts'
 import { type ConsentRow, consents } from './consents.ts'
 import { type FailureRow, failures } from './failures.ts'
@@ -7,7 +8,6 @@ import { type SubjectRow, subjects } from './subjects.ts'
 import { type SubscriptionRow, subscriptions } from './subscriptions.ts'
 import { type TokenRow, tokens } from './tokens.ts'
 import { type ValidationRow, validations } from './validations.ts'
-import type { View } from './view.ts'
 
 /** The tables that a host may query. */
 export interface Views {

@@ -7,7 +7,11 @@ import {
   type ConsentimentoDetalhado,
   type ConsentimentoResumido,
   cienciaDetalhadaSchema,
+  cienciaResumidaSchema,
   consentimentoDetalhadoSchema,
+  consentimentoResumidoSchema,
+  titularAutenticadoStatusSchema,
+  titularLoginUrlSchema,
 } from './wire.ts'
 
 /**
@@ -107,12 +111,14 @@ export function simulateConsentService(options: Options): ConsentSimulator {
     const own = [...(awareness.get(cpf)?.values() ?? [])]
     const shown = own.filter(record => cnpj === undefined || record.usuario?.cnpj === cnpj)
     return context.json(
-      shown.map(record => ({
-        id: record.id,
-        dataHora: record.dataHora,
-        cnpjUsuario: record.usuario?.cnpj ?? null,
-        href: `${publicUrl}${base}/ciencias/${cpf}/${record.id}`,
-      })),
+      shown.map(record =>
+        cienciaResumidaSchema.parse({
+          id: record.id,
+          dataHora: record.dataHora,
+          cnpjUsuario: record.usuario?.cnpj ?? null,
+          href: `${publicUrl}${base}/ciencias/${cpf}/${record.id}`,
+        }),
+      ),
     )
   })
   app.get(`${base}/ciencias/:cpf/:id`, context => {
@@ -123,13 +129,14 @@ export function simulateConsentService(options: Options): ConsentSimulator {
   app.get(`${base}/autenticacao/:cpf`, context => {
     const until = logins.get(context.req.param('cpf')) ?? 0
     const autenticado = until > clock.now()
-    return context.json({ autenticado, horaExpiracao: autenticado ? new Date(until).toISOString() : now() })
+    const horaExpiracao = autenticado ? new Date(until).toISOString() : now()
+    return context.json(titularAutenticadoStatusSchema.parse({ autenticado, horaExpiracao }))
   })
   app.get(`${base}/autenticacao/:cpf/url`, context => {
     const url = new URL('https://login.exemplo.br/entrar')
     const redirectUrl = context.req.query('redirectUrl')
     if (redirectUrl !== undefined) url.searchParams.set('redirectUrl', redirectUrl)
-    return context.json({ url: url.href })
+    return context.json(titularLoginUrlSchema.parse({ url: url.href }))
   })
   app.notFound(context => problem(context, 404, 'Caminho desconhecido'))
   app.onError((_, context) => problem(context, 500, 'Erro interno'))
@@ -147,7 +154,8 @@ export function simulateConsentService(options: Options): ConsentSimulator {
   function summaryOf(cpf: string, consent: ConsentimentoDetalhado): ConsentimentoResumido {
     const { id, status, dataHora, dataExpiracao, usuario } = consent
     const href = `${publicUrl}${base}/consentimentos/${cpf}/${id}`
-    return { id, status, dataHora, dataExpiracao, cnpjUsuario: usuario?.cnpj ?? null, href }
+    const cnpjUsuario = usuario?.cnpj ?? null
+    return consentimentoResumidoSchema.parse({ id, status, dataHora, dataExpiracao, cnpjUsuario, href })
   }
 
   return {

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import type { Clock, Entropy } from '../../clock.ts'
-import type { TokenResponse } from './wire.ts'
+import { tokenResponseSchema } from './wire.ts'
 
 /** The token endpoint as document 2 describes it. What it does not show is a policy of docs/unspecified.md. */
 export interface TokenSimulator {
@@ -50,8 +50,8 @@ export function simulateTokenService(options: Options): TokenSimulator {
     }
     issued += 1
     const expires_in = Math.ceil((endsAt - clock.now()) / 1_000)
-    const answer: TokenResponse = { access_token: token, token_type: 'Bearer', scope: 'default', expires_in }
-    return context.json(answer)
+    const answer = { access_token: token, token_type: 'Bearer', scope: 'default', expires_in }
+    return context.json(tokenResponseSchema.parse(answer))
   })
 
   return {

@@ -1,4 +1,4 @@
-import type { Recorded } from '../message.ts'
+import type { Recorded } from './message.ts'
 
 /** A column's type, in words that both dialects share. The first column of a view is its key. */
 export type Column = 'text' | 'integer'

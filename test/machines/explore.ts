@@ -1,0 +1,46 @@
+import type { Machine, MachineState } from '../../src/machines/machine.ts'
+import type { Event, Message } from '../../src/message.ts'
+
+/** A state that messages lead to, and the first way there. */
+export interface Reached {
+  readonly name: string
+  readonly state: MachineState
+  readonly events: readonly Event[]
+}
+
+/**
+ * Walks every message from every state, breadth first, by the machine's own decisions. States of one name
+ * are told apart by the first context that leads there.
+ */
+export function explore(machine: Machine, messages: readonly Message[]): Reached[] {
+  const start: Reached = { name: nameOf(machine.initial), state: machine.initial, events: [] }
+  const reached = new Map([[start.name, start]])
+  const queue = [start]
+  for (let from = queue.shift(); from; from = queue.shift()) {
+    for (const message of messages) {
+      const decision = machine.decide(from.state, message)
+      if ('refused' in decision) continue
+      const state = decision.events.reduce((each, event) => machine.evolve(each, event), from.state)
+      const name = nameOf(state)
+      if (reached.has(name)) continue
+      const next = { name, state, events: [...from.events, ...decision.events] }
+      reached.set(name, next)
+      queue.push(next)
+    }
+  }
+  return [...reached.values()]
+}
+
+/** The state as its chart names it, such as `active.failing` or `ATIVO+known`. */
+function nameOf(state: MachineState): string {
+  return leavesOf(state.value).join('+')
+}
+
+function leavesOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  const regions = Object.entries(value as object)
+  return regions.flatMap(([region, inner]) => {
+    const leaves = leavesOf(inner)
+    return regions.length > 1 ? leaves : leaves.map(leaf => `${region}.${leaf}`)
+  })
+}

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest'
+import type { AnyStateMachine, AnyStateNode } from 'xstate'
+import { getShortestPaths } from 'xstate/graph'
+import { explore } from './explore.ts'
+import { samples } from './samples.ts'
+
+/** Every state of a chart that has no states inside, by its path. */
+function leavesOf(chart: AnyStateMachine): string[] {
+  const walk = (node: AnyStateNode): string[] => {
+    const inner = Object.values(node.states)
+    return inner.length === 0 ? [node.path.join('.')] : inner.flatMap(walk)
+  }
+  return walk(chart.root)
+}
+
+function active(value: unknown, prefix = ''): string[] {
+  if (typeof value === 'string') return [`${prefix}${value}`]
+  return Object.entries(value as object).flatMap(([name, inner]) => {
+    return typeof inner === 'object' && Object.keys(inner).length === 0
+      ? [`${prefix}${name}`]
+      : active(inner, `${prefix}${name}.`)
+  })
+}
+
+describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))(
+  '$name',
+  ({ machine, messages }) => {
+    const reached = explore(machine, messages)
+    const leaves = leavesOf(machine.chart)
+
+    test('its decisions lead to every state of its chart', () => {
+      const found = new Set(reached.flatMap(each => active(each.state.value)))
+      expect(leaves.length).toBeGreaterThan(0)
+      expect([...found].sort()).toEqual([...leaves].sort())
+    })
+
+    test('the shortest paths through its chart, replayed, end where the chart says', () => {
+      const events = reached.flatMap(each => each.events)
+      const distinct = [...new Map(events.map(event => [JSON.stringify(event), event])).values()]
+      const paths = getShortestPaths(machine.chart, {
+        events: distinct as never[],
+        serializeState: state => JSON.stringify((state as { value: unknown }).value),
+        limit: 100_000,
+      })
+      const ends = new Set<string>()
+      for (const path of paths) {
+        const state = path.steps
+          .filter(step => !step.event.type.startsWith('xstate.'))
+          .reduce((each, step) => machine.evolve(each, step.event as never), machine.initial)
+        expect(state.value).toEqual((path.state as { value: unknown }).value)
+        for (const leaf of active(state.value)) ends.add(leaf)
+      }
+      expect([...ends].sort()).toEqual([...leaves].sort())
+    })
+
+    test('no action of its chart is anything but an assignment', () => {
+      const invoked = JSON.stringify(machine.chart.config)
+      expect(invoked).not.toMatch(/"(invoke|after|always|spawnChild)"/)
+    })
+  },
+)

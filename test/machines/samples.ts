@@ -1,0 +1,139 @@
+import { consentMachine } from '../../src/machines/consent.ts'
+import type { Machine } from '../../src/machines/machine.ts'
+import { notificationMachine } from '../../src/machines/notification.ts'
+import { portalMachine } from '../../src/machines/portal.ts'
+import { subjectMachine } from '../../src/machines/subject.ts'
+import { subscriptionMachine } from '../../src/machines/subscription.ts'
+import { tokenMachine } from '../../src/machines/token.ts'
+import { validationMachine } from '../../src/machines/validation.ts'
+import type { Message } from '../../src/message.ts'
+
+/** A machine with messages that, in some order, lead to every state that it can be in. */
+export interface Sample {
+  readonly machine: Machine
+  readonly messages: readonly Message[]
+}
+
+const reading = (status: string) => ({
+  status,
+  createdAt: '2026-11-20T12:00:00.000Z',
+  expiresAt: '2027-11-20T12:00:00.000Z',
+  controller: '12ABC34501DE35',
+})
+const statuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO']
+const listed = {
+  remoteId: 7,
+  endpoint: 'https://a.exemplo.br/x',
+  areSecretsOurs: true,
+  isDeleted: false,
+  deletedAt: null,
+  lastSuccessAt: '2026-11-22T12:00:00.000Z',
+}
+const failure = { failure: 'f1', remoteId: 70, failedAt: '2026-11-21T12:00:00.000Z', evento: 'e' }
+
+export const samples: readonly Sample[] = [
+  {
+    machine: consentMachine,
+    messages: [
+      ...statuses.map(status => ({
+        type: 'consent.observe',
+        data: { ...reading(status), consent: 'c', subject: 's' },
+      })),
+      { type: 'consent.approve', data: {} },
+      { type: 'consent.deny', data: {} },
+      { type: 'consent.revoke', data: {} },
+      { type: 'consent.readDetail', data: {} },
+      { type: 'consent.miss', data: {} },
+      ...statuses.map(status => ({ type: 'consentService.statusChanged', data: reading(status) })),
+      { type: 'consentService.consentRead', data: { ...reading('ATIVO'), history: 2 } },
+      { type: 'consentService.changeDeclined', data: { httpStatus: 400 } },
+      { type: 'consentService.readDeclined', data: { httpStatus: 404 } },
+      { type: 'consentService.changeLost', data: {} },
+    ],
+  },
+  {
+    machine: tokenMachine,
+    messages: [
+      ...['absent', 'lost', 'rejected'].map(need => ({
+        type: 'token.request',
+        data: { need, credential: 'k1' },
+      })),
+      { type: 'token.request', data: { need: 'lost', credential: 'k2' } },
+      { type: 'token.reject', data: { generation: 1 } },
+      { type: 'token.reject', data: { generation: 2 } },
+      { type: 'tokenService.issued', data: { expiresAt: null } },
+      { type: 'tokenService.credentialsRefused', data: { httpStatus: 401 } },
+      { type: 'tokenService.requestLost', data: {} },
+    ],
+  },
+  {
+    machine: subscriptionMachine,
+    messages: [
+      { type: 'subscription.declare', data: { subscription: 'a', evento: 'e', endpoint: listed.endpoint } },
+      { type: 'subscription.register', data: { endpoint: listed.endpoint } },
+      { type: 'subscription.change', data: { endpoint: 'https://b.exemplo.br/x' } },
+      { type: 'subscription.delete', data: {} },
+      { type: 'subscription.adopt', data: listed },
+      { type: 'subscription.observe', data: listed },
+      { type: 'subscription.observe', data: { ...listed, areSecretsOurs: false } },
+      { type: 'subscription.observe', data: { ...listed, isDeleted: true, deletedAt: failure.failedAt } },
+      { type: 'subscription.miss', data: {} },
+      { type: 'subscription.observeFailure', data: failure },
+      { type: 'portal.subscribed', data: { remoteId: 7, endpoint: listed.endpoint } },
+      { type: 'portal.subscriptionChanged', data: { endpoint: 'https://b.exemplo.br/x' } },
+      { type: 'portal.subscriptionDeleted', data: {} },
+      ...['subscribe', 'changeSubscription', 'deleteSubscription'].flatMap(operation => [
+        { type: 'portal.declined', data: { operation, httpStatus: 422, code: null } },
+        { type: 'portal.lost', data: { operation } },
+      ]),
+    ],
+  },
+  {
+    machine: subjectMachine,
+    messages: [
+      { type: 'subject.enrol', data: { subject: 's', origin: 'host' } },
+      { type: 'subject.sync', data: {} },
+      { type: 'subject.readAwareness', data: {} },
+      { type: 'subject.readAwarenessDetail', data: { record: 'a1' } },
+      { type: 'subject.readLogin', data: {} },
+      { type: 'subject.readLoginAddress', data: { hasRedirect: true } },
+      { type: 'subject.observeAwareness', data: { record: 'a1', createdAt: null, controller: null } },
+      { type: 'consentService.consentsListed', data: { read: 1, changed: 1, unreadable: 0 } },
+      { type: 'consentService.awarenessListed', data: { read: 1, unreadable: 0 } },
+      { type: 'consentService.awarenessRead', data: { record: 'a1' } },
+      { type: 'consentService.loginRead', data: { isAuthenticated: true, expiresAt: null } },
+      { type: 'consentService.loginRead', data: { isAuthenticated: false, expiresAt: null } },
+      { type: 'consentService.loginAddressRead', data: {} },
+      { type: 'consentService.readDeclined', data: { operation: 'readLogin', httpStatus: 401 } },
+    ],
+  },
+  {
+    machine: validationMachine,
+    messages: [
+      { type: 'validation.request', data: { validation: 'v', id: 'pedido', subject: 's' } },
+      { type: 'validationService.answered', data: { evaluated: 3 } },
+      { type: 'validationService.declined', data: { httpStatus: 422, code: 'DV010' } },
+      { type: 'validationService.lost', data: {} },
+    ],
+  },
+  {
+    machine: notificationMachine,
+    messages: [
+      {
+        type: 'portal.notified',
+        data: { notification: 'n', evento: 'e', recipientKind: 'CNPJ', bodyBytes: 2 },
+      },
+    ],
+  },
+  {
+    machine: portalMachine,
+    messages: [
+      { type: 'portal.list', data: {} },
+      { type: 'portal.listFailures', data: { day: '2026-11-20' } },
+      { type: 'portal.observeForeignFailure', data: { failure: 'f', evento: 'e', failedAt: null } },
+      { type: 'portal.subscriptionsListed', data: { active: 1, deleted: 0 } },
+      { type: 'portal.failuresListed', data: { read: 1 } },
+      { type: 'portal.declined', data: { operation: 'listFailures', httpStatus: 401, code: null } },
+    ],
+  },
+]

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import { subscriptionMachine } from '../../src/machines/subscription.ts'
+import type { Message } from '../../src/message.ts'
+
+const endpoint = 'https://a.exemplo.br/x'
+const declare: Message = { type: 'subscription.declare', data: { subscription: 'a', evento: 'e', endpoint } }
+const register: Message = { type: 'subscription.register', data: { endpoint } }
+const subscribed: Message = { type: 'portal.subscribed', data: { remoteId: 7, endpoint } }
+const observe = (change: object = {}): Message => ({
+  type: 'subscription.observe',
+  data: {
+    remoteId: 7,
+    endpoint,
+    areSecretsOurs: true,
+    isDeleted: false,
+    deletedAt: null,
+    lastSuccessAt: null,
+    ...change,
+  },
+})
+const failure = (remoteId: number): Message => ({
+  type: 'subscription.observeFailure',
+  data: { failure: `f${remoteId}`, remoteId, failedAt: '2026-11-21T12:00:00.000Z', evento: 'e' },
+})
+
+function after(...messages: Message[]) {
+  const last = messages.pop() as Message
+  let state = subscriptionMachine.initial
+  for (const message of messages) {
+    const decision = subscriptionMachine.decide(state, message)
+    if ('refused' in decision) throw new Error(decision.refused)
+    for (const event of decision.events) state = subscriptionMachine.evolve(state, event)
+  }
+  return subscriptionMachine.decide(state, last)
+}
+
+test('an active subscription is not registered again', () => {
+  expect(after(declare, register, subscribed, register)).toHaveProperty('refused')
+})
+
+test('a deletion that we did not ask for is the portal’s', () => {
+  const deleted = observe({ isDeleted: true, deletedAt: '2026-12-20T12:00:00.000Z' })
+  expect(after(declare, register, subscribed, deleted)).toMatchObject({
+    events: [{ type: 'subscription.deleted', data: { by: 'portal', deletedAt: '2026-12-20T12:00:00.000Z' } }],
+  })
+})
+
+test('a deletion that we asked for is ours, also when its answer was lost', () => {
+  const asked = [declare, register, subscribed, { type: 'subscription.delete', data: {} }]
+  expect(after(...asked, observe({ isDeleted: true }))).toMatchObject({ events: [{ data: { by: 'us' } }] })
+})
+
+test('a subscription that the portal lists no more at all is deleted, as an anomaly', () => {
+  const decision = after(declare, register, subscribed, { type: 'subscription.miss', data: {} })
+  expect(decision).toMatchObject({ events: [{ type: 'subscription.deleted', anomaly: expect.any(String) }] })
+})
+
+test('a failure record is recorded once', () => {
+  expect(after(declare, register, subscribed, failure(70))).toMatchObject({
+    events: [{ type: 'subscription.failing' }],
+  })
+  expect(after(declare, register, subscribed, failure(70), failure(70))).toEqual({ events: [] })
+})
+
+test('a success after the last failure is a recovery', () => {
+  const failing = [declare, register, subscribed, failure(70)]
+  expect(after(...failing, observe({ lastSuccessAt: '2026-11-20T12:00:00.000Z' }))).toEqual({ events: [] })
+  expect(after(...failing, observe({ lastSuccessAt: '2026-11-22T12:00:00.000Z' }))).toMatchObject({
+    events: [{ type: 'subscription.recovered' }],
+  })
+})
+
+test('a registration whose answer was lost is listed before anything else', () => {
+  const lost = [declare, register, { type: 'portal.lost', data: { operation: 'subscribe' } }]
+  expect(after(...lost, register)).toHaveProperty('refused')
+  expect(after(...lost, { type: 'subscription.miss', data: {} })).toMatchObject({
+    events: [{ type: 'subscription.declined', resolves: { as: 'declined' } }],
+  })
+  expect(after(...lost, { ...observe(), type: 'subscription.adopt' })).toMatchObject({
+    events: [{ type: 'subscription.registered', data: { how: 'adopted' }, resolves: { as: 'settled' } }],
+  })
+})
+
+test('another endpoint or other secrets at the portal are a drift', () => {
+  const active = [declare, register, subscribed]
+  expect(after(...active, observe())).toEqual({ events: [] })
+  expect(after(...active, observe({ areSecretsOurs: false }))).toMatchObject({
+    events: [{ type: 'subscription.drifted' }],
+  })
+})
