@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Database, Statement } from 'better-sqlite3'
 import {
   type CompiledQuery,
@@ -27,6 +29,9 @@ const statementsKeptMax = 500
  */
 export async function openSqlite(path: string): Promise<Connection> {
   const { default: Sqlite } = await import('better-sqlite3')
+  if (path !== inMemory && !existsSync(dirname(path))) {
+    throw new AverbaError('STORE_UNSAFE', `Cannot open "${path}": its folder does not exist`)
+  }
   return guarded(path, () => {
     const database = new Sqlite(path, { timeout: busyTimeoutMs })
     try {

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest'
+import { isCnpj, parseCnpj } from '../src/cnpj.ts'
+import { isCpf, parseCpf, refusePersonalId } from '../src/cpf.ts'
+
+describe('CPF', () => {
+  test.each(['25774435016', '00000000191', '11144477735'])('%s is one', text => {
+    expect(isCpf(text)).toBe(true)
+    expect(parseCpf(text)).toBe(text)
+  })
+
+  test('the usual punctuation is understood', () => {
+    expect(parseCpf('257.744.350-16')).toBe('25774435016')
+  })
+
+  test.each([
+    ['25774435017', 'a wrong check digit'],
+    ['11111111111', 'all digits equal'],
+    ['191', 'leading zeros left out'],
+    ['2577443501', 'ten digits'],
+    ['257744350160', 'twelve digits'],
+    ['257.74435016', 'half of the punctuation'],
+    ['２5774435016', 'a digit of another script'],
+    ['', 'nothing'],
+  ])('%s is refused: %s', text => {
+    expect(() => parseCpf(text)).toThrow(expect.objectContaining({ code: 'INVALID_CPF' }))
+  })
+
+  test('the value never stands in the error', () => {
+    try {
+      parseCpf('25774435017')
+    } catch (error) {
+      expect(String(error)).not.toContain('25774435017')
+    }
+    expect.hasAssertions()
+  })
+})
+
+describe('an id given by the host', () => {
+  test.each(['25774435016', 'pedido-257.744.350-16', 'x25774435016y'])('%s looks like a CPF', id => {
+    expect(() => refusePersonalId(id, 'command id')).toThrow(expect.objectContaining({ code: 'PERSONAL_ID' }))
+  })
+
+  test.each(['pedido-1', '20261120257744350167', '0190b0f0-7a3e-7cc0-8f21-3c1f2f9d4b10'])(
+    '%s does not',
+    id => {
+      expect(() => refusePersonalId(id, 'command id')).not.toThrow()
+    },
+  )
+})
+
+describe('CNPJ', () => {
+  test.each(['12ABC34501DE35', '00000000000191', '00000000000191'])('%s is one', text => {
+    expect(isCnpj(text)).toBe(true)
+  })
+
+  test('the usual punctuation is understood, letters included', () => {
+    expect(parseCnpj('12.ABC.345/01DE-35')).toBe('12ABC34501DE35')
+  })
+
+  test.each([
+    ['12ABC34501DE36', 'a wrong check digit'],
+    ['12abc34501de35', 'small letters'],
+    ['12ABC34501DEA5', 'a letter for a check digit'],
+    ['00000000000000', 'all digits equal'],
+    ['12ABC34501DE3', 'thirteen characters'],
+  ])('%s is refused: %s', text => {
+    expect(() => parseCnpj(text)).toThrow(expect.objectContaining({ code: 'INVALID_CNPJ' }))
+  })
+})

@@ -1,0 +1,60 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { canonicalJson } from '../../src/proof/canonical-json.ts'
+
+test('keys are sorted by code unit, at every depth, without white space', () => {
+  expect(canonicalJson({ b: [1, { z: null, a: true }], a: 'ç', é: 0, Z: -1 })).toBe(
+    '{"Z":-1,"a":"ç","b":[1,{"a":true,"z":null}],"é":0}',
+  )
+})
+
+test.each([
+  [{ a: undefined }, '$.a'],
+  [[undefined], '$[0]'],
+  [{ a: 0.1 }, '$.a'],
+  [-0, '$'],
+  [2 ** 53, '$'],
+  [Number.NaN, '$'],
+  [new Date(0), '$'],
+  [new Map(), '$'],
+  [{ a: new Uint8Array(1) }, '$.a'],
+  ['\ud800', '$'],
+  [{ '\ud800': 1 }, '$'],
+  [1n, '$'],
+  [() => 1, '$'],
+])('%o is refused, and the error says where', (value, where) => {
+  expect(() => canonicalJson(value)).toThrow(TypeError)
+  expect(() => canonicalJson(value)).toThrow(where)
+})
+
+test('the order of the members never matters, and what is written reads back', () => {
+  const values = fc.letrec(tie => ({
+    value: fc.oneof(
+      { depthSize: 'small' },
+      fc.constantFrom(null, true, false),
+      fc.maxSafeInteger().map(number => (Object.is(number, -0) ? 0 : number)),
+      fc.string({ unit: 'grapheme' }).filter(text => text.isWellFormed()),
+      fc.array(tie('value')),
+      fc.dictionary(
+        fc.string({ unit: 'grapheme' }).filter(text => text.isWellFormed() && text !== '__proto__'),
+        tie('value'),
+      ),
+    ),
+  })).value
+  const reversed = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(reversed)
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(
+      Object.entries(value)
+        .reverse()
+        .map(([key, member]) => [key, reversed(member)]),
+    )
+  }
+  fc.assert(
+    fc.property(values, value => {
+      const text = canonicalJson(value)
+      expect(canonicalJson(reversed(value))).toBe(text)
+      expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value)))
+    }),
+  )
+})

@@ -1,0 +1,157 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { describe, expect, test } from 'vitest'
+import { systemClock, systemEntropy } from '../../src/clock.ts'
+import { Store } from '../../src/store/store.ts'
+import { views } from '../../src/views/views.ts'
+import { storeConformance } from './conformance.ts'
+
+const newPath = () => join(mkdtempSync(join(tmpdir(), 'averba-store-')), 'log.sqlite')
+const open = (path: string) => Store.open({ path, views, clock: systemClock, entropy: systemEntropy })
+
+describe('a SQLite file', () => storeConformance(() => open(newPath())))
+describe('memory', () => storeConformance(() => open(':memory:')))
+
+test('a file is opened with full durability, and says so when asked', async () => {
+  const path = newPath()
+  const store = await open(path)
+  // better-sqlite3 answers 1 (NORMAL) here unless it was told otherwise on this very connection.
+  const rows = await store.reader.readOnly({
+    sql: 'pragma synchronous',
+    parameters: [],
+    query: undefined as never,
+    queryId: undefined as never,
+  })
+  expect(rows).toEqual([{ synchronous: 2 }])
+  await store.close()
+})
+
+test('a log that is opened again continues', async () => {
+  const path = newPath()
+  await (await open(path)).close()
+  const store = await open(path)
+  expect((await store.read({})).map(event => event.type)).toEqual(['log.began'])
+  await store.close()
+})
+
+test('events cannot be edited or removed by a slip', async () => {
+  const path = newPath()
+  await (await open(path)).close()
+  const database = new Sqlite(path)
+  expect(() => database.exec("update event set type = 'x'")).toThrow('append-only')
+  expect(() => database.exec('delete from event')).toThrow('append-only')
+  database.close()
+})
+
+test('the handle of hosts reads, and refuses everything else', async () => {
+  const store = await open(':memory:')
+  const run = (sql: string) =>
+    store.reader.readOnly({ sql, parameters: [], query: undefined as never, queryId: undefined as never })
+  expect(await run('select count(*) as n from consents')).toEqual([{ n: 0 }])
+  await expect(run("insert into meta values ('a', 'b')")).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await expect(run("insert into meta values ('a', 'b') returning name")).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  })
+  await expect(run('pragma synchronous = off')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await store.close()
+})
+
+describe('a file that cannot be used says why', () => {
+  test('a text file is not ours', async () => {
+    const path = newPath()
+    writeFileSync(path, 'not a database, and long enough that nobody takes it for an empty one\n'.repeat(50))
+    await expect(open(path)).rejects.toMatchObject({ code: 'NOT_OURS' })
+  })
+
+  test("another program's database is not ours, and is left as it is", async () => {
+    const path = newPath()
+    const database = new Sqlite(path)
+    database.exec('create table customers (name text)')
+    database.close()
+    await expect(open(path)).rejects.toMatchObject({ code: 'NOT_OURS' })
+    const again = new Sqlite(path)
+    expect(again.prepare("select name from sqlite_schema where type = 'table'").all()).toEqual([
+      { name: 'customers' },
+    ])
+    again.close()
+  })
+
+  test('a log of a newer version is refused', async () => {
+    const path = newPath()
+    await (await open(path)).close()
+    const database = new Sqlite(path)
+    database.exec("update meta set value = '99' where name = 'schema'")
+    database.close()
+    await expect(open(path)).rejects.toMatchObject({ code: 'NOT_OURS', hint: 'Update averba' })
+  })
+
+  test('a folder that is not there is named', async () => {
+    await expect(open(join(newPath(), 'no', 'log.sqlite'))).rejects.toMatchObject({
+      name: 'AverbaError',
+      code: 'STORE_UNSAFE',
+    })
+  })
+
+  test('a log without its keyring does not open, and makes no new one', async () => {
+    const path = newPath()
+    await (await open(path)).close()
+    rmSync(`${path}.keys`)
+    await expect(open(path)).rejects.toMatchObject({ code: 'KEYS_MISSING' })
+    expect(() => readFileSync(`${path}.keys`)).toThrow()
+  })
+
+  test("a log with another log's keyring does not open", async () => {
+    const [path, other] = [newPath(), newPath()]
+    await (await open(path)).close()
+    await (await open(other)).close()
+    chmodSync(`${path}.keys`, 0o600)
+    writeFileSync(`${path}.keys`, readFileSync(`${other}.keys`))
+    await expect(open(path)).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
+  })
+})
+
+test('a view that fails stops alone, says where, and is brought back by a rebuild', async () => {
+  let isBroken = true
+  const tokens = views.find(view => view.name === 'tokens')
+  if (!tokens) throw new Error('There is no view of tokens')
+  const fragile = {
+    ...tokens,
+    fold(...[row, event]: Parameters<typeof tokens.fold>) {
+      if (isBroken) throw new RangeError('25774435016')
+      return tokens.fold(row, event)
+    },
+  }
+  const store = await Store.open({
+    path: ':memory:',
+    views: [fragile, ...views.filter(view => view !== tokens)],
+    clock: systemClock,
+    entropy: systemEntropy,
+  })
+  const event = { type: 'token.requested', data: { need: 'absent', credential: 'k' } }
+  const machine = { name: 'token', version: 1 }
+  const appended = await store.append({
+    at: '2026-11-20T12:00:00.000Z',
+    streams: [{ stream: 'token-a', expect: 'none' }],
+    events: [{ stream: 'token-a', event, because: 'token.request', machine }],
+  })
+  expect(appended.status).toBe('appended')
+  const run = (sql: string) =>
+    store.reader.readOnly({ sql, parameters: [], query: undefined as never, queryId: undefined as never })
+  expect(await run("select state, because from projection where view = 'tokens'")).toEqual([
+    { state: 'stopped', because: 'RangeError at position 2' },
+  ])
+  expect(await run("select count(*) as n from projection where state = 'running' and position = 2")).toEqual([
+    { n: 8 },
+  ])
+  isBroken = false
+  expect((await store.rebuild()).find(view => view.view === 'tokens')).toMatchObject({
+    rows: 1,
+    differences: 1,
+  })
+  expect(await run("select count(*) as n from projection where state = 'running' and position = 2")).toEqual([
+    { n: 9 },
+  ])
+  await store.close()
+})

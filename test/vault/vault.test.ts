@@ -1,0 +1,74 @@
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { systemEntropy } from '../../src/clock.ts'
+import { createKeyring, createKeyringFile, openKeyringFile } from '../../src/vault/keyring.ts'
+import { Vault } from '../../src/vault/vault.ts'
+
+const newVault = () => new Vault(createKeyring(systemEntropy), systemEntropy)
+const newPath = () => join(mkdtempSync(join(tmpdir(), 'averba-keys-')), 'log.keys')
+
+test('a part opens at its own place, under its own key, and nowhere else', () => {
+  const vault = newVault()
+  const [key, other] = [vault.createOwnerKey('subject-a'), vault.createOwnerKey('subject-b')]
+  const { sealed } = vault.seal(key, 'subject-a/1/cpf', { cpf: '25774435016' })
+  expect(vault.open(key, 'subject-a/1/cpf', sealed)).toEqual({ cpf: '25774435016' })
+  expect(() => vault.open(key, 'subject-a/2/cpf', sealed)).toThrow()
+  expect(() => vault.open(other, 'subject-a/1/cpf', sealed)).toThrow()
+})
+
+test('every flipped bit of a sealed part is noticed', () => {
+  const vault = newVault()
+  const key = vault.createOwnerKey('subject-a')
+  const { sealed } = vault.seal(key, 'p', 'x')
+  for (let byte = 0; byte < sealed.length; byte++) {
+    const changed = Uint8Array.from(sealed)
+    changed[byte] = (changed[byte] ?? 0) ^ 1
+    expect(() => vault.open(key, 'p', changed)).toThrow()
+  }
+})
+
+test("an owner's key does not pass for another's", () => {
+  const vault = newVault()
+  const key = vault.createOwnerKey('subject-a')
+  expect(() => vault.seal({ ...key, owner: 'subject-b' }, 'p', 'x')).toThrow()
+})
+
+test('a keyring file is for its owner only, and opens what it sealed before', () => {
+  const path = newPath()
+  const before = new Vault(createKeyringFile(path, systemEntropy), systemEntropy)
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  const key = before.createOwnerKey('subject-a')
+  const { sealed } = before.seal(key, 'p', 'x')
+  const after = new Vault(openKeyringFile(path, systemEntropy), systemEntropy)
+  expect(after.open(key, 'p', sealed)).toBe('x')
+  expect(after.keyring.digest('cpf', '25774435016')).toEqual(before.keyring.digest('cpf', '25774435016'))
+})
+
+test('a keyring file is never replaced', () => {
+  const path = newPath()
+  createKeyringFile(path, systemEntropy)
+  const text = readFileSync(path, 'utf8')
+  expect(() => createKeyringFile(path, systemEntropy)).toThrow(
+    expect.objectContaining({ code: 'STORE_UNSAFE' }),
+  )
+  expect(readFileSync(path, 'utf8')).toBe(text)
+})
+
+test('a missing keyring and a damaged one are told apart', () => {
+  const path = newPath()
+  expect(() => openKeyringFile(path, systemEntropy)).toThrow(
+    expect.objectContaining({ code: 'KEYS_MISSING' }),
+  )
+  writeFileSync(path, '{"format":1}')
+  expect(() => openKeyringFile(path, systemEntropy)).toThrow(
+    expect.objectContaining({ code: 'KEYS_MISMATCH' }),
+  )
+})
+
+test('digests of one text differ by purpose and by keyring', () => {
+  const [a, b] = [createKeyring(systemEntropy), createKeyring(systemEntropy)]
+  expect(a.digest('cpf', 'x')).not.toEqual(a.digest('command', 'x'))
+  expect(a.digest('cpf', 'x')).not.toEqual(b.digest('cpf', 'x'))
+})
