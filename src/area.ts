@@ -28,6 +28,7 @@ export interface Area {
   isFresh(readAt: Instant | null, ageMaxMs: number | undefined): boolean
 }
 
+/** Puts together what the areas share. */
 export function createArea(
   parts: Pick<Area, 'options' | 'engine' | 'store' | 'commands' | 'subjects' | 'views' | 'clock'> & {
     entropy: Entropy

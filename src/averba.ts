@@ -7,7 +7,7 @@ import { type Fetch, openSocket, type Socket, type SocketOptions } from './adapt
 import { createValidationClient, type TokenSource } from './adapters/validation/client.ts'
 import { type Area, createArea } from './area.ts'
 import { type AwarenessArea, createAwareness, routeAwareness } from './awareness.ts'
-import { type Entropy, systemClock, systemEntropy } from './clock.ts'
+import { systemClock, systemEntropy } from './clock.ts'
 import { Commands } from './commands.ts'
 import { type Consents, createConsents, routeConsents } from './consents.ts'
 import { Desired } from './desired.ts'
@@ -122,7 +122,7 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
   const commands = new Commands(engine, store, clock, { ...(actor && { actor }), ...(basis && { basis }) })
   const handle = openViews<Views>(store.reader)
   const area = createArea({ options, engine, store, commands, subjects, views: handle, clock, entropy })
-  Object.assign(performers, createPerformers(area, desired, fetchOf, entropy))
+  Object.assign(performers, createPerformers(area, desired, fetchOf))
   Object.assign(routers, createRouters(area, desired))
 
   return {
@@ -168,11 +168,10 @@ function createPerformers(
   area: Area,
   desired: Desired,
   fetchOf: (options: Omit<SocketOptions, 'clock'>) => Fetch,
-  entropy: Entropy,
 ): Performers {
   const { options, clock } = area
   const { consentService, tokenService, validationService, portal } = options
-  const common = { clock, entropy }
+  const common = { clock }
   const performers: Record<string, Performer> = {}
   if (consentService) {
     const { baseUrl, certificate } = consentService

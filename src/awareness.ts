@@ -3,7 +3,7 @@ import type { CienciaDetalhada } from './adapters/consent/wire.ts'
 import type { Area } from './area.ts'
 import { parseCnpj } from './cnpj.ts'
 import { type Fresh, instantOf } from './consents.ts'
-import type { Delivery, Target } from './engine.ts'
+import type { Delivery, Target } from './decisions.ts'
 import type { Carried, Instant, Json, Owed } from './message.ts'
 import { valueOf } from './outcome.ts'
 import type { SubjectRef, Which, Who } from './subjects.ts'
@@ -33,6 +33,7 @@ export interface AwarenessArea {
   get(which: Which & Fresh): Promise<AwarenessDetail | undefined>
 }
 
+/** Makes the area `awareness`. */
 export function createAwareness(area: Area): AwarenessArea {
   const { commands, store, subjects, views } = area
 

@@ -1,6 +1,7 @@
 import type { Clock } from './clock.ts'
 import { refusePersonalId } from './cpf.ts'
-import type { About, Delivery, Engine, Handled } from './engine.ts'
+import type { Delivery } from './decisions.ts'
+import type { About, Engine, Handled } from './engine.ts'
 import type { Actor, Basis, Json, Owed, Problem, Recorded } from './message.ts'
 import type { Ask, Outcome } from './outcome.ts'
 import type { Store } from './store/store.ts'

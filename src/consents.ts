@@ -4,7 +4,7 @@ import type { ConsentimentoDetalhado } from './adapters/consent/wire.ts'
 import type { Area } from './area.ts'
 import { parseCnpj } from './cnpj.ts'
 import { parseCpf } from './cpf.ts'
-import type { Delivery, Target } from './engine.ts'
+import type { Delivery, Target } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import { type ConsentStatus, consentStatuses } from './machines/consent.ts'
 import type { Carried, Instant, Json, Owed } from './message.ts'
@@ -74,6 +74,7 @@ export interface Consents {
   revoke(which: Which, ask?: Ask): Promise<Outcome<Consent>>
 }
 
+/** Makes the area `consents`. */
 export function createConsents(area: Area): Consents {
   const { commands, store, subjects, views } = area
 

@@ -1,24 +1,13 @@
 import { EventEmitter } from 'eventemitter3'
 import type { Performers } from './adapters/performer.ts'
 import { type Clock, createId, type Entropy, toInstant } from './clock.ts'
+import { Decisions, type Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
-import type { Machine, MachineState } from './machines/machine.ts'
+import type { Machine } from './machines/machine.ts'
 import type { Actor, Basis, Carried, Json, Outcome, Owed, Recorded, Settlement } from './message.ts'
 import { canonicalJson, withoutUndefined } from './proof/canonical-json.ts'
-import type { Appended, Claim, NewReceipt, Receipt } from './store/append.ts'
+import type { Appended, NewReceipt, Receipt } from './store/append.ts'
 import type { Store } from './store/store.ts'
-
-/** A message for one stream. A function is told how many events the messages before it made. */
-export interface Target {
-  readonly stream: string
-  readonly message: Carried | ((made: number) => Carried)
-}
-
-/** Messages that are decided and recorded together, and what comes to be looked up by them. */
-export interface Delivery {
-  readonly targets: readonly Target[]
-  readonly claims?: readonly Claim[]
-}
 
 /** Who asks, why, and under which id. */
 export interface About {
@@ -39,6 +28,7 @@ export interface Handled {
 /** Turns the fact of an ended effect into messages for the streams that it concerns. */
 export type Router = (owed: Owed, fact: Carried) => Promise<Delivery>
 
+/** What an engine is made of. */
 export interface EngineParts {
   readonly store: Store
   readonly clock: Clock
@@ -61,11 +51,13 @@ const backoffMaxMs = 15 * 60_000
  */
 export class Engine {
   readonly #parts: EngineParts
+  readonly #decisions: Decisions
   readonly #emitter = new EventEmitter()
   readonly #performing = new Map<string, Promise<void>>()
 
   constructor(parts: EngineParts) {
     this.#parts = parts
+    this.#decisions = new Decisions(parts.store, parts.machines)
   }
 
   /**
@@ -207,10 +199,11 @@ export class Engine {
     },
   ): Promise<Exclude<Appended, { status: 'conflict' }> & { position: number; events: readonly Recorded[] }> {
     const { store, clock } = this.#parts
+    let { settles } = options
     let because = ''
     for (let decisions = 0; decisions < decisionsMax; decisions++) {
       const delivery = await deliver()
-      const decided = await this.#decideAll(delivery)
+      const decided = await this.#decisions.decide(delivery)
       const isRefused = decided.refused !== undefined
       if (isRefused && !options.receipt) throw new TypeError(`A fact cannot be refused: ${decided.refused}`)
       const receipt = options.receipt && {
@@ -224,7 +217,7 @@ export class Engine {
         events: isRefused ? [] : decided.events,
         ...(options.about && { about: options.about }),
         ...(receipt && { receipt }),
-        ...(options.settles && { settles: options.settles }),
+        ...(settles && { settles }),
         ...(!isRefused && delivery.claims && { claims: delivery.claims }),
       })
       if (appended.status === 'known') return { ...appended, position: appended.receipt.position, events: [] }
@@ -234,8 +227,8 @@ export class Engine {
         return appended
       }
       because = appended.because
-      if (options.settles && !(await this.#isOpen(options.settles.effect)))
-        return { status: 'appended', position: 0, events: [] }
+      // Someone else ended the effect: what we learned is true all the same, and comes in as a late fact.
+      if (settles && !(await this.#isOpen(settles.effect))) settles = undefined
     }
     throw new AverbaError('CONFLICT', `Cannot record: ${because}`, {
       hint: 'Others append all the time: try again',
@@ -245,51 +238,6 @@ export class Engine {
   async #isOpen(effect: string): Promise<boolean> {
     const state = (await this.#parts.store.effect(effect))?.state
     return state !== 'settled' && state !== 'declined'
-  }
-
-  /** Lets each message be decided on the state that the messages before it lead to. */
-  async #decideAll({ targets }: Delivery) {
-    const states = new Map<string, { state: MachineState; version: number }>()
-    const events = []
-    for (const { stream, message } of targets) {
-      const machine = this.#machineOf(stream)
-      const found = states.get(stream) ?? (await this.#load(stream, machine))
-      const said: Carried = typeof message === 'function' ? message(events.length) : message
-      const decision = machine.decide(found.state, said)
-      if ('refused' in decision) return { refused: decision.refused, streams: [], events: [] }
-      let { state } = found
-      for (const [i, event] of decision.events.entries()) {
-        state = machine.evolve(state, event)
-        const { name, version } = machine
-        const parts = i === 0 && said.parts ? { parts: said.parts } : {}
-        events.push({ stream, event, because: said.type, machine: { name, version }, ...parts })
-      }
-      states.set(stream, { ...found, state })
-    }
-    const streams = [...states].map(([stream, { version }]) => ({ stream, expect: version }))
-    return { refused: undefined, streams, events }
-  }
-
-  async #load(stream: string, machine: Machine): Promise<{ state: MachineState; version: number }> {
-    let state = machine.initial
-    let version = 0
-    let after = 0
-    for (;;) {
-      const page = await this.#parts.store.read({ stream, after })
-      for (const event of page) {
-        state = machine.evolve(state, event)
-        version = event.version
-        after = event.position
-      }
-      if (page.length === 0) return { state, version }
-    }
-  }
-
-  #machineOf(stream: string): Machine {
-    const name = stream.slice(0, stream.indexOf('-'))
-    const machine = this.#parts.machines.find(each => each.name === name)
-    if (!machine) throw new TypeError(`Cannot find the machine of the stream "${stream}"`)
-    return machine
   }
 
   #announce(events: readonly Recorded[]): void {

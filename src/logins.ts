@@ -29,6 +29,7 @@ export interface Logins {
   url(who: Who, options?: { redirectUrl?: string }): Promise<URL>
 }
 
+/** Makes the area `logins`. */
 export function createLogins(area: Area): Logins {
   const { commands, store, subjects, views } = area
   return {

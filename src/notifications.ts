@@ -4,7 +4,7 @@ import type { Area } from './area.ts'
 import { fromInstant } from './clock.ts'
 import { isCnpj } from './cnpj.ts'
 import { isCpf } from './cpf.ts'
-import type { Delivery } from './engine.ts'
+import type { Delivery } from './decisions.ts'
 import type { Instant, Json } from './message.ts'
 import type { NotificationRow } from './views/notifications.ts'
 
@@ -32,6 +32,7 @@ export interface Notifications {
 
 const pageRows = 100
 
+/** Makes the area `notifications`. */
 export function createNotifications(area: Area): Notifications {
   async function toNotification(row: NotificationRow): Promise<Notification> {
     const raw = Buffer.from(String(await area.store.open(row.body)), 'base64')

@@ -1,6 +1,6 @@
 import { type Clock, createId, type Entropy } from './clock.ts'
 import { type Cpf, parseCpf } from './cpf.ts'
-import type { Delivery } from './engine.ts'
+import type { Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import type { Origin } from './machines/subject.ts'
 import type { Store } from './store/store.ts'

@@ -3,8 +3,8 @@ import type { ListedFailure, ListedSubscription, Secrets } from './adapters/port
 import type { Falha } from './adapters/portal/wire.ts'
 import type { Area } from './area.ts'
 import { fromInstant } from './clock.ts'
+import type { Delivery, Target } from './decisions.ts'
 import type { Desired } from './desired.ts'
-import type { Delivery, Target } from './engine.ts'
 import { AverbaError } from './errors.ts'
 import type { Carried, Instant, Json } from './message.ts'
 import { type Outcome, valueOf } from './outcome.ts'
@@ -51,6 +51,7 @@ export interface Subscriptions {
 
 const portalStream = 'portal-main'
 
+/** Makes the area `subscriptions`. */
 export function createSubscriptions(area: Area, desired: Desired): Subscriptions {
   const { commands, store, views } = area
 

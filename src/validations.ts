@@ -35,6 +35,7 @@ export interface Validations {
   get(id: string): Promise<Validation | undefined>
 }
 
+/** Makes the area `validations`. */
 export function createValidations(area: Area): Validations {
   const { commands, store, subjects, views } = area
 

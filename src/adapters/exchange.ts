@@ -1,5 +1,5 @@
 import pRetry from 'p-retry'
-import type { Clock, Entropy } from '../clock.ts'
+import type { Clock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Outcome } from '../message.ts'
 import type { EffectClass } from './performer.ts'
@@ -18,18 +18,17 @@ export type Exchange =
   | { readonly status: 'unsent'; readonly because: string }
   | { readonly status: 'lost'; readonly because: string }
 
+/** What every client sends and waits with. */
 export interface ExchangeOptions {
   readonly fetch: Fetch
   readonly clock: Clock
-  readonly entropy: Entropy
 }
 
 const retries = 2
-const pauseMaxMs = 250
 
 /**
  * Sends a request. What certainly never left is tried again at once, and so is a reading that was lost;
- * anything longer is left to the ledger. p-retry only counts: the waiting is done on our clock.
+ * all waiting is left to the ledger, so p-retry only counts.
  */
 export async function exchange(
   options: ExchangeOptions,
@@ -46,10 +45,6 @@ export async function exchange(
       minTimeout: 0,
       maxTimeout: 0,
       shouldRetry: ({ error }) => isRepeatable(error, effectClass),
-      onFailedAttempt: ({ error, retriesLeft }) => {
-        const isLast = retriesLeft === 0 || !isRepeatable(error, effectClass)
-        return isLast ? undefined : options.clock.sleep(pauseMs(options.entropy))
-      },
     })
     return { status: 'answered', answer }
   } catch (error) {
@@ -61,11 +56,6 @@ export async function exchange(
 function isRepeatable(error: unknown, effectClass: EffectClass): boolean {
   if (error instanceof AverbaError) return false // A wrong certificate does not mend itself at once.
   return error instanceof UnsentError || effectClass === 'read'
-}
-
-function pauseMs(entropy: Entropy): number {
-  const [byte = 0] = entropy.bytes(1)
-  return Math.ceil((pauseMaxMs * (byte + 1)) / 256)
 }
 
 /**

@@ -14,6 +14,7 @@ export interface Incoming {
   readonly body: Uint8Array
 }
 
+/** Whom to believe, and where to store. */
 export interface ReceiverOptions {
   readonly clock: Clock
   /** The ranges that notifications may come from, or `any`. The portal's own by default. */
@@ -43,6 +44,7 @@ export interface Receiver {
 const budgetMs = limits.processingMs - 500
 const defaultBodyBytesMax = 1_048_576
 
+/** Makes a receiver. */
 export function createReceiver(options: ReceiverOptions): Receiver {
   const { sources = sourceRanges } = options
   const isAllowed = sources === 'any' ? () => true : rangesOf(sources)

@@ -10,6 +10,7 @@ export interface Peer {
   readonly clientName?: string
 }
 
+/** The server's certificate, and whose clients it knows. */
 export interface ServeOptions {
   readonly cert: string
   readonly key: string

@@ -23,6 +23,7 @@ export interface Socket {
   close(): Promise<void>
 }
 
+/** Whom to trust, who we are, and how long and how much to take. */
 export interface SocketOptions {
   /** Decides whether a certificate has expired. */
   readonly clock: Clock

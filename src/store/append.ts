@@ -29,6 +29,7 @@ export interface Append {
   readonly claims?: readonly Claim[]
 }
 
+/** A keyed digest that comes to stand for a value; `replaces` is what it stands for until then. */
 export interface Claim {
   readonly kind: string
   readonly digest: Uint8Array
@@ -36,6 +37,7 @@ export interface Claim {
   readonly replaces?: string
 }
 
+/** What is remembered of a command. */
 export interface NewReceipt {
   readonly commandId: string
   readonly digest: Uint8Array
@@ -214,6 +216,7 @@ function* ownerKey(connection: Connection, vault: Vault, owner: string): Steps<O
   return { ...made, key: row?.key ?? 0 }
 }
 
+/** Finds what a keyed digest stands for. */
 export function* lookUp(connection: Connection, kind: string, digest: Uint8Array): Steps<string | undefined> {
   const query = connection.compiler.selectFrom('keyed_index').select('value')
   return (yield* first(query.where('kind', '=', kind).where('digest', '=', digest)))?.value
@@ -224,6 +227,7 @@ function* writeClaim(connection: Connection, { kind, digest, value }: Claim): St
   yield* rows(query.onConflict(on => on.columns(['kind', 'digest']).doUpdateSet({ value })))
 }
 
+/** Finds what is remembered of a command. */
 export function* findReceipt(connection: Connection, commandId: string): Steps<Receipt | undefined> {
   const query = connection.compiler.selectFrom('receipt').selectAll().where('command_id', '=', commandId)
   const row = yield* first(query)

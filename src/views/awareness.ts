@@ -16,6 +16,7 @@ export interface AwarenessRow {
   described_at: Instant | null
 }
 
+/** The view of awareness records. */
 export const awareness = defineView<AwarenessRow, RecordedOf<SubjectEvent>>({
   name: 'awareness',
   version: 1,

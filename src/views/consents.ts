@@ -21,6 +21,7 @@ export interface ConsentRow {
   described_at: Instant | null
 }
 
+/** The view of consents. */
 export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
   name: 'consents',
   version: 1,

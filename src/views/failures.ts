@@ -15,6 +15,7 @@ export interface FailureRow {
   record: PartAddress
 }
 
+/** The view of failed deliveries. */
 export const failures = defineView<FailureRow, RecordedOf<SubscriptionEvent | PortalEvent>>({
   name: 'failures',
   version: 1,

@@ -10,6 +10,7 @@ export interface LoginRow {
   read_at: Instant
 }
 
+/** The view of login states. */
 export const logins = defineView<LoginRow, RecordedOf<SubjectEvent>>({
   name: 'logins',
   version: 1,

@@ -17,6 +17,7 @@ export interface NotificationRow {
   recipient: PartAddress
 }
 
+/** The view of the inbox. */
 export const notifications = defineView<NotificationRow, RecordedOf<NotificationEvent>>({
   name: 'notifications',
   version: 1,

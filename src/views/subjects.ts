@@ -13,6 +13,7 @@ export interface SubjectRow {
   awareness_read_at: Instant | null
 }
 
+/** The view of data subjects. */
 export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
   name: 'subjects',
   version: 1,

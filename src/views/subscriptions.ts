@@ -19,6 +19,7 @@ export interface SubscriptionRow {
   changed_at: Instant
 }
 
+/** The view of subscriptions. */
 export const subscriptions = defineView<SubscriptionRow, RecordedOf<SubscriptionEvent>>({
   name: 'subscriptions',
   version: 1,

@@ -14,6 +14,7 @@ export interface TokenRow {
   changed_at: Instant
 }
 
+/** The view of tokens. */
 export const tokens = defineView<TokenRow, RecordedOf<TokenEvent>>({
   name: 'tokens',
   version: 1,

@@ -16,6 +16,7 @@ export interface ValidationRow {
   result: PartAddress | null
 }
 
+/** The view of validations. */
 export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>>({
   name: 'validations',
   version: 1,

@@ -46,6 +46,7 @@ function address(base: BaseUrl, ...segments: string[]): URL {
 
 const accept = { accept: 'application/json' }
 
+/** Writes operation 1: the status stands in the path, and there is no body. */
 export function writeChangeStatus(base: BaseUrl, cpf: string, id: string, status: string): Request {
   return new Request(address(base, 'consentimentos', cpf, id, 'status', status), {
     method: 'PUT',
@@ -53,26 +54,32 @@ export function writeChangeStatus(base: BaseUrl, cpf: string, id: string, status
   })
 }
 
+/** Writes operation 2, for all controllers. */
 export function writeListConsents(base: BaseUrl, cpf: string): Request {
   return new Request(address(base, 'consentimentos', cpf), { headers: accept })
 }
 
+/** Writes operation 3. */
 export function writeReadConsent(base: BaseUrl, cpf: string, id: string): Request {
   return new Request(address(base, 'consentimentos', cpf, id), { headers: accept })
 }
 
+/** Writes operation 4, for all controllers. */
 export function writeListAwareness(base: BaseUrl, cpf: string): Request {
   return new Request(address(base, 'ciencias', cpf), { headers: accept })
 }
 
+/** Writes operation 5. */
 export function writeReadAwareness(base: BaseUrl, cpf: string, id: string): Request {
   return new Request(address(base, 'ciencias', cpf, id), { headers: accept })
 }
 
+/** Writes operation 6. */
 export function writeReadLogin(base: BaseUrl, cpf: string): Request {
   return new Request(address(base, 'autenticacao', cpf), { headers: accept })
 }
 
+/** Writes operation 7, with the address to return to where one is given. */
 export function writeReadLoginAddress(base: BaseUrl, cpf: string, redirectUrl?: string): Request {
   const url = address(base, 'autenticacao', cpf, 'url')
   if (redirectUrl !== undefined) url.searchParams.set('redirectUrl', redirectUrl)

@@ -50,6 +50,7 @@ interface Options {
 const moves: Record<string, readonly string[]> = { PENDENTE: ['ATIVO', 'NEGADO'], ATIVO: ['REVOGADO'] }
 const yearMs = 365 * 86_400_000
 
+/** Makes an empty consent service. */
 export function simulateConsentService(options: Options): ConsentSimulator {
   const { clock, entropy, publicUrl = 'https://consentimento.exemplo.br' } = options
   const consents = new Map<string, Map<string, ConsentimentoDetalhado>>()

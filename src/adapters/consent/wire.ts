@@ -6,10 +6,12 @@ import { z } from 'zod'
  * @see docs/contracts.md
  */
 
+/** The five statuses of a consent (section 3). */
 export const statusSchema = z.enum(['ATIVO', 'NEGADO', 'REVOGADO', 'PENDENTE', 'EXPIRADO'])
 
 const text = z.string()
 
+/** ConsentimentoResumido: a consent in a list, and the answer to a change. */
 export const consentimentoResumidoSchema = z.object({
   id: text,
   status: statusSchema,
@@ -42,6 +44,7 @@ const usuarioControladorSchema = z.object({
 
 const statusConsentimentoSchema = z.object({ status: text, dataHora: text, dataExpiracao: text })
 
+/** ConsentimentoDetalhado: a consent in full. */
 export const consentimentoDetalhadoSchema = z.object({
   id: text,
   idTemplatePdc: text,
@@ -55,6 +58,7 @@ export const consentimentoDetalhadoSchema = z.object({
   historico: z.array(statusConsentimentoSchema),
 })
 
+/** CienciaResumida: an awareness record in a list. */
 export const cienciaResumidaSchema = z.object({
   id: text,
   dataHora: text,
@@ -74,6 +78,7 @@ const hipoteseSchema = z.object({
   hipoteseTratamento: z.object({ envolveDadoSensivel: z.boolean(), id: text, nome: text }),
 })
 
+/** CienciaDetalhada: an awareness record in full. */
 export const cienciaDetalhadaSchema = z.object({
   id: text,
   dataHora: text,
@@ -84,8 +89,10 @@ export const cienciaDetalhadaSchema = z.object({
   hipoteses: z.array(hipoteseSchema),
 })
 
+/** TitularAutenticadoStatus: the login state of a data subject. */
 export const titularAutenticadoStatusSchema = z.object({ autenticado: z.boolean(), horaExpiracao: text })
 
+/** TitularLoginUrl: the address of the national login. */
 export const titularLoginUrlSchema = z.object({ url: text })
 
 export type ConsentimentoResumido = z.infer<typeof consentimentoResumidoSchema>

@@ -22,6 +22,7 @@ import {
  */
 export type PortalAuthentication = (send: Fetch) => Promise<Record<string, string>>
 
+/** Where the portal is, and how to authenticate there. */
 export interface PortalClientOptions extends ExchangeOptions {
   readonly baseUrl: string
   readonly authenticate: PortalAuthentication

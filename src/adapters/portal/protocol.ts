@@ -55,16 +55,19 @@ function write(method: string, url: URL, headers: Record<string, string>, body?:
   })
 }
 
+/** Writes the subscription of an event. */
 export function writeSubscribe(base: string, headers: Record<string, string>, wanted: Wanted): Request {
   return write('POST', address(base), headers, wanted)
 }
 
+/** Writes the listing, deleted subscriptions included: only so is their reason told. */
 export function writeList(base: string, headers: Record<string, string>): Request {
   const url = address(base)
   url.searchParams.set('exibirInativos', 'true')
   return write('GET', url, headers)
 }
 
+/** Writes a change, with the id in the path and in the body. */
 export function writeChange(
   base: string,
   headers: Record<string, string>,
@@ -74,6 +77,7 @@ export function writeChange(
   return write('PUT', address(base, `/${id}`), headers, { id, ...wanted })
 }
 
+/** Writes a deletion, with the id in the path and in the body. */
 export function writeDelete(base: string, headers: Record<string, string>, id: number): Request {
   return write('DELETE', address(base, `/${id}`), headers, { id })
 }

@@ -63,6 +63,7 @@ interface Subscription {
 
 const dayMs = 86_400_000
 
+/** Makes a portal without subscriptions. */
 export function simulatePortal({ clock, deliver, headers = {} }: Options): PortalSimulator {
   const subscriptions: Subscription[] = []
   const failures: { record: Falha; at: number }[] = []

@@ -19,6 +19,7 @@ export const sourceRanges = ['161.148.0.0/16', '189.9.0.0/16', '200.198.192.0/18
 const id = z.int().nonnegative().max(9_999_999_999)
 const chave = z.string().max(limits.chave)
 
+/** The body of Subscribe. */
 export const subscribeRequestSchema = z.object({
   evento: z.string().min(1).max(limits.evento),
   endpoint: z.string().min(1).max(limits.endpoint),
@@ -26,8 +27,10 @@ export const subscribeRequestSchema = z.object({
   chaveAutenticacao: chave.optional(),
 })
 
+/** The body of Change. */
 export const changeRequestSchema = subscribeRequestSchema.extend({ id })
 
+/** The answer to Subscribe. */
 export const assinaturaSchema = z.object({
   id,
   evento: z.string(),
@@ -36,6 +39,7 @@ export const assinaturaSchema = z.object({
   chaveAutenticacao: z.string().nullish(),
 })
 
+/** A subscription in a list. */
 export const assinaturaListadaSchema = assinaturaSchema.extend({
   dataRegistro: z.string().nullish(),
   dataExclusao: z.string().nullish(),
@@ -43,6 +47,7 @@ export const assinaturaListadaSchema = assinaturaSchema.extend({
   dataUltimoSucesso: z.string().nullish(),
 })
 
+/** A failure record. */
 export const falhaSchema = z.object({
   id,
   data: z.string(),

@@ -5,6 +5,7 @@ import type { Performers } from '../performer.ts'
 import { type Source, valueFrom } from '../source.ts'
 import { type Bearer, readToken, writeRequestToken } from './protocol.ts'
 
+/** Where tokens are issued, and to whom. */
 export interface TokenClientOptions extends ExchangeOptions {
   /** The whole address of the token endpoint. */
   readonly url: string

@@ -24,6 +24,7 @@ interface Options {
 
 const lifetimeMs = 3_600_000
 
+/** Makes a token endpoint for one contract. */
 export function simulateTokenService(options: Options): TokenSimulator {
   const { clock, entropy, consumerKey, consumerSecret } = options
   const expected = `Basic ${Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')}`

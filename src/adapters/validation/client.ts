@@ -18,6 +18,7 @@ export interface TokenSource {
   renew(rejected: { generation: number; value: string }): Promise<TokenAnswer>
 }
 
+/** Where validations are made, and with whose tokens. */
 export interface ValidationClientOptions extends ExchangeOptions {
   readonly baseUrl: string
   /** The name of the service in the path. */

@@ -20,6 +20,7 @@ export interface ValidationResult {
   readonly cpfDisponivel?: boolean
 }
 
+/** Writes the validation of one person. */
 export function writeValidatePerson(
   address: { baseUrl: string; service: string },
   request: { bearer: string; cpf: string; claims: Json; trace?: { header: string; id: string } },

@@ -39,6 +39,7 @@ const unanswered = new Set([
   'cnh.codigo_situacao',
 ])
 
+/** Makes a validation service with an empty registry. */
 export function simulateValidationService({ service, isTokenValid }: Options): ValidationSimulator {
   const persons = new Map<string, Claims>()
   let answered = 0

@@ -1,0 +1,157 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const root = resolve(import.meta.dirname, '..')
+const source = join(root, 'src')
+
+/** The root vocabulary: everyone may import it, and it imports nothing else of ours. */
+const vocabulary = ['message.ts', 'errors.ts', 'clock.ts', 'cpf.ts', 'cnpj.ts', 'view.ts']
+
+/** Which layers each layer may import, downwards only. The table of docs/architecture.md. */
+const layers: Record<string, { imports: readonly string[]; packages: readonly string[] }> = {
+  vocabulary: { imports: [], packages: [] },
+  machines: { imports: ['vocabulary'], packages: ['xstate'] },
+  proof: { imports: ['vocabulary'], packages: [] },
+  vault: { imports: ['vocabulary'], packages: [] },
+  store: { imports: ['vocabulary', 'proof', 'vault'], packages: ['kysely', 'better-sqlite3', 'pg'] },
+  views: { imports: ['vocabulary', 'machines'], packages: [] },
+  adapters: {
+    imports: ['vocabulary'],
+    packages: ['undici', 'p-retry', 'hono', '@hono/node-server', 'zod', '@peculiar/x509', 'reflect-metadata'],
+  },
+  engine: {
+    imports: ['vocabulary', 'machines', 'proof', 'vault', 'store', 'views', 'adapters'],
+    packages: ['eventemitter3'],
+  },
+  api: {
+    imports: ['vocabulary', 'machines', 'proof', 'vault', 'store', 'views', 'adapters', 'engine'],
+    packages: [],
+  },
+  simulation: { imports: ['vocabulary', 'adapters', 'api'], packages: [] },
+  cli: { imports: ['api', 'simulation', 'proof'], packages: ['commander'] },
+}
+
+interface File {
+  readonly path: string
+  readonly layer: string
+  readonly text: string
+  readonly lines: number
+  /** Paths below src for our own files, names for packages. */
+  readonly imports: readonly { readonly name: string; readonly isOurs: boolean }[]
+}
+
+function layerOf(path: string): string {
+  const [first = '', ...rest] = path.split('/')
+  if (rest.length > 0) return first
+  if (vocabulary.includes(first)) return 'vocabulary'
+  return first === 'engine.ts' || first === 'decisions.ts' ? 'engine' : 'api'
+}
+
+function walk(folder: string): string[] {
+  return readdirSync(folder).flatMap(name => {
+    const path = join(folder, name)
+    return statSync(path).isDirectory() ? walk(path) : [path]
+  })
+}
+
+const specifier = /^(?:import|export)\s[^'"=(]*?\sfrom '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/gm
+
+const files: File[] = walk(source).map(absolute => {
+  const path = relative(source, absolute)
+  const text = readFileSync(absolute, 'utf8')
+  const imports = [...text.matchAll(specifier)].map(([, from, bare, dynamic]) => {
+    const name = from ?? bare ?? dynamic ?? ''
+    const isOurs = name.startsWith('.')
+    return { name: isOurs ? relative(source, resolve(dirname(absolute), name)) : name, isOurs }
+  })
+  return { path, layer: layerOf(path), text, lines: text.split('\n').length, imports }
+})
+
+function packageOf(name: string): string {
+  return name
+    .split('/')
+    .slice(0, name.startsWith('@') ? 2 : 1)
+    .join('/')
+}
+
+test('there are files to look at, in every layer', () => {
+  expect(files.length).toBeGreaterThan(50)
+  expect(new Set(files.map(file => file.layer))).toEqual(new Set(Object.keys(layers)))
+  expect(files.flatMap(file => file.imports).length).toBeGreaterThan(200)
+})
+
+describe.each(Object.entries(layers))('%s', (layer, { imports, packages }) => {
+  const own = files.filter(file => file.layer === layer)
+
+  test('imports downwards only', () => {
+    const wrong = own.flatMap(file =>
+      file.imports
+        .filter(({ name, isOurs }) => isOurs && layerOf(name) !== layer && !imports.includes(layerOf(name)))
+        .map(({ name }) => `${file.path} imports ${name}`),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  test('keeps other packages out', () => {
+    const wrong = own.flatMap(file =>
+      file.imports
+        .filter(
+          ({ name, isOurs }) => !isOurs && !name.startsWith('node:') && !packages.includes(packageOf(name)),
+        )
+        .map(({ name }) => `${file.path} imports ${name}`),
+    )
+    expect(wrong).toEqual([])
+  })
+})
+
+test('a simulator shares the wire schemas with the client, and no mapping and no machine', () => {
+  const simulators = files.filter(file => file.path.endsWith('/simulator.ts'))
+  expect(simulators).toHaveLength(4)
+  const shared = /^(adapters\/(?:\w+\/wire|serve|transport|brasilia)|clock|cpf|cnpj)\.ts$/
+  const wrong = simulators.flatMap(file =>
+    file.imports
+      .filter(({ name, isOurs }) => isOurs && !shared.test(name))
+      .map(({ name }) => `${file.path}: ${name}`),
+  )
+  expect(wrong).toEqual([])
+})
+
+test('every service has the same files', () => {
+  for (const service of ['consent', 'token', 'validation', 'portal']) {
+    const names = files
+      .filter(file => file.path.startsWith(`adapters/${service}/`))
+      .map(file => file.path.split('/')[2])
+    expect(names).toEqual(expect.arrayContaining(['client.ts', 'protocol.ts', 'simulator.ts', 'wire.ts']))
+  }
+})
+
+test('time and randomness come from clock.ts only', () => {
+  const ambient =
+    /Date\.now\(|new Date\(\)|Math\.random\(|randomUUID\(|randomBytes\(|\bsetTimeout\(|\bsetInterval\(/
+  const wrong = files
+    .filter(file => file.path !== 'clock.ts' && ambient.test(file.text))
+    .map(file => file.path)
+  expect(wrong).toEqual([])
+})
+
+test('no file has outgrown 330 lines', () => {
+  expect(files.filter(file => file.lines > 330).map(file => `${file.path}: ${file.lines}`)).toEqual([])
+})
+
+test('nothing is put off in the text', () => {
+  const wrong = files.filter(file => /\b(TODO|FIXME|XXX|HACK)\b/.test(file.text)).map(file => file.path)
+  expect(wrong).toEqual([])
+})
+
+test('every export has a comment that says what it is', () => {
+  const wrong = files.flatMap(({ path, text }) => {
+    const lines = text.split('\n')
+    return lines.flatMap((line, i) => {
+      const name = /^export (?:async )?(?:function\*?|class|interface|const) (\w+)/.exec(line)?.[1]
+      const above = lines[i - 1] ?? ''
+      return name === undefined || above.endsWith('*/') ? [] : [`${path}: ${name}`]
+    })
+  })
+  expect(wrong).toEqual([])
+})

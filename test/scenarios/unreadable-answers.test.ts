@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest'
+import { valueOf } from '../../src/index.ts'
+import { simulate } from '../../src/simulation/index.ts'
+
+/** A world in which the list of consents is answered with something else. */
+async function givenList(answer: () => Response) {
+  const world = await simulate({
+    intercept: async (request, forward) =>
+      /consentimentos\/\d+$/.test(request.url) ? answer() : forward(request),
+  })
+  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  return { world, subject }
+}
+
+const consent = (change: object = {}) => ({
+  id: 'a',
+  status: 'ATIVO',
+  dataHora: '2026-11-20T12:00:00Z',
+  dataExpiracao: '2027-11-20T12:00:00Z',
+  cnpjUsuario: '12ABC34501DE35',
+  href: 'https://x.exemplo.br/a',
+  ...change,
+})
+
+describe('a reading that cannot be read is put off, and nothing is recorded of it', () => {
+  test.each([
+    ['HTML', () => new Response('<html>Manutenção</html>', { headers: { 'content-type': 'text/html' } })],
+    ['a broken body', () => new Response('[{"id": "a", "sta')],
+    ['another shape', () => Response.json({ itens: [] })],
+    ['nothing', () => new Response('')],
+    ['500', () => new Response('erro', { status: 500 })],
+    ['503', () => new Response('', { status: 503 })],
+  ])('%s', async (_, answer) => {
+    const { world, subject } = await givenList(answer)
+    expect(await world.averba.consents.sync({ subject })).toMatchObject({ status: 'deferred' })
+    expect(await world.averba.effects.list({ state: 'deferred' })).toHaveLength(1)
+    expect(await world.averba.views.selectFrom('consents').selectAll().execute()).toEqual([])
+    await world.close()
+  })
+})
+
+test('a wait that the service asks for is kept', async () => {
+  const { world, subject } = await givenList(
+    () => new Response('', { status: 429, headers: { 'retry-after': '120' } }),
+  )
+  const outcome = await world.averba.consents.sync({ subject })
+  expect(outcome).toMatchObject({ status: 'deferred', retryAt: '2026-11-20T12:02:00.000Z' })
+  await world.close()
+})
+
+test('one record that cannot be read does not hide the others, and is kept as it came', async () => {
+  const list = [consent(), { id: 'b', status: 'SUSPENSO' }, 7, consent({ id: 'c', dataHora: null, extra: 1 })]
+  const { world, subject } = await givenList(() => Response.json(list))
+  expect(valueOf(await world.averba.consents.sync({ subject }))).toEqual({
+    read: 2,
+    changed: 2,
+    unreadable: 2,
+  })
+  expect((await world.averba.consents.list({ subject })).map(each => each.id).sort()).toEqual(['a', 'c'])
+  await world.close()
+})
+
+test('a CNPJ that we would not accept is recorded as it came', async () => {
+  const { world, subject } = await givenList(() => Response.json([consent({ cnpjUsuario: '12.ABC-errado' })]))
+  valueOf(await world.averba.consents.sync({ subject }))
+  const [only] = await world.averba.consents.list({ subject })
+  expect(only?.cnpjUsuario).toBe('12.ABC-errado')
+  const [row] = await world.averba.views.selectFrom('consents').selectAll().execute()
+  expect(row?.controller).toBeNull()
+  await world.close()
+})
+
+test('a record listed twice is one record', async () => {
+  const { world, subject } = await givenList(() => Response.json([consent(), consent()]))
+  valueOf(await world.averba.consents.sync({ subject }))
+  expect(await world.averba.consents.list({ subject })).toHaveLength(1)
+  await world.close()
+})
+
+test('times without a zone are read as Brasilia’s', async () => {
+  const { world, subject } = await givenList(() =>
+    Response.json([consent({ dataHora: '2026-11-20T09:00:00' })]),
+  )
+  valueOf(await world.averba.consents.sync({ subject }))
+  expect((await world.averba.consents.list({ subject }))[0]?.dataHora).toBe('2026-11-20T12:00:00.000Z')
+  await world.close()
+})
+
+test('a change that is answered with something unreadable is in doubt, and read back', async () => {
+  const world = await simulate({
+    intercept: async (request, forward) => {
+      const response = await forward(request)
+      return request.method === 'PUT' ? new Response('<html>') : response
+    },
+  })
+  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  valueOf(await world.averba.consents.sync({ subject }))
+  const [pending] = await world.averba.consents.list({ subject, status: 'PENDENTE' })
+  expect(valueOf(await world.averba.consents.approve({ subject, id: pending?.id ?? '' })).status).toBe(
+    'ATIVO',
+  )
+  await world.close()
+})

@@ -1,0 +1,183 @@
+import { expect, test } from 'vitest'
+import { valueOf } from '../../src/index.ts'
+import { samples, simulate, type World } from '../../src/simulation/index.ts'
+
+const { cpf } = samples
+const claims = { nome: 'Maria de Exemplo Souza' }
+const hourMs = 3_600_000
+const isValidation = (request: Request) => request.url.includes('/validate/pf')
+
+async function requestsOf(world: World): Promise<number> {
+  const [row] = await world.averba.views.selectFrom('tokens').selectAll().execute()
+  return row?.requests ?? 0
+}
+
+test('a match, a mismatch and what was not evaluated are three things', async () => {
+  const world = await simulate()
+  const asked = {
+    ...claims,
+    sexo: 'M',
+    data_nascimento: '1990-05-17',
+    filiacao: { nome_mae: 'JOANA DE EXEMPLO SOUSA' },
+  }
+  const validation = valueOf(await world.averba.validations.validate({ id: 'p1', cpf, claims: asked }))
+  expect(validation).toMatchObject({ id: 'p1', state: 'answered', cpfDisponivel: true })
+  expect(validation.fields).toEqual({
+    nome: { result: 'match', similarity: 1 },
+    sexo: { result: 'mismatch' },
+    data_nascimento: { result: 'not-evaluated' },
+    'filiacao.nome_mae': { result: 'mismatch', similarity: 0.95 },
+  })
+  expect(await world.averba.validations.get('p1')).toEqual(validation)
+  expect(await world.averba.validations.get('p2')).toBeUndefined()
+  await world.close()
+})
+
+test('the same id is never paid twice, and another input under it is an error', async () => {
+  const world = await simulate()
+  const validate = (nome: string) => world.averba.validations.validate({ id: 'p1', cpf, claims: { nome } })
+  const all = await Promise.all([validate('A'), validate('A'), validate('A')])
+  expect(new Set(all.map(outcome => outcome.effect)).size).toBe(1)
+  expect(await validate('A')).toMatchObject({ status: 'settled', replayed: true })
+  expect(world.validationService.answered).toBe(1)
+  await expect(validate('B')).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
+  await world.close()
+})
+
+test('a paid call whose answer was lost is left to a person, and never sent again', async () => {
+  const world = await simulate({
+    intercept: async (request, forward) => {
+      const response = await forward(request)
+      if (isValidation(request)) throw new Error('reset')
+      return response
+    },
+  })
+  const validate = () => world.averba.validations.validate({ id: 'p1', cpf, claims })
+  expect(await validate()).toMatchObject({ status: 'unknown', next: 'person' })
+  await world.clock.advance(24 * hourMs)
+  await world.averba.settle()
+  expect(await validate()).toMatchObject({ status: 'unknown', next: 'person', replayed: true })
+  expect(world.validationService.answered).toBe(1)
+  expect((await world.averba.validations.get('p1'))?.state).toBe('inconclusive')
+  await world.close()
+})
+
+test('an expired token is renewed once and the call is repeated', async () => {
+  const world = await simulate()
+  valueOf(await world.averba.validations.validate({ id: 'p1', cpf, claims }))
+  await world.clock.advance(hourMs)
+  valueOf(await world.averba.validations.validate({ id: 'p2', cpf, claims }))
+  expect(world.tokenService.requests).toBe(2)
+  expect(world.validationService).toMatchObject({ refused: 1, answered: 2 })
+  expect(await requestsOf(world)).toBe(2)
+  await world.close()
+})
+
+test('many calls in flight when the token dies cost one token request', async () => {
+  const world = await simulate()
+  valueOf(await world.averba.validations.validate({ id: 'first', cpf, claims }))
+  world.tokenService.expire()
+  const calls = Array.from({ length: 50 }, (_, i) =>
+    world.averba.validations.validate({ id: `p${i}`, cpf, claims }),
+  )
+  for (const outcome of await Promise.all(calls)) valueOf(outcome)
+  expect(world.tokenService.requests).toBe(2)
+  expect(world.validationService.answered).toBe(51)
+  await world.close()
+})
+
+test('a gateway that gives the rejected token again is not asked again at once', async () => {
+  const world = await simulate({
+    intercept: (request, forward) =>
+      isValidation(request) ? Promise.resolve(new Response('', { status: 401 })) : forward(request),
+  })
+  const outcome = await world.averba.validations.validate({ id: 'p1', cpf, claims })
+  expect(outcome).toMatchObject({ status: 'deferred', because: 'the gateway gave the rejected token again' })
+  expect(world.tokenService.requests).toBe(2)
+  await world.averba.settle()
+  expect(world.tokenService.requests).toBe(2)
+  await world.close()
+})
+
+test('a wrong consumer secret is told, locks the credential, and is not tried again', async () => {
+  const tokenService = {
+    url: 'https://gateway.exemplo.br/token',
+    consumerKey: 'chave-de-exemplo',
+    consumerSecret: 'segredo-errado',
+  }
+  const world = await simulate({ averba: { tokenService } })
+  const first = await world.averba.validations.validate({ id: 'p1', cpf, claims })
+  expect(first).toMatchObject({ status: 'declined', problem: { status: 401, code: 'CREDENTIALS_REFUSED' } })
+  const second = await world.averba.validations.validate({ id: 'p2', cpf, claims })
+  expect(second).toMatchObject({ status: 'declined' })
+  expect(world.tokenService.requests).toBe(1)
+  expect(JSON.stringify([first, second])).not.toContain('segredo')
+  await world.close()
+})
+
+test('a corrected consumer secret is tried', async () => {
+  let consumerSecret = 'segredo-errado'
+  const tokenService = {
+    url: 'https://gateway.exemplo.br/token',
+    consumerKey: 'chave-de-exemplo',
+    consumerSecret: () => consumerSecret,
+  }
+  const world = await simulate({ averba: { tokenService } })
+  expect(await world.averba.validations.validate({ id: 'p1', cpf, claims })).toMatchObject({
+    status: 'declined',
+  })
+  consumerSecret = 'segredo-de-exemplo'
+  expect(await world.averba.validations.validate({ id: 'p2', cpf, claims })).toMatchObject({
+    status: 'settled',
+  })
+  await world.close()
+})
+
+test('a secret that cannot be had puts the call off, and its error is not shown', async () => {
+  const tokenService = {
+    url: 'https://gateway.exemplo.br/token',
+    consumerKey: 'chave-de-exemplo',
+    consumerSecret: () => {
+      throw new Error('vault token s.very-secret was refused')
+    },
+  }
+  const world = await simulate({ averba: { tokenService } })
+  const outcome = await world.averba.validations.validate({ id: 'p1', cpf, claims })
+  expect(outcome).toMatchObject({ status: 'deferred' })
+  expect(JSON.stringify(outcome)).not.toContain('very-secret')
+  await world.close()
+})
+
+test('a token that the host gives is used, and asked for again when it is refused', async () => {
+  let given = 'velho'
+  const world = await simulate({
+    averba: {
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo', bearer: () => given },
+    },
+    intercept: async request => {
+      if (request.headers.get('authorization') === 'Bearer novo') return Response.json({ nome: true })
+      given = 'novo'
+      return new Response('', { status: 401 })
+    },
+  })
+  expect(
+    valueOf(await world.averba.validations.validate({ id: 'p1', cpf, claims })).fields.nome?.result,
+  ).toBe('match')
+  expect(world.tokenService.requests).toBe(0)
+  await world.close()
+})
+
+test.each([
+  ['an invalid CPF', { cpf: '25774435017' }, 'INVALID_CPF'],
+  ['an id that looks like a CPF', { id: 'x-25774435016' }, 'PERSONAL_ID'],
+  ['a field that the contract does not have', { claims: { apelido: 'Mari' } }, 'INVALID_INPUT'],
+  ['a date in another form', { claims: { data_nascimento: '17/05/1990' } }, 'INVALID_INPUT'],
+])('%s is refused before anything is recorded', async (_, change, code) => {
+  const world = await simulate()
+  const input = { id: 'p1', cpf, claims, ...change }
+  await expect(world.averba.validations.validate(input as never)).rejects.toMatchObject({ code })
+  const types: string[] = []
+  for await (const event of world.averba.log.read()) types.push(event.type)
+  expect(types).toEqual(['log.began'])
+  await world.close()
+})
