@@ -1,4 +1,4 @@
-import { type Clock, createId, type Entropy, fromInstant } from './clock.ts'
+import { type Clock, fromInstant } from './clock.ts'
 import type { Commands } from './commands.ts'
 import type { Engine } from './engine.ts'
 import { AverbaError } from './errors.ts'
@@ -21,7 +21,7 @@ export interface Area {
   readonly subjects: Subjects
   readonly views: ViewsHandle<Views>
   readonly clock: Clock
-  createId(): string
+  readonly createId: () => string
   /** Throws `SERVICE_NOT_CONFIGURED` when the service has no options. */
   require(service: ServiceName): void
   /** Reports whether something read then is fresh enough. Never read is not; without a bound, any reading is. */
@@ -29,16 +29,10 @@ export interface Area {
 }
 
 /** Puts together what the areas share. */
-export function createArea(
-  parts: Pick<Area, 'options' | 'engine' | 'store' | 'commands' | 'subjects' | 'views' | 'clock'> & {
-    entropy: Entropy
-  },
-): Area {
-  const { entropy, ...common } = parts
-  const { options, clock } = common
+export function createArea(parts: Omit<Area, 'require' | 'isFresh'>): Area {
+  const { options, clock } = parts
   return {
-    ...common,
-    createId: () => createId(clock, entropy),
+    ...parts,
     require(service) {
       if (options[service]) return
       throw new AverbaError('SERVICE_NOT_CONFIGURED', `Cannot call the ${service}: it is not configured`, {

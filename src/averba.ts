@@ -7,7 +7,7 @@ import { type Fetch, openSocket, type Socket, type SocketOptions } from './adapt
 import { createValidationClient, type TokenSource } from './adapters/validation/client.ts'
 import { type Area, createArea } from './area.ts'
 import { type AwarenessArea, createAwareness, routeAwareness } from './awareness.ts'
-import { systemClock, systemEntropy } from './clock.ts'
+import { createIds, systemClock, systemEntropy } from './clock.ts'
 import { Commands } from './commands.ts'
 import { type Consents, createConsents, routeConsents } from './consents.ts'
 import { Desired } from './desired.ts'
@@ -88,6 +88,7 @@ export interface Log {
 export async function openAverba(options: AverbaOptions): Promise<Averba> {
   const { clock = systemClock, entropy = systemEntropy } = options
   const log = options.logger ?? (() => undefined)
+  const createId = createIds(clock, entropy)
   checkOptions(options)
   const desired = new Desired(options)
   const store = await Store.open({
@@ -95,6 +96,7 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
     views,
     clock,
     entropy,
+    createId,
     onKeyringCreated: path => log({ message: 'keyring created: back it up apart from the store', path }),
   })
   const sockets: Socket[] = []
@@ -111,17 +113,18 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
     store,
     clock,
     entropy,
+    createId,
     machines,
     performers,
     routers,
     onListenerError: error =>
       log({ message: 'a listener failed', error: error instanceof Error ? error.name : 'unknown' }),
   })
-  const subjects = new Subjects(store, clock, entropy)
+  const subjects = new Subjects(store, createId)
   const { actor, basis } = options
   const commands = new Commands(engine, store, clock, { ...(actor && { actor }), ...(basis && { basis }) })
   const handle = openViews<Views>(store.reader)
-  const area = createArea({ options, engine, store, commands, subjects, views: handle, clock, entropy })
+  const area = createArea({ options, engine, store, commands, subjects, views: handle, clock, createId })
   Object.assign(performers, createPerformers(area, desired, fetchOf))
   Object.assign(routers, createRouters(area, desired))
 

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'eventemitter3'
 import type { Performers } from './adapters/performer.ts'
-import { type Clock, createId, type Entropy, toInstant } from './clock.ts'
+import { type Clock, type Entropy, toInstant } from './clock.ts'
 import { Decisions, type Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import type { Machine } from './machines/machine.ts'
@@ -33,6 +33,7 @@ export interface EngineParts {
   readonly store: Store
   readonly clock: Clock
   readonly entropy: Entropy
+  readonly createId: () => string
   readonly machines: readonly Machine[]
   readonly performers: Performers
   /** Routers by the type of the fact. Without one, a fact goes to the stream that owed the effect. */
@@ -67,8 +68,8 @@ export class Engine {
    * @throws {AverbaError} `REFUSED`, `CONFLICT`, `COMMAND_REUSED`
    */
   async handle(input: Json, deliver: () => Promise<Delivery>, about: About = {}): Promise<Handled> {
-    const { store, clock, entropy } = this.#parts
-    const commandId = about.commandId ?? createId(clock, entropy)
+    const { store, createId } = this.#parts
+    const commandId = about.commandId ?? createId()
     const digest = store.digest('command', canonicalJson(withoutUndefined(input), { fractions: true }))
     const known = await store.receipt(commandId)
     if (known) return replay(known, digest)

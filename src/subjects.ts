@@ -1,4 +1,3 @@
-import { type Clock, createId, type Entropy } from './clock.ts'
 import { type Cpf, parseCpf } from './cpf.ts'
 import type { Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
@@ -17,13 +16,11 @@ export type Which = Who & { readonly id: string }
 /** Finds data subjects by CPF without keeping the CPF anywhere in clear. */
 export class Subjects {
   readonly #store: Store
-  readonly #clock: Clock
-  readonly #entropy: Entropy
+  readonly #createId: () => string
 
-  constructor(store: Store, clock: Clock, entropy: Entropy) {
+  constructor(store: Store, createId: () => string) {
     this.#store = store
-    this.#clock = clock
-    this.#entropy = entropy
+    this.#createId = createId
   }
 
   /**
@@ -44,7 +41,7 @@ export class Subjects {
   async meet(cpf: Cpf, origin: Origin): Promise<Delivery & { readonly subject: SubjectRef }> {
     const known = await this.#store.lookUp('cpf', cpf)
     if (known !== undefined) return { subject: known as SubjectRef, targets: [], claims: [] } // As above.
-    const subject = createId(this.#clock, this.#entropy) as SubjectRef // Made here.
+    const subject = this.#createId() as SubjectRef // Made here.
     const parts = { cpf: { owner: `subject-${subject}`, value: cpf } }
     const message = { type: 'subject.enrol', data: { subject, origin }, parts }
     return {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { sql } from 'kysely'
 import type { Clock, Entropy } from '../clock.ts'
-import { createId, toInstant } from '../clock.ts'
+import { toInstant } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Json, Owed, PartAddress, Recorded } from '../message.ts'
 import { createKeyring, createKeyringFile, type Keyring, openKeyringFile } from '../vault/keyring.ts'
@@ -22,6 +22,7 @@ export interface StoreOptions {
   readonly views: readonly View[]
   readonly clock: Clock
   readonly entropy: Entropy
+  readonly createId: () => string
   /** Told once, with the path, when a keyring file is made. */
   readonly onKeyringCreated?: (path: string) => void
 }
@@ -44,7 +45,7 @@ export class Store {
     this.vault = vault
     this.#views = options.views
     this.#projector = new Projector(connection, options.views)
-    this.#owner = createId(options.clock, options.entropy)
+    this.#owner = options.createId()
   }
 
   /**
@@ -74,8 +75,8 @@ export class Store {
   }
 
   /** Says in the log itself which log it is and which keyring it belongs to. */
-  async #begin({ clock, entropy }: StoreOptions, keyring: Keyring): Promise<void> {
-    const origin = `log_${createId(clock, entropy)}`
+  async #begin({ clock, createId }: StoreOptions, keyring: Keyring): Promise<void> {
+    const origin = `log_${createId()}`
     const stream = 'log-main'
     const event = { type: 'log.began', data: { origin, keyring: keyring.id } }
     const machine = { name: 'log', version: 1 }

@@ -3,13 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
-import { systemClock, systemEntropy } from '../../src/clock.ts'
+import { createIds, systemClock, systemEntropy } from '../../src/clock.ts'
 import { Store } from '../../src/store/store.ts'
 import { views } from '../../src/views/views.ts'
 import { storeConformance } from './conformance.ts'
 
 const newPath = () => join(mkdtempSync(join(tmpdir(), 'averba-store-')), 'log.sqlite')
-const open = (path: string) => Store.open({ path, views, clock: systemClock, entropy: systemEntropy })
+const createId = createIds(systemClock, systemEntropy)
+const open = (path: string) =>
+  Store.open({ path, views, clock: systemClock, entropy: systemEntropy, createId })
 
 describe('a SQLite file', () => storeConformance(() => open(newPath())))
 describe('memory', () => storeConformance(() => open(':memory:')))
@@ -128,6 +130,7 @@ test('a view that fails stops alone, says where, and is brought back by a rebuil
     views: [fragile, ...views.filter(view => view !== tokens)],
     clock: systemClock,
     entropy: systemEntropy,
+    createId,
   })
   const event = { type: 'token.requested', data: { need: 'absent', credential: 'k' } }
   const machine = { name: 'token', version: 1 }

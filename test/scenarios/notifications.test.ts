@@ -1,0 +1,154 @@
+import { expect, test } from 'vitest'
+import type { AverbaOptions, Notification } from '../../src/index.ts'
+import { simulate, type World } from '../../src/simulation/index.ts'
+
+const evento = 'dimp-situacao-import'
+const subscriptions = [{ evento, chaveSecreta: 'chave-um', chaveAutenticacao: 'Basic YTpi' }]
+const from = { remoteAddress: '189.9.1.2' }
+
+const given = (averba: Partial<AverbaOptions> = {}) => simulate({ averba: { subscriptions, ...averba } })
+
+function notification(headers: Record<string, string> = {}, body: BodyInit = '{"numero":"26BR1"}'): Request {
+  return new Request('https://receptor.exemplo.br/averba', {
+    method: 'POST',
+    headers: {
+      'event-type': evento,
+      'destinatario-tipo': 'CNPJ',
+      'destinatario-id': '12ABC34501DE35',
+      secret: 'chave-um',
+      authorization: 'Basic YTpi',
+      ...headers,
+    },
+    body,
+  })
+}
+
+async function inbox(world: World): Promise<Notification[]> {
+  const all: Notification[] = []
+  for await (const each of world.averba.notifications.list()) all.push(each)
+  return all
+}
+
+test('a notification is in the log before it is acknowledged', async () => {
+  const world = await given()
+  const response = await world.averba.receiver.fetch(notification(), from)
+  expect(response.status).toBe(204)
+  expect(await inbox(world)).toMatchObject([
+    {
+      evento,
+      body: { numero: '26BR1' },
+      copies: 1,
+      state: 'received',
+      recipient: { tipo: 'CNPJ', id: '12ABC34501DE35' },
+    },
+  ])
+  await world.close()
+})
+
+test('what cannot be stored is not acknowledged', async () => {
+  const world = await given()
+  await world.averba.close()
+  expect((await world.averba.receiver.fetch(notification(), from)).status).toBe(503)
+})
+
+test.each([
+  ['another address', notification(), { remoteAddress: '203.0.113.7' }, 403],
+  ['a wrong secret', notification({ secret: 'chave-dois' }), from, 401],
+  ['a wrong authorization', notification({ authorization: 'Basic xx' }), from, 401],
+  ['no secret', notification({ secret: '' }), from, 401],
+  ['no event', notification({ 'event-type': '' }), from, 400],
+  ['an event of 41 characters', notification({ 'event-type': 'e'.repeat(41) }), from, 400],
+  ['a body over the bound', notification({}, 'x'.repeat(1_048_577)), from, 413],
+  ['another method', new Request('https://receptor.exemplo.br/averba'), from, 405],
+  [
+    'a forged X-Forwarded-For',
+    notification({ 'x-forwarded-for': '189.9.1.2' }),
+    { remoteAddress: '203.0.113.7' },
+    403,
+  ],
+])('%s is refused, and nothing is stored', async (_, request, address, status) => {
+  const world = await given()
+  expect((await world.averba.receiver.fetch(request, address)).status).toBe(status)
+  expect(await inbox(world)).toEqual([])
+  await world.close()
+})
+
+test('an address that came as IPv6 is the same address', async () => {
+  const world = await given()
+  expect(
+    (await world.averba.receiver.fetch(notification(), { remoteAddress: '::ffff:189.9.1.2' })).status,
+  ).toBe(204)
+  await world.close()
+})
+
+test('behind a trusted proxy the address is the one that the proxy saw', async () => {
+  const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', trustedProxies: 1 }
+  const world = await given({ receiver })
+  const proxy = { remoteAddress: '10.0.0.1' }
+  const seen = (list: string) => world.averba.receiver.fetch(notification({ 'x-forwarded-for': list }), proxy)
+  expect((await seen('203.0.113.7, 189.9.1.2')).status).toBe(204)
+  expect((await seen('189.9.1.2, 203.0.113.7')).status).toBe(403)
+  await world.close()
+})
+
+test('a host that does not pass the address, or a body that was consumed, is told so', async () => {
+  const world = await given()
+  await expect(world.averba.receiver.fetch(notification())).rejects.toMatchObject({
+    code: 'REMOTE_ADDRESS_MISSING',
+  })
+  const consumed = notification()
+  await consumed.text()
+  await expect(world.averba.receiver.fetch(consumed, from)).rejects.toMatchObject({ code: 'BODY_CONSUMED' })
+  await world.close()
+})
+
+test('the same content within ten minutes is a copy, later it is a new notification', async () => {
+  const world = await given()
+  const deliver = () => world.averba.receiver.fetch(notification(), from)
+  await Promise.all([deliver(), deliver(), deliver()])
+  expect(await inbox(world)).toMatchObject([{ copies: 3 }])
+  await world.averba.receiver.fetch(notification({ 'destinatario-id': '00000000000191' }), from)
+  expect(await inbox(world)).toHaveLength(2)
+  await world.clock.advance(11 * 60_000)
+  await deliver()
+  expect((await inbox(world)).map(each => each.copies)).toEqual([3, 1, 1])
+  await world.close()
+})
+
+test('an event that nobody subscribed to is stored too, with a secret of ours', async () => {
+  const world = await given()
+  const other = { 'event-type': 'talp-inclusao-exig' }
+  expect((await world.averba.receiver.fetch(notification(other), from)).status).toBe(204)
+  expect((await world.averba.receiver.fetch(notification({ ...other, secret: 'x' }), from)).status).toBe(401)
+  expect((await inbox(world)).map(each => each.evento)).toEqual(['talp-inclusao-exig'])
+  await world.close()
+})
+
+test.each([
+  ['an array', '[{"numeroCarga":"1"}]', [{ numeroCarga: '1' }]],
+  ['text', 'não é JSON', 'não é JSON'],
+  ['nothing', '', ''],
+])('a body that is %s is kept byte for byte', async (_, body, read) => {
+  const world = await given()
+  expect((await world.averba.receiver.fetch(notification({}, body), from)).status).toBe(204)
+  const [only] = await inbox(world)
+  expect(only?.body).toEqual(read)
+  expect(Buffer.from(only?.raw ?? []).toString()).toBe(body)
+  await world.close()
+})
+
+test('a notification to a person is sealed under that person, known before or not', async () => {
+  const world = await given()
+  const person = { 'destinatario-tipo': 'CPF', 'destinatario-id': world.samples.cpf }
+  await world.averba.receiver.fetch(notification(person), from)
+  const [subject] = await world.averba.views.selectFrom('subjects').selectAll().execute()
+  expect(subject?.origin).toBe('notification')
+  for await (const event of world.averba.log.read({ types: ['notification.received'] })) {
+    expect(event.parts?.map(part => part.owner)).toEqual([
+      `subject-${subject?.subject}`,
+      `subject-${subject?.subject}`,
+    ])
+  }
+  expect(await world.averba.consents.enrol({ cpf: world.samples.cpf })).toBe(subject?.subject)
+  await world.close()
+})
