@@ -24,12 +24,12 @@ export interface DemoResult {
 const host = 'receptor.exemplo.br'
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
-const secondCpf = '00000000191'
+const secondCpf = '52998224725'
 const eventos = { duimp: 'dimp-situacao-import', lpco: 'talp-altsit-lpco-anu' } as const
 
-/** Walks every lifecycle against the simulated services over real TLS, on a real file. */
-export async function runDemo(say: (line: string) => void): Promise<DemoResult> {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-demo-')), 'averba.sqlite')
+/** Walks every lifecycle against the simulated services over real TLS, on a file in `dir` or a new folder. */
+export async function runDemo(say: (line: string) => void, dir?: string): Promise<DemoResult> {
+  const store = join(dir ?? mkdtempSync(join(tmpdir(), 'averba-demo-')), 'averba.sqlite')
   const clock = new VirtualClock()
   const services = await startServices({ clock })
   say('started the consent service (mutual TLS), the token gateway, the validation service and the portal')

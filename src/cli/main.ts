@@ -13,10 +13,11 @@ program
   .command('demo')
   .description('Walk every lifecycle against simulated services over real TLS, on a SQLite file.')
   .option('--json', 'print one JSON object on the last line')
-  .action(async ({ json = false }: { json?: boolean }) => {
+  .option('--dir <folder>', 'where to put the log; a new temporary folder otherwise')
+  .action(async ({ json = false, dir }: { json?: boolean; dir?: string }) => {
     const { runDemo } = await import('./demo.ts')
     const started = performance.now()
-    const result = await runDemo(line => console.log(line))
+    const result = await runDemo(line => console.log(line), dir)
     if (result.views !== 'equal') process.exitCode = exitCodes.bug
     if (json) return console.log(JSON.stringify(result))
     console.log('')

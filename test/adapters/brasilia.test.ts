@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { brasiliaDay, readBrasilia, readIso, writeBrasilia } from '../../src/adapters/brasilia.ts'
+
+test.each([
+  ['20-11-2026 09:00:00', '2026-11-20T12:00:00.000Z', 'today, three hours behind'],
+  ['15-12-2018 09:00:00', '2018-12-15T11:00:00.000Z', 'when there was daylight saving time'],
+  ['31-12-2026 23:59:59', '2027-01-01T02:59:59.000Z', 'the end of the year'],
+])('%s is %s: %s', (text, instant) => {
+  expect(readBrasilia(text)).toBe(instant)
+  expect(writeBrasilia(Date.parse(instant))).toBe(text)
+})
+
+test.each(['2026-11-20 09:00:00', '20-11-2026', '99-99-2026 09:00:00', ''])(
+  '%s is no time of the portal',
+  text => {
+    expect(readBrasilia(text)).toBeNull()
+  },
+)
+
+test.each([
+  ['2026-11-20T12:00:00Z', '2026-11-20T12:00:00.000Z'],
+  ['2026-11-20T12:00:00.123456Z', '2026-11-20T12:00:00.123Z'],
+  ['2026-11-20T09:00:00-03:00', '2026-11-20T12:00:00.000Z'],
+  ['2026-11-20T09:00:00-0300', '2026-11-20T12:00:00.000Z'],
+  ['2026-11-20T09:00:00', '2026-11-20T12:00:00.000Z'],
+  ['2026-11-20', null],
+  ['ontem', null],
+])('%s reads as %s', (text, instant) => {
+  expect(readIso(text)).toBe(instant)
+})
+
+test('the day turns at midnight in Brasilia', () => {
+  expect(brasiliaDay(Date.parse('2026-11-21T02:59:59Z'))).toBe('2026-11-20')
+  expect(brasiliaDay(Date.parse('2026-11-21T03:00:00Z'))).toBe('2026-11-21')
+})

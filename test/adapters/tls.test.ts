@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Authority, createAuthority, type Issued } from '../../src/adapters/authority.ts'
+import { type Peer, type Server, serve } from '../../src/adapters/serve.ts'
+import { openSocket, type SocketOptions } from '../../src/adapters/transport.ts'
+import { systemClock } from '../../src/clock.ts'
+
+let authority: Authority
+let stranger: Authority
+let server: Server
+let client: Issued
+const seen: Peer[] = []
+
+beforeAll(async () => {
+  authority = await createAuthority(systemClock.now())
+  stranger = await createAuthority(systemClock.now())
+  client = await authority.issueClient('gestora')
+  const issued = await authority.issueServer(['localhost', '127.0.0.1', '*.exemplo.br'])
+  server = await serve(
+    async (request, peer) => {
+      seen.push(peer)
+      const { pathname } = new URL(request.url)
+      if (pathname === '/large') return new Response('x'.repeat(100_000))
+      if (pathname === '/never') return new Promise<never>(() => undefined)
+      if (pathname === '/elsewhere') return Response.redirect('https://localhost/other', 302)
+      return new Response(`${request.method} ${await request.text()}`)
+    },
+    { ...issued, clientCa: authority.ca },
+  )
+})
+
+afterAll(() => server.close())
+
+async function send(
+  path: string,
+  options: Partial<SocketOptions>,
+  init: RequestInit = {},
+  port = server.port,
+) {
+  const socket = openSocket({ clock: systemClock, ca: authority.ca, ...options })
+  try {
+    const response = await socket.fetch(new Request(`https://localhost:${port}${path}`, init))
+    return { status: response.status, text: await response.text() }
+  } finally {
+    await socket.close()
+  }
+}
+
+test('the client is known by the name in its certificate', async () => {
+  expect(await send('/', { certificate: client }, { method: 'PUT', body: 'x' })).toEqual({
+    status: 200,
+    text: 'PUT x',
+  })
+  expect(seen.at(-1)).toEqual({ remoteAddress: '127.0.0.1', clientName: 'gestora' })
+})
+
+test('a certificate of another authority says nothing', async () => {
+  await send('/', { certificate: await stranger.issueClient('gestora') })
+  expect(seen.at(-1)?.clientName).toBeUndefined()
+  await send('/', {})
+  expect(seen.at(-1)?.clientName).toBeUndefined()
+})
+
+test('a redirect is not followed', async () => {
+  expect(await send('/elsewhere', {})).toMatchObject({ status: 302 })
+})
+
+test('requests leave from the address that is asked for', async () => {
+  await send('/', { localAddress: '127.16.5.9' })
+  expect(seen.at(-1)?.remoteAddress).toBe('127.16.5.9')
+})
+
+test('a delivery goes to another port, and the name is still checked', async () => {
+  const to = { host: '127.0.0.1', port: server.port }
+  const connectTo = (target: string) => (target.endsWith(':443') ? to : undefined)
+  const socket = openSocket({ clock: systemClock, ca: authority.ca, connectTo })
+  expect((await socket.fetch(new Request('https://receptor.exemplo.br/'))).status).toBe(200)
+  await expect(socket.fetch(new Request('https://receptor.outro.br/'))).rejects.toMatchObject({
+    name: 'UnsentError',
+  })
+  await socket.close()
+})
+
+describe('what certainly never left is told apart', () => {
+  test.each([
+    ['an authority that we do not trust', async () => ({ ca: stranger.ca })],
+    ['a port where nobody listens', async () => ({ port: 1 })],
+  ])('%s', async (_, given) => {
+    const { port = server.port, ...options } = (await given()) as { port?: number; ca?: string }
+    await expect(send('/', options, {}, port)).rejects.toMatchObject({ name: 'UnsentError' })
+  })
+
+  test.each([
+    [
+      'a key of another certificate',
+      async () => ({ ...client, key: (await authority.issueClient('x')).key }),
+      'its key belongs',
+    ],
+    [
+      'a certificate that is no PEM',
+      async () => ({ ...client, cert: 'x' }),
+      'its certificate cannot be read',
+    ],
+    ['a key that is no PEM', async () => ({ ...client, key: 'x' }), 'its key cannot be read'],
+    [
+      'an expired certificate',
+      async () => (await createAuthority(0)).issueClient('x'),
+      'it expired on 1971-01-01',
+    ],
+  ])('%s is said in words', async (_, given, words) => {
+    const sending = send('/', { certificate: await given() })
+    await expect(sending).rejects.toMatchObject({
+      code: 'MISCONFIGURED',
+      message: expect.stringContaining(words),
+    })
+  })
+})
+
+test('an answer over the bound, or over the time, is no answer', async () => {
+  await expect(send('/large', { bodyBytesMax: 99_999 })).rejects.toMatchObject({ name: 'OversizedError' })
+  expect((await send('/large', { bodyBytesMax: 100_000 })).text).toHaveLength(100_000)
+  await expect(send('/never', { budgetMs: 200 })).rejects.toMatchObject({ name: 'TimeoutError' })
+})

@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { createTables } from '../src/store/schema.ts'
+
+const root = resolve(import.meta.dirname, '..')
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+const pages = [
+  'README.md',
+  'CHANGELOG.md',
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter(name => name.endsWith('.md'))
+    .map(name => join('docs', name)),
+]
+
+/** Runs a script of a page as its reader would, in a folder of its own. */
+async function run(script: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'averba-docs-'))
+  // The package finds itself by its name from inside its own folder only.
+  const scripts = join(root, '.averba')
+  mkdirSync(scripts, { recursive: true })
+  const file = join(scripts, `${basename(folder)}.mts`)
+  writeFileSync(file, script)
+  const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=averba-source', file], {
+    cwd: folder,
+  })
+  rmSync(file)
+  return stdout
+}
+
+function blocksOf(page: string): { info: string; code: string }[] {
+  return [...read(page).matchAll(/^```(\S.*)\n([\s\S]*?)^```$/gm)].map(([, info = '', code = '']) => ({
+    info,
+    code,
+  }))
+}
+
+test('there are pages', () => {
+  expect(pages.length).toBeGreaterThan(6)
+})
+
+describe.each(pages)('%s', page => {
+  test('has one title, and links that lead somewhere', () => {
+    const text = read(page).replace(/^```[\s\S]*?^```$/gm, '')
+    expect(text.match(/^# /gm)).toHaveLength(1)
+    const targets = [...text.matchAll(/\]\(([^)#\s]+)\)/g)].map(([, target = '']) => target)
+    const broken = targets.filter(target => !existsSync(resolve(root, dirname(page), target)))
+    expect(broken).toEqual([])
+  })
+
+  test('names files that exist', () => {
+    const names = [...read(page).matchAll(/`((?:src|test|docs|examples)\/[\w./-]+)`/g)].map(
+      ([, name = '']) => name,
+    )
+    expect(names.filter(name => !existsSync(join(root, name)))).toEqual([])
+  })
+})
+
+test('the README fits on a page, and its lines of code are the example', () => {
+  expect(read('README.md').split('\n').length).toBeLessThanOrEqual(121)
+  const code = blocksOf('README.md').find(block => block.info === 'ts')?.code ?? ''
+  expect(code).toBe(read('examples/first-steps.ts'))
+  expect(code.trim().split('\n')).toHaveLength(15)
+})
+
+test("the README's folders are the folders of src", () => {
+  const named = [...read('README.md').matchAll(/^\| `src\/(\w+)` +\|/gm)].map(([, name = '']) => name)
+  const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter(entry => entry.isDirectory())
+  expect(named.sort()).toEqual(folders.map(entry => entry.name).sort())
+})
+
+test('the page about the log has a row for every table', () => {
+  const tables = createTables('sqlite').flatMap(sql => /^create table (\w+)/.exec(sql)?.[1] ?? [])
+  const named = [...read('docs/log.md').matchAll(/^\| `(\w+)` +\|/gm)].map(([, name = '']) => name)
+  expect(named.sort()).toEqual(tables.sort())
+})
+
+test('the code in the pages runs', async () => {
+  const scripts = pages.flatMap(page => blocksOf(page).filter(block => block.info === 'ts'))
+  expect(scripts.length).toBeGreaterThanOrEqual(2)
+  const printed = await Promise.all(scripts.map(script => run(script.code)))
+  const [first = '', second = ''] = printed
+  expect(first).toMatch(/settled ATIVO\nsettled ATIVO\n1 \S+ log\.began\n/)
+  expect(second).toContain("'EXPIRADO', 'EXPIRADO', 'EXPIRADO', 'EXPIRADO'")
+})
+
+test('the layers of the page about the architecture are those that the test enforces', () => {
+  const named = [
+    ...read('docs/architecture.md').matchAll(/^\| (?:`(\w+)`|root vocabulary|`engine\.ts`|the API)/gm),
+  ]
+  const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter(entry => entry.isDirectory())
+  for (const { name } of folders) expect(named.map(match => match[1])).toContain(name)
+})

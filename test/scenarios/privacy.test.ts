@@ -1,0 +1,93 @@
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { expect, test } from 'vitest'
+import { AverbaError } from '../../src/index.ts'
+import { simulate } from '../../src/simulation/index.ts'
+
+/** What must never be seen outside the services, the sealed parts and the host's own hands. */
+const canaries = {
+  cpf: '25774435016',
+  name: 'CANARIO DA SILVA',
+  email: 'canario@exemplo.br',
+  claim: 'CANARIO RECLAMADO',
+  body: 'corpo-canario-4711',
+  recipient: '52998224725',
+  consumerKey: 'chave-de-exemplo',
+  consumerSecret: 'segredo-de-exemplo',
+  basic: 'Y2hhdmUtZGUtZXhlbXBsbzpzZWdyZWRvLWRlLWV4ZW1wbG8=',
+  session: 'sessao-de-exemplo',
+  chaveSecreta: 'chave-secreta-canario',
+  chaveAutenticacao: 'Basic canario',
+} as const
+
+test('no personal data and no secret stands in the files, the log, the views, the lines or the errors', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'averba-privacy-'))
+  const lines: unknown[] = []
+  const { chaveSecreta, chaveAutenticacao } = canaries
+  const world = await simulate({
+    averba: {
+      store: join(folder, 'log.sqlite'),
+      logger: line => void lines.push(line),
+      subscriptions: [{ evento: 'e', chaveSecreta, chaveAutenticacao }],
+    },
+  })
+  const { averba, consentService } = world
+  const titular = { cpf: canaries.cpf, nome: canaries.name, email: canaries.email }
+  const remoteId = consentService.addConsent({ cpf: canaries.cpf, titular })
+  const subject = await averba.consents.enrol({ cpf: canaries.cpf })
+  const outcomes: unknown[] = [await averba.consents.sync({ subject })]
+  expect((await averba.consents.get({ subject, id: remoteId }))?.titular?.nome).toBe(canaries.name)
+  const input = { id: 'p1', cpf: canaries.cpf, claims: { nome: canaries.claim } }
+  outcomes.push(await averba.validations.validate(input))
+  outcomes.push(...(await averba.subscriptions.apply(await averba.subscriptions.plan())))
+  const person = { destinatarioTipo: 'CPF', destinatarioId: canaries.recipient } as const
+  await world.portal.notify({ evento: 'e', ...person, body: { x: canaries.body } })
+  await world.portal.notify({ evento: 'e', ...person, body: canaries.body + 'x'.repeat(1_100_000) })
+  expect((await averba.subscriptions.failures())[0]?.conteudo).toContain(canaries.body)
+  const errors = await Promise.all([
+    averba.consents.enrol({ cpf: '25774435017' }).catch(error => error),
+    averba.consents.approve({ cpf: canaries.cpf, id: 'x' }).catch(error => error),
+    averba.consents.list({ cpf: canaries.recipient.replace(/.$/, '0') }).catch(error => error),
+    averba.validations.validate({ ...input, id: canaries.cpf }).catch(error => error),
+    averba.validations.validate({ ...input, id: 'p2', claims: { nome: 7 } as never }).catch(error => error),
+  ])
+  for (const error of errors) expect(error).toBeInstanceOf(AverbaError)
+
+  const events: unknown[] = []
+  for await (const event of averba.log.read()) events.push(event)
+  const rows: unknown[] = [await averba.effects.list()]
+  for (const view of [
+    'consents',
+    'subjects',
+    'validations',
+    'notifications',
+    'failures',
+    'tokens',
+  ] as const) {
+    const found = await averba.views.selectFrom(view).selectAll().execute()
+    expect(found.length, view).toBeGreaterThan(0)
+    rows.push(found)
+  }
+  await world.close()
+
+  const files = readdirSync(folder).map(name => [name, readFileSync(join(folder, name), 'latin1')] as const)
+  expect(files.map(([name]) => name)).toEqual(expect.arrayContaining(['log.sqlite', 'log.sqlite.keys']))
+  const haystacks = new Map<string, string>([
+    ...files,
+    ['events', inspect(events, { depth: null })],
+    ['rows', inspect(rows, { depth: null })],
+    ['lines', inspect(lines, { depth: null })],
+    ['errors', inspect(errors, { depth: null, showHidden: true })],
+    ['outcomes', inspect(outcomes, { depth: null })],
+  ])
+  const leaks = [...haystacks].flatMap(([place, text]) =>
+    Object.entries(canaries)
+      .filter(([, canary]) => text.includes(canary) || text.includes(Buffer.from(canary).toString('base64')))
+      .map(([name]) => `${name} in ${place}`),
+  )
+  expect(leaks).toEqual([])
+  // The scan would notice: what is meant to be in clear is found by it.
+  expect([...haystacks.values()].some(text => text.includes('https://receptor.exemplo.br/averba'))).toBe(true)
+})

@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+const root = resolve(import.meta.dirname, '../..')
+const averba = (...args: string[]) =>
+  promisify(execFile)(process.execPath, ['src/cli/main.ts', ...args], { cwd: root })
+
+test('the demonstration walks every lifecycle, and ends with one JSON object', async () => {
+  const { stdout, stderr } = await averba('demo', '--json')
+  const result = JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
+  expect(result).toEqual({
+    events: expect.any(Number),
+    views: 'equal',
+    tokenRequests: 2,
+    validations: 2,
+    deliveries: 4,
+    failures: 1,
+    notifications: 3,
+    deletedByPortal: 1,
+    owed: 0,
+    store: expect.stringMatching(/averba\.sqlite$/),
+  })
+  expect(result.events).toBeGreaterThan(50)
+  expect(existsSync(result.store)).toBe(true)
+  expect(stderr).toBe('')
+  const seen = stdout.replace('{"numeroLPCO":"I2600000003"}', '') + readFileSync(result.store, 'latin1')
+  const canaries = ['25774435016', '52998224725', 'Sousa', 'segredo', 'secreta', 'numeroLPCO']
+  expect(canaries.filter(canary => seen.includes(canary))).toEqual([])
+})
+
+test('the person at the command line is told what is wrong, without a stack', async () => {
+  const failing = averba('no-such-command')
+  await expect(failing).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('unknown command') })
+  const error = await failing.catch((reason: { stderr: string }) => reason.stderr)
+  expect(error).not.toMatch(/^\s+at /m)
+})
+
+test('a demonstration that cannot write says so, and exits with 1', async () => {
+  const failing = promisify(execFile)(
+    process.execPath,
+    ['src/cli/main.ts', 'demo', '--dir', '/proc/averba'],
+    {
+      cwd: root,
+    },
+  )
+  await expect(failing).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('STORE_UNSAFE') })
+  const error = await failing.catch((reason: { stderr: string }) => reason.stderr)
+  expect(error).not.toMatch(/^\s+at /m)
+})

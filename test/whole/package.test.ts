@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process'
+import { cpSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+const root = resolve(import.meta.dirname, '../..')
+const run = promisify(execFile)
+
+test('the package, installed in an empty folder, runs the demonstration and the lines of the README', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'averba-package-'))
+  await run('npm', ['pack', '--pack-destination', folder], { cwd: root })
+  const [tarball = ''] = readdirSync(folder)
+  writeFileSync(join(folder, 'package.json'), '{"private": true, "type": "module"}')
+  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${tarball}`], {
+    cwd: folder,
+  })
+
+  const demo = await run('npx', ['--no-install', 'averba', 'demo', '--json'], { cwd: folder })
+  expect(JSON.parse(demo.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
+    views: 'equal',
+    tokenRequests: 2,
+  })
+
+  cpSync(join(root, 'examples/first-steps.ts'), join(folder, 'first-steps.ts'))
+  const { stdout } = await run(process.execPath, ['first-steps.ts'], { cwd: folder })
+  expect(stdout).toMatch(/settled ATIVO\nsettled ATIVO\n1 \S+ log\.began\n/)
+  expect(readdirSync(folder)).toEqual(expect.arrayContaining(['averba.sqlite', 'averba.sqlite.keys']))
+
+  // The types stand on their own, under a host's strict compiler.
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({
+      compilerOptions: { module: 'nodenext', target: 'es2024', strict: true, noEmit: true, types: [] },
+      files: ['first-steps.ts'],
+    }),
+  )
+  await run(join(root, 'node_modules/.bin/tsc'), ['-p', '.', '--skipLibCheck'], { cwd: folder })
+})
