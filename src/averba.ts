@@ -260,8 +260,7 @@ async function* readLog(store: Store, filter: Parameters<Log['read']>[0] = {}): 
   let after = filter.after
   for (;;) {
     const page = await store.read({ ...filter, ...(after !== undefined && { after }), backward })
-    // The log holds only what the machines of this and earlier versions wrote.
-    for (const event of page) yield event as Recorded
+    for (const event of page) yield event as Recorded // Only the machines wrote to the log.
     const last = page.at(-1)
     if (!last) return
     after = last.position

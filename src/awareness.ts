@@ -4,7 +4,7 @@ import type { Area } from './area.ts'
 import { parseCnpj } from './cnpj.ts'
 import { type Fresh, instantOf } from './consents.ts'
 import type { Delivery, Target } from './decisions.ts'
-import type { Carried, Instant, Json, Owed } from './message.ts'
+import type { Carried, Instant, Owed } from './message.ts'
 import { valueOf } from './outcome.ts'
 import type { SubjectRef, Which, Who } from './subjects.ts'
 import type { AwarenessRow } from './views/awareness.ts'
@@ -132,7 +132,7 @@ export async function routeAwareness(area: Area, owed: Owed, fact: Carried): Pro
   const listed: Carried = {
     type: 'consentService.awarenessListed',
     data,
-    ...(unreadable.length > 0 && { parts: { unreadable: { owner, value: unreadable as Json } } }),
+    ...(unreadable.length > 0 && { parts: { unreadable: { owner, value: unreadable } } }),
   }
   return { targets: [...targets, { stream: owner, message: listed }], claims }
 }

@@ -7,7 +7,7 @@ import { parseCpf } from './cpf.ts'
 import type { Delivery, Target } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import { type ConsentStatus, consentStatuses } from './machines/consent.ts'
-import type { Carried, Instant, Json, Owed } from './message.ts'
+import type { Carried, Instant, Owed } from './message.ts'
 import { type Ask, type Outcome, valueOf } from './outcome.ts'
 import type { SubjectRef, Which, Who } from './subjects.ts'
 import type { ConsentRow } from './views/consents.ts'
@@ -260,7 +260,7 @@ export async function routeConsents(area: Area, owed: Owed, fact: Carried): Prom
   const listed = (changed: number): Carried => ({
     type: 'consentService.consentsListed',
     data: { read: items.length, changed, unreadable: unreadable.length },
-    ...(unreadable.length > 0 && { parts: { unreadable: { owner, value: unreadable as Json } } }),
+    ...(unreadable.length > 0 && { parts: { unreadable: { owner, value: unreadable } } }),
   })
   return { targets: [...targets, { stream: owner, message: listed }], claims }
 }

@@ -18,7 +18,7 @@ export interface Plan {
 }
 
 /** A subscription as the portal lists it, its secrets turned into a keyed digest. */
-export interface ListedAtPortal {
+export type ListedAtPortal = {
   readonly remoteId: number
   readonly evento: string
   readonly endpoint: string

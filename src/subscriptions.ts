@@ -6,7 +6,7 @@ import { fromInstant } from './clock.ts'
 import type { Delivery, Target } from './decisions.ts'
 import type { Desired } from './desired.ts'
 import { AverbaError } from './errors.ts'
-import type { Carried, Instant, Json } from './message.ts'
+import type { Carried, Instant } from './message.ts'
 import { type Outcome, valueOf } from './outcome.ts'
 import { type Change, type ListedAtPortal, makePlan, type Plan } from './plan.ts'
 import type { FailureRow } from './views/failures.ts'
@@ -61,7 +61,7 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
       { method: 'subscriptions.plan' },
       async () => ({ targets: [{ stream: portalStream, message: { type: 'portal.list', data: {} } }] }),
       {},
-      async ended => (await store.open(`${ended.id}/list`)) as unknown as ListedAtPortal[], // Sealed below.
+      async ended => (await store.open(`${ended.id}/list`)) as ListedAtPortal[], // Sealed below.
     )
     const listed = valueOf(outcome)
     const rows = await views.selectFrom('subscriptions').select('remote_id').execute()
@@ -147,7 +147,7 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
   }
 
   async function toFailure(row: FailureRow): Promise<Failure> {
-    const { id, descricao, evento, conteudo } = (await store.open(row.record)) as unknown as Falha // Sealed below.
+    const { id, descricao, evento, conteudo } = (await store.open(row.record)) as Falha // Sealed below.
     return { id, data: row.failed_at, descricao, evento, conteudo }
   }
 
@@ -217,7 +217,7 @@ async function remoteIdOf(area: Area, { evento, endpoint }: Change): Promise<num
     limit: 1,
   })
   const list = listed && (await area.store.open(`${listed.id}/list`))
-  const rows = (list ?? []) as unknown as ListedAtPortal[] // Sealed below.
+  const rows = (list ?? []) as ListedAtPortal[] // Sealed below.
   return rows.find(row => row.evento === evento && row.endpoint === endpoint && !row.isDeleted)?.remoteId
 }
 
@@ -241,7 +241,7 @@ export async function routeSubscriptions(area: Area, desired: Desired, fact: Car
     return { remoteId, evento, endpoint, secrets: digestOf(area, secrets), isDeleted }
   })
   const deleted = list.filter(each => each.isDeleted).length
-  const parts = { list: { owner: portalStream, value: plain as unknown as Json } }
+  const parts = { list: { owner: portalStream, value: plain } }
   const data = { active: list.length - deleted, deleted }
   const message = { type: 'portal.subscriptionsListed', data, parts }
   return { targets: [...targets, { stream: portalStream, message }] }

@@ -63,10 +63,10 @@ export function createValidations(area: Area): Validations {
       const claims = parseClaims(given)
       const validation = area.createId()
       return commands.send(
-        { method: 'validations.validate', cpf, claims: claims as Json },
+        { method: 'validations.validate', cpf, claims },
         async () => {
           const { subject, targets, claims: met = [] } = await subjects.meet(cpf, 'validation')
-          const parts = { claims: { owner: `subject-${subject}`, value: claims as Json } }
+          const parts = { claims: { owner: `subject-${subject}`, value: claims } }
           const message = { type: 'validation.request', data: { validation, id, subject }, parts }
           return { targets: [...targets, { stream: `validation-${validation}`, message }], claims: met }
         },
@@ -82,7 +82,7 @@ export function createValidations(area: Area): Validations {
 }
 
 /** Checks the shape of claims, and names what is wrong by its field, never by its value. */
-function parseClaims(given: Claims): Claims {
+function parseClaims(given: Claims): Json {
   const parsed = claimsSchema.safeParse(given)
   if (parsed.success) return JSON.parse(JSON.stringify(parsed.data))
   const fields = parsed.error.issues.map(issue => {

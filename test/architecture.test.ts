@@ -126,6 +126,15 @@ test('every service has the same files', () => {
   }
 })
 
+test('database drivers are loaded on first use only', () => {
+  const wrong = files.flatMap(({ path, text }) => {
+    const imports = text.split('\n').filter(line => /^import (?!type).*'(better-sqlite3|pg)'/.test(line))
+    return imports.map(line => `${path}: ${line}`)
+  })
+  expect(wrong).toEqual([])
+  expect(files.filter(({ text }) => text.includes("await import('better-sqlite3')"))).toHaveLength(1)
+})
+
 test('time and randomness come from clock.ts only', () => {
   const ambient =
     /Date\.now\(|new Date\(\)|Math\.random\(|randomUUID\(|randomBytes\(|\bsetTimeout\(|\bsetInterval\(/

@@ -33,8 +33,7 @@ const dayMs = 86_400_000
 
 /** Makes an authority whose certificates are valid from a day before `now`, for a year. */
 export async function createAuthority(now: number): Promise<Authority> {
-  // Node's and Deno's WebCrypto are the same interface under two declarations.
-  const crypto = webcrypto as unknown as Crypto
+  const crypto = webcrypto as unknown as Crypto // The same interface under two declarations.
   const notBefore = new Date(now - dayMs)
   const notAfter = new Date(now + 365 * dayMs)
   let serial = 1

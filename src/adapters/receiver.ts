@@ -54,11 +54,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     if (sources !== 'any' && !isAllowed(clientAddress(request, from, options.trustedProxies ?? 0))) {
       return answer(403, 'This address may not notify')
     }
-    if (request.bodyUsed) {
-      throw new AverbaError('BODY_CONSUMED', 'Cannot read the notification: its body was consumed before', {
-        hint: 'Put the receiver before any body parser',
-      })
-    }
+    if (request.bodyUsed) throw bodyConsumed()
     const evento = request.headers.get('event-type') ?? ''
     if (evento === '' || evento.length > limits.evento)
       return answer(400, 'The header event-type is missing or too long')
@@ -92,7 +88,20 @@ export function createReceiver(options: ReceiverOptions): Receiver {
         answer(500, error instanceof AverbaError ? error.message : 'It could not be taken'),
     },
   )
-  return { fetch: receive, listener: (incoming, outgoing) => void listener(incoming, outgoing) }
+  return {
+    fetch: receive,
+    listener(incoming, outgoing) {
+      if (!incoming.readableDidRead) return void listener(incoming, outgoing)
+      const { message, hint } = bodyConsumed()
+      outgoing.writeHead(500).end(`${message}. ${hint}\n`)
+    },
+  }
+}
+
+function bodyConsumed(): AverbaError {
+  return new AverbaError('BODY_CONSUMED', 'Cannot read the notification: its body was consumed before', {
+    hint: 'Put the receiver before any body parser',
+  })
 }
 
 function clientAddress(

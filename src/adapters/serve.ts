@@ -34,8 +34,7 @@ export async function serve(
   const { cert, key, clientCa, host = '127.0.0.1', port = 0 } = options
   const listener = getRequestListener(
     (request, { incoming }) => {
-      // An HTTPS server's requests come over TLS sockets.
-      const socket = incoming.socket as TLSSocket
+      const socket = incoming.socket as TLSSocket // An HTTPS server's requests come over TLS.
       const subject = socket.authorized ? socket.getPeerCertificate().subject : undefined
       const clientName = [subject?.CN ?? []].flat()[0]
       const remoteAddress = socket.remoteAddress ?? ''

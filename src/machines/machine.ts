@@ -30,6 +30,7 @@ export interface Machine {
  * Builds a machine from its chart and its decisions. The chart moves on events, never on commands: replay
  * folds events over it. `decide` reads the state and answers with the events to record.
  *
+ * A chart names the types of its context and events as `{} as Context`: xstate's own way, without a value.
  * These are the only two calls into xstate. Actions other than `assign` would come back as data; the
  * charts here have none.
  */

@@ -21,6 +21,11 @@ export class VirtualClock implements Clock {
     return this.#now
   }
 
+  /** How many sleep now. */
+  get sleeping(): number {
+    return this.#sleepers.size
+  }
+
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return Promise.resolve()
     return new Promise(resolve => {

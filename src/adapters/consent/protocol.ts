@@ -145,7 +145,7 @@ export function readConsent(
 /** Reads the answer to operation 5; `undefined` when it says no id. */
 export function readAwareness(text: string): (Partial<CienciaDetalhada> & Json) | undefined {
   const body = parse(text)
-  // As above: kept as it came.
+  // As above: the type says what a service that keeps its contract sends.
   return z.looseObject({ id: idSchema }).safeParse(body).success
     ? (body as Partial<CienciaDetalhada> & Json)
     : undefined

@@ -1,0 +1,103 @@
+import type { RequestListener } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { connect } from 'node:tls'
+import { expect, test } from 'vitest'
+import { createAuthority } from '../../src/adapters/authority.ts'
+import { createReceiver, type Incoming } from '../../src/adapters/receiver.ts'
+import { openSocket } from '../../src/adapters/transport.ts'
+import { systemClock } from '../../src/clock.ts'
+import { VirtualClock } from '../../src/simulation/index.ts'
+
+const headers = { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
+const post = (init: RequestInit = {}) =>
+  new Request('https://localhost/averba', { method: 'POST', headers, body: '{}', ...init })
+
+/** A receiver behind Node's HTTPS server, and a way to reach it. */
+async function given(
+  store: (incoming: Incoming) => Promise<void>,
+  wrap = (listener: RequestListener) => listener,
+) {
+  const receiver = createReceiver({
+    clock: systemClock,
+    sources: ['127.0.0.0/8'],
+    secretsOf: async () => [{ chaveSecreta: 'certa' }],
+    store,
+  })
+  const authority = await createAuthority(systemClock.now())
+  const server = createServer(
+    { ...(await authority.issueServer(['localhost'])), minVersion: 'TLSv1.2' },
+    wrap(receiver.listener),
+  )
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const socket = openSocket({
+    clock: systemClock,
+    ca: authority.ca,
+    connectTo: () => ({ host: '127.0.0.1', port }),
+  })
+  const close = async () => {
+    await socket.close()
+    server.closeAllConnections()
+    await new Promise(resolve => server.close(resolve))
+  }
+  return { port, ca: authority.ca, fetch: socket.fetch, close }
+}
+
+test('behind an HTTPS server a notification is stored before it is acknowledged', async () => {
+  const stored: Incoming[] = []
+  const { fetch, close } = await given(async incoming => void stored.push(incoming))
+  expect((await fetch(post({ headers: { ...headers, secret: 'certa' } }))).status).toBe(204)
+  expect(stored).toMatchObject([{ evento: 'e', recipient: { kind: 'CNPJ', id: '12ABC34501DE35' } }])
+  expect((await fetch(post({ headers: { ...headers, secret: 'errada' } }))).status).toBe(401)
+  expect(stored).toHaveLength(1)
+  await close()
+})
+
+test('a body that a parser consumed is told at once', async () => {
+  const { fetch, close } = await given(
+    async () => undefined,
+    listener => (incoming, outgoing) => incoming.resume().on('end', () => listener(incoming, outgoing)),
+  )
+  const response = await fetch(post({ headers: { ...headers, secret: 'certa' } }))
+  expect(response.status).toBe(500)
+  expect(await response.text()).toContain('Put the receiver before any body parser')
+  await close()
+})
+
+test('a secret header that comes twice is refused', async () => {
+  const { port, ca, close } = await given(async () => undefined)
+  const socket = connect({ host: '127.0.0.1', port, ca, servername: 'localhost' })
+  const lines = [
+    'POST /averba HTTP/1.1',
+    'host: localhost',
+    'event-type: e',
+    'secret: certa',
+    'secret: certa',
+    'content-length: 2',
+    'connection: close',
+  ]
+  socket.write(`${lines.join('\r\n')}\r\n\r\n{}`)
+  let answer = ''
+  for await (const chunk of socket) answer += chunk
+  expect(answer).toMatch(/^HTTP\/1\.1 401 /)
+  await close()
+})
+
+test('what is not stored in time is answered 503, before the portal gives up', async () => {
+  const clock = new VirtualClock()
+  const stored = Promise.withResolvers<void>()
+  const receiver = createReceiver({
+    clock,
+    sources: 'any',
+    secretsOf: async () => [],
+    store: () => stored.promise,
+  })
+  const answering = receiver.fetch(post())
+  await expect.poll(() => clock.sleeping).toBe(1)
+  await clock.advance(3_500 - 500)
+  expect((await answering).status).toBe(503)
+  stored.resolve()
+  expect((await receiver.fetch(post())).status).toBe(204)
+  expect(clock.sleeping).toBe(0)
+})
