@@ -117,8 +117,7 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
     machines,
     performers,
     routers,
-    onListenerError: error =>
-      log({ message: 'a listener failed', error: error instanceof Error ? error.name : 'unknown' }),
+    onListenerError: error => log({ message: 'a listener failed', error: nameOf(error) }),
   })
   const subjects = new Subjects(store, createId)
   const { actor, basis } = options
@@ -142,6 +141,8 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
       async store(incoming) {
         await engine.record(() => routeNotification(area, incoming))
       },
+      onStoreError: error =>
+        log({ message: 'a notification was not stored: answered 503', error: nameOf(error) }),
     }),
     log: { read: filter => readLog(store, filter) },
     effects: { list: ({ state } = {}) => store.effects(state === undefined ? {} : { states: [state] }) },
@@ -155,6 +156,12 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
       await store.close()
     },
   }
+}
+
+/** What may be said of an error: its code or its name, never its message. */
+function nameOf(error: unknown): string {
+  if (error instanceof AverbaError) return error.code
+  return error instanceof Error ? error.name : 'unknown'
 }
 
 const machines = [

@@ -193,9 +193,9 @@ export function createConsents(area: Area): Consents {
       return Promise.all(wanted.map(row => toConsent(row, readAt)))
     },
     async get(which) {
-      const { subject } = await find(which)
-      if (!(await find(which)).row) await refresh(subject, which.ageMaxMs)
-      const { row } = await find(which)
+      const { subject, row: known } = await find(which)
+      if (!known) await refresh(subject, which.ageMaxMs)
+      const row = known ?? (await find(which)).row
       if (!row) return undefined
       const isFresh = row.detail !== null && area.isFresh(row.described_at, which.ageMaxMs)
       const described = isFresh ? row : await describe(row)

@@ -16,6 +16,7 @@
  * - `KEYS_MISSING`, `KEYS_MISMATCH`: the keyring is not there, or belongs to another log.
  * - `STORE_UNSAFE`: the store cannot keep its promise of durability.
  * - `STORE_BUSY`: another process holds the file.
+ * - `CLOSED`: the log was closed before.
  * - `NOT_OURS`: the file is not a log of averba, or is newer than this version.
  * - `CORRUPT`: the log contradicts itself.
  */
@@ -39,6 +40,7 @@ export type ErrorCode =
   | 'KEYS_MISMATCH'
   | 'STORE_UNSAFE'
   | 'STORE_BUSY'
+  | 'CLOSED'
   | 'NOT_OURS'
   | 'CORRUPT'
 

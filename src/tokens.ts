@@ -5,7 +5,10 @@ import { type Clock, fromInstant } from './clock.ts'
 import type { Engine } from './engine.ts'
 import { AverbaError } from './errors.ts'
 import type { TokenNeed } from './machines/token.ts'
+import type { Recorded } from './message.ts'
 import type { Store } from './store/store.ts'
+
+const sameTokenWaitMs = 60_000
 
 /** The contract's way: a token that lives in memory, asked for when there is none, renewed on a 401. */
 export class Tokens implements TokenSource {
@@ -14,7 +17,7 @@ export class Tokens implements TokenSource {
   readonly #clock: Clock
   readonly #stream: string
   readonly #credential: () => Promise<string>
-  #held: { value: string; generation: number } | undefined
+  #held: (Bearer & { readonly generation: number }) | undefined
   #received: Bearer | undefined
   #renewal: Promise<TokenAnswer> | undefined
 
@@ -26,6 +29,7 @@ export class Tokens implements TokenSource {
     this.#store = parts.store
     this.#clock = parts.clock
     this.#stream = `token-${options.credential ?? 'default'}`
+    parts.engine.on('token.renewed', event => this.#take(event))
     this.#credential = async () => {
       const key = await valueFrom(options.consumerKey, 'consumer key')
       const secret = await valueFrom(options.consumerSecret, 'consumer secret')
@@ -36,6 +40,14 @@ export class Tokens implements TokenSource {
   /** Takes the token from the answer, before the fact that there is one is recorded. */
   receive(bearer: Bearer): void {
     this.#received = bearer
+  }
+
+  /** The fact is recorded: the token that came with it is the current one, under its generation. */
+  #take(event: Recorded): void {
+    if (event.stream !== this.#stream || !this.#received) return
+    const { generation } = event.data as { generation: number } // token.renewed says so.
+    this.#held = { ...this.#received, generation }
+    this.#received = undefined
   }
 
   async current(): Promise<TokenAnswer> {
@@ -56,17 +68,24 @@ export class Tokens implements TokenSource {
   }
 
   async #renew(rejected: { generation: number; value: string } | undefined): Promise<TokenAnswer> {
-    if (rejected) {
-      this.#held = undefined
-      const data = { generation: rejected.generation }
-      await this.#engine.record(async () => ({
-        targets: [{ stream: this.#stream, message: { type: 'token.reject', data } }],
-      }))
-    }
-    const effect = (await this.#open()) ?? (await this.#request(rejected ? 'rejected' : 'lost'))
+    const isRejected = rejected !== undefined && (await this.#reject(rejected.generation))
+    this.#held = undefined
+    const effect = (await this.#open()) ?? (await this.#request(isRejected ? 'rejected' : 'lost'))
     if (typeof effect !== 'string') return effect
     await this.#engine.perform(effect)
     return this.#answerOf(effect, rejected?.value)
+  }
+
+  /** What `#take` took while the effect was performed. */
+  #current(): (Bearer & { readonly generation: number }) | undefined {
+    return this.#held
+  }
+
+  /** Records the 401. False when the log knows of a newer token, which this process does not hold. */
+  async #reject(generation: number): Promise<boolean> {
+    const message = { type: 'token.reject', data: { generation } }
+    const targets = [{ stream: this.#stream, message }]
+    return (await this.#engine.record(async () => ({ targets }))).length > 0
   }
 
   /** A token request that is still owed, from before. */
@@ -88,35 +107,32 @@ export class Tokens implements TokenSource {
       return handled.effect
     } catch (error) {
       if (!(error instanceof AverbaError) || error.code !== 'REFUSED') throw error
-      return { status: 'locked', httpStatus: 401 }
+      return (await this.#lock()) ?? { status: 'deferred', because: error.message }
     }
   }
 
+  /** Why nothing is asked any more, when the gateway refused the credentials. */
+  async #lock(): Promise<TokenAnswer | undefined> {
+    const [last] = await this.#store.read({ stream: this.#stream, backward: true, limit: 1 })
+    if (last?.type !== 'token.locked') return undefined
+    const { httpStatus } = last.data as { httpStatus: number } // token.locked says so.
+    return { status: 'locked', httpStatus }
+  }
+
   async #answerOf(effect: string, rejected: string | undefined): Promise<TokenAnswer> {
-    const owed = await this.#store.effect(effect)
-    if (owed?.state === 'declined') return { status: 'locked', httpStatus: 401 }
-    if (owed?.state !== 'settled' || owed.settledAt === undefined || !this.#received) {
-      const dueAt = owed ? fromInstant(owed.dueAt) : 0
-      return {
-        status: 'deferred',
-        because: 'there is no token yet',
-        afterMs: Math.max(dueAt - this.#clock.now(), 1_000),
-      }
-    }
-    const { value, lifetimeMs } = this.#received
-    this.#received = undefined
-    if (value === rejected) {
+    const held = this.#current()
+    if (held && held.value !== rejected) return { status: 'held', ...held }
+    if (held) {
       // The gateway gives the same token until it ends: asking again before that would be a storm.
-      return {
-        status: 'deferred',
-        because: 'the gateway gave the rejected token again',
-        afterMs: lifetimeMs ?? 60_000,
-      }
+      const because = 'the gateway gave the rejected token again'
+      return { status: 'deferred', because, afterMs: held.lifetimeMs ?? sameTokenWaitMs }
     }
-    const renewed = await this.#store.readAt(owed.settledAt)
-    const { generation } = (renewed?.data ?? { generation: 0 }) as { generation: number } // token.renewed says so.
-    this.#held = { value, generation }
-    return { status: 'held', value, generation }
+    const lock = await this.#lock()
+    if (lock) return lock
+    const owed = await this.#store.effect(effect)
+    const dueAt = owed ? fromInstant(owed.dueAt) : 0
+    const because = owed?.because || 'there is no token yet'
+    return { status: 'deferred', because, afterMs: Math.max(dueAt - this.#clock.now(), 1_000) }
   }
 }
 

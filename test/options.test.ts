@@ -62,3 +62,16 @@ test('a listener that fails does not reach those who append', async () => {
   ])
   await averba.close()
 })
+
+test('a log that was closed says so, and can be closed again', async () => {
+  const averba = await openAverba({ store: ':memory:' })
+  await averba.close()
+  await averba.close()
+  const calls = [
+    () => averba.consents.enrol({ cpf: '25774435016' }),
+    () => averba.settle(),
+    () => averba.views.selectFrom('consents').selectAll().execute(),
+    () => averba.log.read()[Symbol.asyncIterator]().next(),
+  ]
+  for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'CLOSED' })
+})

@@ -26,6 +26,8 @@ export interface ReceiverOptions {
   /** Resolves when the notification is durable. */
   readonly store: (incoming: Incoming) => Promise<void>
   readonly bodyBytesMax?: number
+  /** Told of what could not be stored, and was answered 503. */
+  readonly onStoreError: (error: unknown) => void
 }
 
 /** Takes the portal's notifications: a 2xx is a commit (document 3, section 6). */
@@ -69,7 +71,10 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     const late = new AbortController()
     const stored = options.store(incoming).then(
       () => answer(204),
-      () => answer(503, 'It could not be stored'),
+      error => {
+        options.onStoreError(error)
+        return answer(503, 'It could not be stored')
+      },
     )
     const over = options.clock
       .sleep(budgetMs, late.signal)

@@ -22,6 +22,8 @@ export type SubscriptionEvent =
   | Event<'subscription.deleted', { by: 'us' | 'portal'; deletedAt: Instant | null }>
   | Event<'subscription.declined', { operation: string; httpStatus: number; code: string | null }>
   | Event<'subscription.lost', { operation: string }>
+  /** The portal shows it as it was before a change or deletion whose answer was lost. */
+  | Event<'subscription.confirmed', unknown>
   /** A delivery failed; its part `failure` holds the portal's record of it, content included. */
   | Event<'subscription.failing', Failing>
   | Event<'subscription.recovered', { lastSuccessAt: Instant }>
@@ -72,6 +74,8 @@ interface Context {
   readonly evento: string
   readonly endpoint: string
   readonly remoteId: number | null
+  /** The endpoint that a change asked for. */
+  readonly asked: string
   /** The portal's ids of the failure records that are in the log. */
   readonly failures: readonly number[]
   readonly lastFailureAt: Instant | null
@@ -85,7 +89,7 @@ const chart = setup({
   actions: { keep: assign(({ context, event }) => contextAfter(context, event)) },
 }).createMachine({
   id: 'subscription',
-  context: { evento: '', endpoint: '', remoteId: null, failures: [], lastFailureAt: null },
+  context: { evento: '', endpoint: '', asked: '', remoteId: null, failures: [], lastFailureAt: null },
   initial: 'absent',
   on: {
     'subscription.deleted': [
@@ -113,7 +117,7 @@ const chart = setup({
     active: {
       initial: 'healthy',
       on: {
-        'subscription.changeRequested': 'changing',
+        'subscription.changeRequested': { target: 'changing', actions: 'keep' },
         'subscription.deletionRequested': 'deleting',
         'subscription.drifted': { actions: 'keep' },
       },
@@ -125,14 +129,19 @@ const chart = setup({
       },
     },
     changing: {
+      initial: 'asked',
       on: {
         'subscription.changed': { target: 'active', actions: 'keep' },
-        'subscription.drifted': { target: 'active', actions: 'keep' },
         'subscription.declined': 'active',
-        'subscription.lost': 'active',
+        'subscription.confirmed': 'active',
       },
+      states: { asked: { on: { 'subscription.lost': 'uncertain' } }, uncertain: {} },
     },
-    deleting: { on: { 'subscription.declined': 'active', 'subscription.lost': 'active' } },
+    deleting: {
+      initial: 'asked',
+      on: { 'subscription.declined': 'active', 'subscription.confirmed': 'active' },
+      states: { asked: { on: { 'subscription.lost': 'uncertain' } }, uncertain: {} },
+    },
     deleted: {
       initial: 'byUs',
       on: {
@@ -151,6 +160,8 @@ function contextAfter(context: Context, event: SubscriptionEvent): Partial<Conte
       return { evento: event.data.evento, endpoint: event.data.endpoint }
     case 'subscription.registered':
       return { remoteId: event.data.remoteId, endpoint: event.data.endpoint, lastFailureAt: null }
+    case 'subscription.changeRequested':
+      return { asked: event.data.endpoint }
     case 'subscription.changed':
     case 'subscription.drifted':
       return { endpoint: event.data.endpoint }
@@ -246,9 +257,9 @@ function isUncertain(state: State): boolean {
   return state.matches({ registering: 'uncertain' })
 }
 
-/** Ends the registration whose answer was lost. */
-function resolution(as: 'settled' | 'declined'): Pick<Event, 'resolves'> {
-  return { resolves: { effect: 'portal.subscribe', as } }
+/** Ends the call whose answer was lost. */
+function resolution(as: 'settled' | 'declined', verb = 'subscribe'): Pick<Event, 'resolves'> {
+  return { resolves: { effect: `portal.${verb}`, as } }
 }
 
 /** What the portal's list adds to what we hold. */
@@ -257,20 +268,38 @@ function observe(state: State, shown: SubscriptionReading): SubscriptionEvent[] 
   if (shown.remoteId !== context.remoteId) return []
   if (shown.isDeleted) {
     const by = state.matches('deleting') ? 'us' : 'portal'
-    return [{ type: 'subscription.deleted', data: { by, deletedAt: shown.deletedAt } }]
+    const ends = state.matches({ deleting: 'uncertain' }) && resolution('settled', 'deleteSubscription')
+    return [{ type: 'subscription.deleted', data: { by, deletedAt: shown.deletedAt }, ...ends }]
   }
-  const events: SubscriptionEvent[] = []
-  if (state.matches('active') && (shown.endpoint !== context.endpoint || !shown.areSecretsOurs)) {
-    const { endpoint, areSecretsOurs } = shown
-    events.push({ type: 'subscription.drifted', data: { endpoint, areSecretsOurs } })
+  if (state.matches({ deleting: 'uncertain' })) {
+    return [{ type: 'subscription.confirmed', data: {}, ...resolution('declined', 'deleteSubscription') }]
   }
-  const { lastSuccessAt } = shown
-  const isAfterFailure = lastSuccessAt !== null && lastSuccessAt > (context.lastFailureAt ?? '')
-  if (state.matches({ active: 'failing' }) && isAfterFailure) {
-    events.push({ type: 'subscription.recovered', data: { lastSuccessAt } })
-  }
-  return events
+  if (state.matches({ changing: 'uncertain' })) return [changedOrNot(context, shown)]
+  return [...drift(state, shown), ...recovery(state, shown)]
 }
 
-/** One event and one endpoint, as we want the portal to notify us (document 3). */
+/** A change whose answer was lost was made when the portal shows what was asked for. */
+function changedOrNot(
+  { asked }: Context,
+  { endpoint, areSecretsOurs }: SubscriptionReading,
+): SubscriptionEvent {
+  const isDone = endpoint === asked && areSecretsOurs
+  const ends = resolution(isDone ? 'settled' : 'declined', 'changeSubscription')
+  return isDone
+    ? { type: 'subscription.changed', data: { endpoint }, ...ends }
+    : { type: 'subscription.confirmed', data: {}, ...ends }
+}
+
+function drift(state: State, { endpoint, areSecretsOurs }: SubscriptionReading): SubscriptionEvent[] {
+  if (!state.matches('active') || (endpoint === state.context.endpoint && areSecretsOurs)) return []
+  return [{ type: 'subscription.drifted', data: { endpoint, areSecretsOurs } }]
+}
+
+function recovery(state: State, { lastSuccessAt }: SubscriptionReading): SubscriptionEvent[] {
+  const isAfterFailure = lastSuccessAt !== null && lastSuccessAt > (state.context.lastFailureAt ?? '')
+  if (!state.matches({ active: 'failing' }) || !isAfterFailure) return []
+  return [{ type: 'subscription.recovered', data: { lastSuccessAt } }]
+}
+
+/** A subscription to one event, as we want the portal to notify us (document 3). */
 export const subscriptionMachine = defineMachine({ name: 'subscription', version: 1, chart, decide })

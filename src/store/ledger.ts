@@ -79,7 +79,7 @@ export interface Claimed {
 
 /**
  * Takes an effect for one attempt: written down before the request leaves. Nothing is returned when it has
- * ended, or when another holder's lease still runs.
+ * ended, is not due yet, or when another holder's lease still runs.
  */
 export function* claimEffect(
   connection: Connection,
@@ -91,7 +91,7 @@ export function* claimEffect(
   if (!owed || (owed.state !== 'owed' && owed.state !== 'deferred' && owed.state !== 'started'))
     return undefined
   const held = yield* first(db.selectFrom('effect').select('lease_until').where('id', '=', id))
-  if (held?.lease_until && held.lease_until > lease.now) return undefined
+  if (owed.dueAt > lease.now || (held?.lease_until && held.lease_until > lease.now)) return undefined
   const attempts = owed.attempts + 1
   const started = { state: 'started' as const, attempts, lease_owner: lease.owner, lease_until: lease.until }
   yield* rows(db.updateTable('effect').set(started).where('id', '=', id))

@@ -4,7 +4,7 @@ import type { EffectState } from '../message.ts'
 export interface Schema {
   /** One row: the last position and its time. Taken under the lock of every append. */
   head: { id: 1; position: number; at: string }
-  /** Facts about the whole file: its schema, its origin, the keyring it belongs to. */
+  /** Facts about the whole file: the version of its schema. */
   meta: { name: string; value: string }
   /** Streams by number: integer keys keep the indexes of a long log flat. */
   stream: { key: number; name: string; version: number }

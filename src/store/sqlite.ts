@@ -35,6 +35,7 @@ export async function openSqlite(path: string): Promise<Connection> {
   return guarded(path, () => {
     const database = new Sqlite(path, { timeout: busyTimeoutMs })
     try {
+      checkOwner(database, path)
       setPragmas(database, path)
     } catch (error) {
       database.close()
@@ -46,12 +47,25 @@ export async function openSqlite(path: string): Promise<Connection> {
 
 const pragmas = { synchronous: 2, foreign_keys: 1, secure_delete: 1, trusted_schema: 0, cell_size_check: 1 }
 
+/** Marks a file as a log of averba ("aver"), in the place that SQLite keeps for it. */
+const applicationId = 0x61766572
+
+/** A database with tables of someone else is left as it is, down to its journal mode. */
+function checkOwner(database: Database, path: string): void {
+  const id = database.pragma('application_id', { simple: true })
+  const { tables } = database.prepare('select count(*) as tables from sqlite_schema').get() as {
+    tables: number
+  } // As asked.
+  if (id === applicationId || (id === 0 && tables === 0)) return
+  throw new AverbaError('NOT_OURS', `Cannot open "${path}": it is not a log of averba`)
+}
+
 function setPragmas(database: Database, path: string): void {
   const mode = path === inMemory ? 'memory' : 'wal'
   database.pragma(`journal_mode = ${mode}`)
   for (const [name, value] of Object.entries(pragmas)) database.pragma(`${name} = ${value}`)
   database.pragma('fullfsync = 1')
-  database.exec('create table if not exists written (once integer) strict; drop table written')
+  database.pragma(`application_id = ${applicationId}`)
   const promised = { ...pragmas, journal_mode: mode }
   for (const [name, value] of Object.entries(promised)) {
     const actual = database.pragma(name, { simple: true })
@@ -96,8 +110,9 @@ class SqliteConnection implements Connection {
   }
 
   async readOnly(query: CompiledQuery): Promise<readonly unknown[]> {
+    this.#checkOpen()
     const statement = this.#prepare(query.sql)
-    if (!statement.readonly || !statement.reader) {
+    if (!statement.readonly || !statement.reader || !/^\s*(select|with)\b/i.test(query.sql)) {
       throw new AverbaError('INVALID_INPUT', 'Cannot run this statement: views can only be read')
     }
     return statement.all(...query.parameters)
@@ -108,7 +123,12 @@ class SqliteConnection implements Connection {
     this.#database.close()
   }
 
+  #checkOpen(): void {
+    if (!this.#database.open) throw new AverbaError('CLOSED', 'Cannot use the log: it was closed')
+  }
+
   #within<T>(begin: string, steps: () => Steps<T>): T {
+    this.#checkOpen()
     return guarded(this.#path, () => {
       this.#database.exec(begin)
       try {

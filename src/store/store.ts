@@ -56,17 +56,17 @@ export class Store {
   static async open(options: StoreOptions): Promise<Store> {
     const connection = await openSqlite(options.path)
     try {
-      const origin = await connection.transact(() => prepare(connection, options.path))
-      const isEmpty = origin.keyring === undefined
-      const keyring = openKeyring(options, isEmpty)
-      if (!isEmpty && origin.keyring !== keyring.id) {
+      await connection.transact(() => prepare(connection, options.path))
+      const began = await connection.read(() => readAt(connection, 1))
+      const keyring = openKeyring(options, began === undefined)
+      const store = new Store(connection, new Vault(keyring, options.entropy), options)
+      await connection.transact(() => store.#projector.createTables())
+      const { data } = began ?? (await store.#begin(options, keyring))
+      if ((data as { keyring?: unknown }).keyring !== keyring.id) {
         throw new AverbaError('KEYS_MISMATCH', `Cannot open "${options.path}": its keyring is another one`, {
           hint: 'Put back the keyring file that was made with this log',
         })
       }
-      const store = new Store(connection, new Vault(keyring, options.entropy), options)
-      await connection.transact(() => store.#projector.createTables())
-      if (isEmpty) await store.#begin(options, keyring)
       return store
     } catch (error) {
       await connection.close()
@@ -74,21 +74,20 @@ export class Store {
     }
   }
 
-  /** Says in the log itself which log it is and which keyring it belongs to. */
-  async #begin({ clock, createId }: StoreOptions, keyring: Keyring): Promise<void> {
-    const origin = `log_${createId()}`
+  /** Says in the log itself which log it is and which keyring it belongs to: its first event. */
+  async #begin({ clock, createId }: StoreOptions, keyring: Keyring): Promise<Recorded> {
     const stream = 'log-main'
-    const event = { type: 'log.began', data: { origin, keyring: keyring.id } }
-    const machine = { name: 'log', version: 1 }
+    const event = { type: 'log.began', data: { origin: `log_${createId()}`, keyring: keyring.id } }
     await this.append({
       at: toInstant(clock.now()),
       streams: [{ stream, expect: 'none' }],
-      events: [{ stream, event, because: 'log.begin', machine }],
+      events: [{ stream, event, because: 'log.begin', machine: { name: 'log', version: 1 } }],
     })
-    const db = this.#connection.compiler
-    await this.#connection.transact(() =>
-      rows(db.insertInto('meta').values({ name: 'keyring', value: keyring.id })),
-    )
+    // Another process may have begun it at the same time: what stands there counts.
+    const began = await this.readAt(1)
+    if (began?.type !== 'log.began')
+      throw new AverbaError('CORRUPT', 'Cannot open the log: it has no beginning')
+    return began
   }
 
   /** Appends to one or more streams, with all that belongs to it, or leaves no trace. */
@@ -169,28 +168,18 @@ export class Store {
   }
 }
 
-/** Makes the tables of an empty database, and refuses one that is not ours. */
-function* prepare(connection: Connection, path: string): Steps<{ keyring?: string }> {
+/** Makes the tables of an empty database, and refuses one of another version. */
+function* prepare(connection: Connection, path: string): Steps<void> {
   const db = connection.compiler
   const tables = yield* rows(connection.listTables)
   if (tables.length === 0) {
     for (const statement of createTables(connection.dialect)) yield* rows(sql.raw(statement).compile(db))
-    return {}
+    return
   }
-  const isOurs = ['meta', 'head', 'event'].every(name => tables.some(table => table.name === name))
-  const schema = isOurs && (yield* first(db.selectFrom('meta').select('value').where('name', '=', 'schema')))
-  if (!schema) throw new AverbaError('NOT_OURS', `Cannot open "${path}": it is not a log of averba`)
-  if (Number(schema.value) > schemaVersion) {
-    throw new AverbaError(
-      'NOT_OURS',
-      `Cannot open "${path}": its schema ${schema.value} is newer than ${schemaVersion}`,
-      {
-        hint: 'Update averba',
-      },
-    )
-  }
-  const keyring = yield* first(db.selectFrom('meta').select('value').where('name', '=', 'keyring'))
-  return keyring ? { keyring: keyring.value } : {}
+  const schema = yield* first(db.selectFrom('meta').select('value').where('name', '=', 'schema'))
+  if (schema?.value === String(schemaVersion)) return
+  const cannot = `Cannot open "${path}": its schema is ${schema?.value ?? 'unknown'}, and this is ${schemaVersion}`
+  throw new AverbaError('NOT_OURS', cannot, { hint: 'Update averba' })
 }
 
 function openKeyring(options: StoreOptions, isEmpty: boolean): Keyring {

@@ -52,27 +52,45 @@ export function createKeyring(entropy: Entropy): Keyring {
 }
 
 /**
- * Makes a keyring file with mode 0600, durable before it returns. Never replaces one.
+ * Makes a keyring file with mode 0600, durable before it returns. Never replaces one: where another process
+ * was faster, its keyring is opened.
  *
  * @throws {AverbaError} `STORE_UNSAFE` when it cannot be written
  */
 export function createKeyringFile(path: string, entropy: Entropy): Keyring {
   const file = newKeyringFile(entropy)
-  const temporary = `${path}.new`
+  const temporary = `${path}.${Buffer.from(entropy.bytes(8)).toString('hex')}`
   try {
-    const descriptor = openSync(temporary, 'wx', 0o600)
-    writeSync(descriptor, `${JSON.stringify(file, null, 2)}\n`)
-    fsyncSync(descriptor)
-    closeSync(descriptor)
-    linkSync(temporary, path) // Unlike a rename, a link never replaces a keyring that is there.
-    rmSync(temporary)
-    const folder = openSync(dirname(path), 'r')
-    fsyncSync(folder)
-    closeSync(folder)
+    writeDurably(temporary, `${JSON.stringify(file, null, 2)}\n`)
+    // Unlike a rename, a link fails where a keyring is already.
+    linkSync(temporary, path)
+    syncFolder(dirname(path))
   } catch (cause) {
+    if (existsSync(path)) return openKeyringFile(path, entropy)
     throw new AverbaError('STORE_UNSAFE', `Cannot write the keyring "${path}"`, { cause })
+  } finally {
+    rmSync(temporary, { force: true })
   }
   return toKeyring(file, entropy)
+}
+
+function writeDurably(path: string, text: string): void {
+  const descriptor = openSync(path, 'wx', 0o600)
+  try {
+    writeSync(descriptor, text)
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function syncFolder(path: string): void {
+  const descriptor = openSync(path, 'r')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
 }
 
 /**

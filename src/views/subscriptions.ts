@@ -78,10 +78,9 @@ function change(row: SubscriptionRow, event: RecordedOf<SubscriptionEvent>): Par
     case 'subscription.recovered':
       return { health: 'healthy', failures: 0 }
     case 'subscription.declined':
-    case 'subscription.lost':
-      if (row.state === 'registering')
-        return event.type === 'subscription.declined' ? { state: 'declared' } : {}
-      return row.state === 'deleted' ? {} : { state: 'active' }
+      return { state: row.state === 'registering' ? 'declared' : 'active' }
+    case 'subscription.confirmed':
+      return { state: 'active' }
     case 'subscription.deleted': {
       const reason = event.parts?.some(part => part.name === 'reason') ? `${event.id}/reason` : null
       const { by, deletedAt } = event.data

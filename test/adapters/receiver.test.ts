@@ -23,6 +23,7 @@ async function given(
     sources: ['127.0.0.0/8'],
     secretsOf: async () => [{ chaveSecreta: 'certa' }],
     store,
+    onStoreError: () => undefined,
   })
   const authority = await createAuthority(systemClock.now())
   const server = createServer(
@@ -92,6 +93,7 @@ test('what is not stored in time is answered 503, before the portal gives up', a
     sources: 'any',
     secretsOf: async () => [],
     store: () => stored.promise,
+    onStoreError: () => undefined,
   })
   const answering = receiver.fetch(post())
   await expect.poll(() => clock.sleeping).toBe(1)

@@ -88,3 +88,26 @@ test('another endpoint or other secrets at the portal are a drift', () => {
     events: [{ type: 'subscription.drifted' }],
   })
 })
+
+test('a deletion or a change whose answer was lost is ended by what the list shows', () => {
+  const active = [declare, register, subscribed]
+  const lost = (operation: string): Message => ({ type: 'portal.lost', data: { operation } })
+  const deleting = [...active, { type: 'subscription.delete', data: {} }, lost('deleteSubscription')]
+  expect(after(...deleting, observe({ isDeleted: true }))).toMatchObject({
+    events: [{ type: 'subscription.deleted', data: { by: 'us' }, resolves: { as: 'settled' } }],
+  })
+  expect(after(...deleting, observe())).toMatchObject({
+    events: [
+      { type: 'subscription.confirmed', resolves: { effect: 'portal.deleteSubscription', as: 'declined' } },
+    ],
+  })
+  const asked = 'https://b.exemplo.br/x'
+  const change = { type: 'subscription.change', data: { endpoint: asked } }
+  const changing = [...active, change, lost('changeSubscription')]
+  expect(after(...changing, observe({ endpoint: asked }))).toMatchObject({
+    events: [{ type: 'subscription.changed', data: { endpoint: asked }, resolves: { as: 'settled' } }],
+  })
+  expect(after(...changing, observe())).toMatchObject({
+    events: [{ type: 'subscription.confirmed', resolves: { as: 'declined' } }],
+  })
+})

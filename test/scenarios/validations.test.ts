@@ -181,3 +181,39 @@ test.each([
   expect(types).toEqual(['log.began'])
   await world.close()
 })
+
+test('a call that was put off does not go again before its time, however often it is asked for', async () => {
+  let calls = 0
+  const world = await simulate({
+    intercept: (request, forward) => {
+      if (!isValidation(request) || ++calls > 1) return forward(request)
+      return Promise.resolve(new Response('', { status: 429, headers: { 'retry-after': '60' } }))
+    },
+  })
+  const validate = () => world.averba.validations.validate({ id: 'p1', cpf, claims })
+  expect(await validate()).toMatchObject({ status: 'deferred', retryAt: '2026-11-20T12:01:00.000Z' })
+  expect(await validate()).toMatchObject({ status: 'deferred', replayed: true })
+  expect(calls).toBe(1)
+  await world.clock.advance(60_000)
+  expect(await validate()).toMatchObject({ status: 'settled', replayed: true })
+  expect(calls).toBe(2)
+  await world.close()
+})
+
+test('a token that was obtained while settling is used, not asked for again', async () => {
+  let isDown = true
+  const world = await simulate({
+    intercept: (request, forward) => {
+      if (request.url.endsWith('/token') && isDown) return Promise.resolve(new Response('', { status: 503 }))
+      return forward(request)
+    },
+  })
+  const validate = () => world.averba.validations.validate({ id: 'p1', cpf, claims })
+  expect(await validate()).toMatchObject({ status: 'deferred', because: 'the token service answered 503' })
+  isDown = false
+  await world.clock.advance(hourMs)
+  await world.averba.settle()
+  expect(await validate()).toMatchObject({ status: 'settled' })
+  expect(world.tokenService.requests).toBe(1)
+  await world.close()
+})

@@ -21,7 +21,7 @@ test('a file is opened with full durability, and says so when asked', async () =
   const store = await open(path)
   // better-sqlite3 answers 1 (NORMAL) here unless it was told otherwise on this very connection.
   const rows = await store.reader.readOnly({
-    sql: 'pragma synchronous',
+    sql: 'select synchronous from pragma_synchronous',
     parameters: [],
     query: undefined as never,
     queryId: undefined as never,

@@ -1,6 +1,6 @@
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemEntropy } from '../../src/clock.ts'
 import { createKeyring, createKeyringFile, openKeyringFile } from '../../src/vault/keyring.ts'
@@ -46,14 +46,20 @@ test('a keyring file is for its owner only, and opens what it sealed before', ()
   expect(after.keyring.digest('cpf', '25774435016')).toEqual(before.keyring.digest('cpf', '25774435016'))
 })
 
-test('a keyring file is never replaced', () => {
+test('a keyring file is never replaced: the one that is there is opened', () => {
   const path = newPath()
-  createKeyringFile(path, systemEntropy)
+  const { id } = createKeyringFile(path, systemEntropy)
   const text = readFileSync(path, 'utf8')
+  expect(createKeyringFile(path, systemEntropy).id).toBe(id)
+  expect(readFileSync(path, 'utf8')).toBe(text)
+  expect(readdirSync(dirname(path))).toEqual(['log.keys'])
+})
+
+test('a keyring that cannot be written is an error', () => {
+  const path = join(newPath(), 'no', 'log.keys')
   expect(() => createKeyringFile(path, systemEntropy)).toThrow(
     expect.objectContaining({ code: 'STORE_UNSAFE' }),
   )
-  expect(readFileSync(path, 'utf8')).toBe(text)
 })
 
 test('a missing keyring and a damaged one are told apart', () => {
