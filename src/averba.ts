@@ -50,6 +50,8 @@ export interface Averba {
   readonly receiver: Receiver
   readonly log: Log
   readonly effects: {
+    /** One call owed to the outside, by the id that an outcome gives. */
+    get(id: string): Promise<Owed | undefined>
     /** The calls owed to the outside, the oldest first; of one state when given. */
     list(filter?: { state?: EffectState }): Promise<Owed[]>
   }
@@ -141,11 +143,15 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
       async store(incoming) {
         await engine.record(() => routeNotification(area, incoming))
       },
+      onRefused: status => log({ message: 'a notification was refused', status }),
       onStoreError: error =>
         log({ message: 'a notification was not stored: answered 503', error: nameOf(error) }),
     }),
     log: { read: filter => readLog(store, filter) },
-    effects: { list: ({ state } = {}) => store.effects(state === undefined ? {} : { states: [state] }) },
+    effects: {
+      get: id => store.effect(id),
+      list: ({ state } = {}) => store.effects(state === undefined ? {} : { states: [state] }),
+    },
     views: handle,
     on: (type, listener) => engine.on(type, event => listener(event as never)), // The type names its event.
     settle: () => engine.settle(),

@@ -26,7 +26,10 @@ export interface Consent {
   readonly dataExpiracao: Instant | null
   /** As the service gave it, also where it is not a CNPJ. */
   readonly cnpjUsuario: string | null
-  /** `changing` while our request is out, `uncertain` while its outcome is not known. */
+  /**
+   * `changing` while our request is out, `uncertain` while its outcome is not known, `vanished` when the
+   * service lists it no more.
+   */
   readonly knowledge: ConsentRow['knowledge']
   readonly readAt: Instant | null
 }
@@ -44,6 +47,15 @@ type DetailMembers = Pick<
   'idTemplatePdc' | 'categoria' | 'usuario' | 'finalidade' | 'titular'
 >
 
+/** What a reading of all consents of a data subject found. */
+export interface Synced {
+  readonly read: number
+  /** How many events it made. */
+  readonly changed: number
+  /** Records that could not be read: kept, sealed, as they came. */
+  readonly unreadable: number
+}
+
 /** Consents of data subjects at the consent service (document 1, operations 1 to 3). */
 export interface Consents {
   /**
@@ -53,14 +65,20 @@ export interface Consents {
    */
   enrol(who: { cpf: string }, ask?: Ask): Promise<SubjectRef>
   /** Reads all consents of a data subject at the service and records what changed. */
-  sync(who: Who, ask?: Ask): Promise<Outcome<{ read: number; changed: number }>>
+  sync(who: Who, ask?: Ask): Promise<Outcome<Synced>>
   /**
-   * Lists the consents of a data subject, all or of one controller or status.
+   * Lists the consents of a data subject, all or of one controller or status. Those that the service lists
+   * no more are left out, unless `vanished` asks for them.
    *
    * @throws {AverbaError} `INVALID_CNPJ`, `INVALID_INPUT` for an unknown status, `NOT_FOUND`
    */
-  list(filter: Who & Fresh & { cnpj?: string; status?: ConsentStatus }): Promise<Consent[]>
-  /** One consent in full, or `undefined` when the subject has none under this id. */
+  list(
+    filter: Who & Fresh & { cnpj?: string; status?: ConsentStatus; vanished?: boolean },
+  ): Promise<Consent[]>
+  /**
+   * One consent in full, or `undefined` when the subject has none under this id. One that has vanished is
+   * given as it was last read in full.
+   */
   get(which: Which & Fresh): Promise<ConsentDetail | undefined>
   /**
    * Asks the service to make a PENDENTE consent ATIVO.
@@ -87,7 +105,7 @@ export function createConsents(area: Area): Consents {
         targets: [{ stream: `subject-${subject}`, message: { type: 'subject.sync', data: {} } }],
       }),
       ask,
-      async ended => ended.data as { read: number; changed: number }, // subject.synced says so.
+      async ended => ended.data as Synced, // subject.synced says so.
     )
   }
 
@@ -197,8 +215,10 @@ export function createConsents(area: Area): Consents {
       if (!known) await refresh(subject, which.ageMaxMs)
       const row = known ?? (await find(which)).row
       if (!row) return undefined
+      const hasVanished = row.knowledge === 'vanished'
+      if (hasVanished && row.detail === null) return undefined
       const isFresh = row.detail !== null && area.isFresh(row.described_at, which.ageMaxMs)
-      const described = isFresh ? row : await describe(row)
+      const described = isFresh || hasVanished ? row : await describe(row)
       const detail = (await store.open(described.detail ?? '')) as Partial<ConsentimentoDetalhado> // Kept as it came.
       const { idTemplatePdc, categoria, usuario, finalidade, titular, historico } = detail
       const members = { idTemplatePdc, categoria, usuario, finalidade, titular }

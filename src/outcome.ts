@@ -61,7 +61,10 @@ export function valueOf<T>(outcome: Outcome<T>): T {
 }
 
 function describe(outcome: Outcome<unknown>): string {
-  if (outcome.status === 'declined') return `declined with status ${outcome.problem.status}`
+  if (outcome.status === 'declined') {
+    const { status, code, title } = outcome.problem
+    return ['declined with status', status, code, title].filter(Boolean).join(' ')
+  }
   if (outcome.status === 'deferred') return `deferred until ${outcome.retryAt}: ${outcome.because}`
   return outcome.status
 }

@@ -15,7 +15,7 @@ export interface Validation {
   /** By field, such as `nome` or `filiacao.nome_mae`. What the service left out was not evaluated. */
   readonly fields: Readonly<Record<string, FieldResult>>
   readonly cpfDisponivel?: boolean
-  /** What the gateway reports, where a trace header is configured. */
+  /** Our id, which the gateway reports where a trace header is configured. */
   readonly traceId: string
   readonly requestedAt: Instant
 }

@@ -26,6 +26,8 @@ export interface ReceiverOptions {
   /** Resolves when the notification is durable. */
   readonly store: (incoming: Incoming) => Promise<void>
   readonly bodyBytesMax?: number
+  /** Told of what was refused, by status. */
+  readonly onRefused: (status: number) => void
   /** Told of what could not be stored, and was answered 503. */
   readonly onStoreError: (error: unknown) => void
 }
@@ -52,6 +54,12 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const isAllowed = sources === 'any' ? () => true : rangesOf(sources)
 
   async function receive(request: Request, from?: { remoteAddress: string }): Promise<Response> {
+    const response = await decide(request, from)
+    if (response.status >= 400 && response.status < 500) options.onRefused(response.status)
+    return response
+  }
+
+  async function decide(request: Request, from?: { remoteAddress: string }): Promise<Response> {
     if (request.method !== 'POST') return answer(405, 'Only POST is taken here')
     if (sources !== 'any' && !isAllowed(clientAddress(request, from, options.trustedProxies ?? 0))) {
       return answer(403, 'This address may not notify')

@@ -6,8 +6,8 @@ export type Source<T> = T | (() => T | Promise<T>)
 /**
  * Asks a source for its value.
  *
- * @throws {AverbaError} `MISCONFIGURED` when the function fails; its own error, which may quote a secret,
- * stays in `cause`
+ * @throws {AverbaError} `MISCONFIGURED` when the function fails, with the code of its error: its message may
+ * quote a secret, and stays in `cause`
  */
 export async function valueFrom<T>(source: Source<T>, what: string): Promise<T> {
   if (typeof source !== 'function') return source

@@ -172,8 +172,19 @@ function codeOf(error: unknown): string {
 
 /** Says what happened to a connection by its code alone: messages may hold addresses, and those a CPF. */
 export function describe(error: unknown): string {
-  if (error instanceof AverbaError) return error.message
-  if (error instanceof UnsentError) return error.message
+  if (error instanceof AverbaError || error instanceof UnsentError) return error.message
   if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time'
-  return codeOf(error) || (error instanceof Error ? error.name : 'an unknown failure')
+  const code = codeOf(error) || (error instanceof Error ? error.name : 'unknown')
+  const words = wordsOf(code)
+  return words === undefined ? code : `${words} (${code})`
+}
+
+function wordsOf(code: string): string | undefined {
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'the name of the service was not found'
+  if (code === 'ECONNREFUSED') return 'the connection was refused'
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return "the service's certificate is for another name"
+  if (code === 'CERT_HAS_EXPIRED') return "the service's certificate has expired"
+  if (/CERT|CA$/.test(code))
+    return "the service's certificate is not trusted: is the option ca missing or wrong?"
+  return undefined
 }

@@ -1,6 +1,7 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Event, Instant, Message } from '../message.ts'
-import { type Decision, defineMachine, record, refuse } from './machine.ts'
+import { defineMachine } from './define-machine.ts'
+import { type Decision, type Machine, record, refuse } from './machine.ts'
 
 /** The five statuses of the contract (document 1, section 3). */
 export const consentStatuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO'] as const
@@ -204,7 +205,7 @@ function decide(state: State, message: ConsentMessage): Decision<ConsentEvent> {
     case 'consent.revoke':
       return ask(state, asks[message.type])
     case 'consent.readDetail':
-      if (isUnknown(state)) return refuse('nothing is known of this consent')
+      if (isUnknown(state)) return refuse(missing(state))
       return record({ type: 'consent.detailRequested', data: {}, effects: [readConsent(state.context)] })
     case 'consent.observe':
       return { events: observe(state, message.data, message.data) }
@@ -228,7 +229,7 @@ function decide(state: State, message: ConsentMessage): Decision<ConsentEvent> {
 
 /** A change is asked for only from the one status that the contract's table gives, and one at a time. */
 function ask(state: State, status: RequestableStatus): Decision<ConsentEvent> {
-  if (isUnknown(state)) return refuse('nothing is known of this consent')
+  if (isUnknown(state)) return refuse(missing(state))
   if (state.matches({ knowledge: 'changing' })) return refuse('another change has not been answered yet')
   if (state.matches({ knowledge: 'uncertain' }))
     return refuse('the last change may have been made: read it first')
@@ -307,6 +308,10 @@ function resolution(isDone: boolean): Pick<Event, 'resolves'> {
   return { resolves: { effect: 'consentService.changeStatus', as: isDone ? 'settled' : 'declined' } }
 }
 
+function missing(state: State): string {
+  return state.matches({ status: 'vanished' }) ? 'the service lists it no more' : 'nothing is known of it'
+}
+
 function isUnknown(state: State): boolean {
   return state.matches({ status: 'absent' }) || state.matches({ status: 'vanished' })
 }
@@ -321,4 +326,4 @@ function isSame(a: ConsentReading, b: ConsentReading): boolean {
 }
 
 /** A consent request of one data subject, as the consent service keeps it (document 1). */
-export const consentMachine = defineMachine({ name: 'consent', version: 1, chart, decide })
+export const consentMachine: Machine = defineMachine({ name: 'consent', version: 1, chart, decide })

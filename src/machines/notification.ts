@@ -1,6 +1,7 @@
 import { type SnapshotFrom, setup } from 'xstate'
 import type { Event, Message } from '../message.ts'
-import { type Decision, defineMachine, record } from './machine.ts'
+import { defineMachine } from './define-machine.ts'
+import { type Decision, type Machine, record } from './machine.ts'
 
 // Events
 
@@ -45,4 +46,4 @@ function decide(
 }
 
 /** A notification that the portal sent (document 3, section 6): stored before it is acknowledged. */
-export const notificationMachine = defineMachine({ name: 'notification', version: 1, chart, decide })
+export const notificationMachine: Machine = defineMachine({ name: 'notification', version: 1, chart, decide })

@@ -1,6 +1,7 @@
 import { type SnapshotFrom, setup } from 'xstate'
 import type { Event, Instant, Message } from '../message.ts'
-import { type Decision, defineMachine, record } from './machine.ts'
+import { defineMachine } from './define-machine.ts'
+import { type Decision, type Machine, record } from './machine.ts'
 
 // Events
 
@@ -72,4 +73,4 @@ function decide(_: SnapshotFrom<typeof chart>, message: PortalMessage): Decision
 }
 
 /** Our account at the portal: what was read of it as a whole, beside the single subscriptions. */
-export const portalMachine = defineMachine({ name: 'portal', version: 1, chart, decide })
+export const portalMachine: Machine = defineMachine({ name: 'portal', version: 1, chart, decide })

@@ -1,6 +1,7 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Event, Instant, Message } from '../message.ts'
-import { type Decision, defineMachine, record, refuse } from './machine.ts'
+import { defineMachine } from './define-machine.ts'
+import { type Decision, type Machine, record, refuse } from './machine.ts'
 
 // Events
 
@@ -152,4 +153,4 @@ function decide(state: SnapshotFrom<typeof chart>, message: SubjectMessage): Dec
 }
 
 /** A data subject: who they are is sealed, what was read of them is counted (document 1). */
-export const subjectMachine = defineMachine({ name: 'subject', version: 1, chart, decide })
+export const subjectMachine: Machine = defineMachine({ name: 'subject', version: 1, chart, decide })

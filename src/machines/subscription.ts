@@ -1,6 +1,7 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Event, Instant, Message } from '../message.ts'
-import { type Decision, defineMachine, record, refuse } from './machine.ts'
+import { defineMachine } from './define-machine.ts'
+import { type Decision, type Machine, record, refuse } from './machine.ts'
 
 // Events
 
@@ -302,4 +303,4 @@ function recovery(state: State, { lastSuccessAt }: SubscriptionReading): Subscri
 }
 
 /** A subscription to one event, as we want the portal to notify us (document 3). */
-export const subscriptionMachine = defineMachine({ name: 'subscription', version: 1, chart, decide })
+export const subscriptionMachine: Machine = defineMachine({ name: 'subscription', version: 1, chart, decide })

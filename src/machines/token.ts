@@ -1,6 +1,7 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Event, Instant, Message } from '../message.ts'
-import { type Decision, defineMachine, record, refuse } from './machine.ts'
+import { defineMachine } from './define-machine.ts'
+import { type Decision, type Machine, record, refuse } from './machine.ts'
 
 // Events
 
@@ -109,4 +110,4 @@ function request(
 }
 
 /** The bearer token of one credential (document 2, sections 4.1 and 5). */
-export const tokenMachine = defineMachine({ name: 'token', version: 1, chart, decide })
+export const tokenMachine: Machine = defineMachine({ name: 'token', version: 1, chart, decide })

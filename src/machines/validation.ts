@@ -1,6 +1,7 @@
 import { type SnapshotFrom, setup } from 'xstate'
 import type { Event, Message } from '../message.ts'
-import { type Decision, defineMachine, record, refuse } from './machine.ts'
+import { defineMachine } from './define-machine.ts'
+import { type Decision, type Machine, record, refuse } from './machine.ts'
 
 // Events
 
@@ -69,4 +70,4 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
 }
 
 /** One paid validation of a person (document 2, section 4.2): sent at most once. */
-export const validationMachine = defineMachine({ name: 'validation', version: 1, chart, decide })
+export const validationMachine: Machine = defineMachine({ name: 'validation', version: 1, chart, decide })

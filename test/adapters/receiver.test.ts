@@ -23,6 +23,7 @@ async function given(
     sources: ['127.0.0.0/8'],
     secretsOf: async () => [{ chaveSecreta: 'certa' }],
     store,
+    onRefused: () => undefined,
     onStoreError: () => undefined,
   })
   const authority = await createAuthority(systemClock.now())
@@ -93,6 +94,7 @@ test('what is not stored in time is answered 503, before the portal gives up', a
     sources: 'any',
     secretsOf: async () => [],
     store: () => stored.promise,
+    onRefused: () => undefined,
     onStoreError: () => undefined,
   })
   const answering = receiver.fetch(post())

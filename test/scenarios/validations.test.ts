@@ -99,23 +99,7 @@ test('a gateway that gives the rejected token again is not asked again at once',
   await world.close()
 })
 
-test('a wrong consumer secret is told, locks the credential, and is not tried again', async () => {
-  const tokenService = {
-    url: 'https://gateway.exemplo.br/token',
-    consumerKey: 'chave-de-exemplo',
-    consumerSecret: 'segredo-errado',
-  }
-  const world = await simulate({ averba: { tokenService } })
-  const first = await world.averba.validations.validate({ id: 'p1', cpf, claims })
-  expect(first).toMatchObject({ status: 'declined', problem: { status: 401, code: 'CREDENTIALS_REFUSED' } })
-  const second = await world.averba.validations.validate({ id: 'p2', cpf, claims })
-  expect(second).toMatchObject({ status: 'declined' })
-  expect(world.tokenService.requests).toBe(1)
-  expect(JSON.stringify([first, second])).not.toContain('segredo')
-  await world.close()
-})
-
-test('a corrected consumer secret is tried', async () => {
+test('a wrong consumer secret is told, is not tried again, and loses nothing once it is corrected', async () => {
   let consumerSecret = 'segredo-errado'
   const tokenService = {
     url: 'https://gateway.exemplo.br/token',
@@ -123,13 +107,28 @@ test('a corrected consumer secret is tried', async () => {
     consumerSecret: () => consumerSecret,
   }
   const world = await simulate({ averba: { tokenService } })
-  expect(await world.averba.validations.validate({ id: 'p1', cpf, claims })).toMatchObject({
-    status: 'declined',
+  const first = await world.averba.validations.validate({ id: 'p1', cpf, claims })
+  expect(first).toMatchObject({
+    status: 'deferred',
+    because: expect.stringMatching(/^CREDENTIALS_REFUSED: /),
   })
+  const second = await world.averba.validations.validate({ id: 'p2', cpf, claims })
+  expect(second).toMatchObject({
+    status: 'deferred',
+    because: expect.stringMatching(/^CREDENTIALS_REFUSED: /),
+  })
+  await world.clock.advance(hourMs)
+  await world.averba.settle()
+  expect(world.tokenService.requests).toBe(1)
+  expect(JSON.stringify([first, second])).not.toContain('segredo')
   consumerSecret = 'segredo-de-exemplo'
-  expect(await world.averba.validations.validate({ id: 'p2', cpf, claims })).toMatchObject({
+  await world.clock.advance(hourMs)
+  await world.averba.settle()
+  expect(await world.averba.validations.validate({ id: 'p1', cpf, claims })).toMatchObject({
     status: 'settled',
   })
+  expect(world.tokenService.requests).toBe(2)
+  expect(world.validationService.answered).toBe(2)
   await world.close()
 })
 

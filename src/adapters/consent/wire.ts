@@ -2,8 +2,6 @@ import { z } from 'zod'
 
 /**
  * The tables of the consent service, field by field, as it spells them (document 1, section 2).
- *
- * @see docs/contracts.md
  */
 
 /** The five statuses of a consent (section 3). */

@@ -50,12 +50,12 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
             }),
           )
         let token = await options.tokens.current()
-        if (token.status !== 'held') return without(token, owed)
+        if (token.status !== 'held') return without(token)
         let result = await send(token.value)
         // 401 says that the token is not valid, so nothing was validated: once more with a newer one.
         if (result.status === 'answered' && result.answer.status === 401) {
           token = await options.tokens.renew(token)
-          if (token.status !== 'held') return without(token, owed)
+          if (token.status !== 'held') return without(token)
           result = await send(token.value)
         }
         if (result.status === 'unsent') return { status: 'deferred', because: result.because }
@@ -83,20 +83,11 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
   }
 }
 
-/** Without a token nothing was sent. */
-function without(token: Exclude<TokenAnswer, { status: 'held' }>, owed: Owed): Outcome {
+/** Without a token nothing was sent. Once the credentials are corrected, it goes. */
+function without(token: Exclude<TokenAnswer, { status: 'held' }>): Outcome {
   if (token.status === 'deferred') return token
-  const code = 'CREDENTIALS_REFUSED'
-  const problem = { status: token.httpStatus, code, title: 'The gateway refused the consumer key and secret' }
-  return {
-    status: 'declined',
-    because: 'the gateway refused the consumer key and secret',
-    fact: {
-      type: 'validationService.declined',
-      data: { httpStatus: token.httpStatus, code },
-      parts: { problem: { owner: ownerOf(owed), value: problem } },
-    },
-  }
+  const because = `CREDENTIALS_REFUSED: the gateway answered ${token.httpStatus} to the consumer key and secret`
+  return { status: 'deferred', because }
 }
 
 function declined(answer: Answer, owed: Owed): Carried {
