@@ -7,6 +7,7 @@ import { type Fetch, openSocket, type Socket, type SocketOptions } from './adapt
 import { createValidationClient, type TokenSource } from './adapters/validation/client.ts'
 import { type Area, createArea } from './area.ts'
 import { type AwarenessArea, createAwareness, routeAwareness } from './awareness.ts'
+import { checkOptions } from './check-options.ts'
 import { createIds, systemClock, systemEntropy } from './clock.ts'
 import { Commands } from './commands.ts'
 import { type Consents, createConsents, routeConsents } from './consents.ts'
@@ -29,12 +30,8 @@ import type { Rebuilt } from './store/projector.ts'
 import { Store } from './store/store.ts'
 import { openViews, type ViewsHandle } from './store/views-handle.ts'
 import { Subjects } from './subjects.ts'
-import {
-  createSubscriptions,
-  routeFailures,
-  routeSubscriptions,
-  type Subscriptions,
-} from './subscriptions.ts'
+import { routeFailures, routeSubscriptions } from './subscription-routes.ts'
+import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
 import { givenToken, Tokens } from './tokens.ts'
 import { createValidations, type Validations } from './validations.ts'
 import { type Views, views } from './views/views.ts'
@@ -89,9 +86,9 @@ export interface Log {
  */
 export async function openAverba(options: AverbaOptions): Promise<Averba> {
   const { clock = systemClock, entropy = systemEntropy } = options
-  const log = options.logger ?? (() => undefined)
+  checkOptions(options, clock)
+  const log = safely(options.logger)
   const createId = createIds(clock, entropy)
-  checkOptions(options)
   const desired = new Desired(options)
   const store = await Store.open({
     path: options.store,
@@ -99,7 +96,8 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
     clock,
     entropy,
     createId,
-    onKeyringCreated: path => log({ message: 'keyring created: back it up apart from the store', path }),
+    onViewStopped: view => log({ message: 'a view failed and stands still: rebuild it', view }),
+    onKeyringCreated: path => log({ message: 'a keyring was made; back it up, apart from the store:', path }),
   })
   const sockets: Socket[] = []
   const fetchOf = (socketOptions: Omit<SocketOptions, 'clock'>) => {
@@ -119,7 +117,7 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
     machines,
     performers,
     routers,
-    onListenerError: error => log({ message: 'a listener failed', error: nameOf(error) }),
+    onTrouble: (what, error) => log({ message: what, error: nameOf(error) }),
   })
   const subjects = new Subjects(store, createId)
   const { actor, basis } = options
@@ -128,6 +126,13 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
   const area = createArea({ options, engine, store, commands, subjects, views: handle, clock, createId })
   Object.assign(performers, createPerformers(area, desired, fetchOf))
   Object.assign(routers, createRouters(area, desired))
+
+  let closed: Promise<void> | undefined
+  const close = async () => {
+    await engine.close()
+    await Promise.all(sockets.map(socket => socket.close()))
+    await store.close()
+  }
 
   return {
     consents: createConsents(area),
@@ -141,7 +146,7 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
       ...options.receiver,
       secretsOf: evento => desired.candidatesFor(evento),
       async store(incoming) {
-        await engine.record(() => routeNotification(area, incoming))
+        await engine.admit(() => engine.record(() => routeNotification(area, incoming)))
       },
       onRefused: status => log({ message: 'a notification was refused', status }),
       onStoreError: error =>
@@ -154,13 +159,23 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
     },
     views: handle,
     on: (type, listener) => engine.on(type, event => listener(event as never)), // The type names its event.
-    settle: () => engine.settle(),
-    rebuild: onProgress => store.rebuild(onProgress),
-    async close() {
-      await engine.close()
-      await Promise.all(sockets.map(socket => socket.close()))
-      await store.close()
+    settle: () => engine.admit(() => engine.settle()),
+    rebuild: onProgress => engine.admit(() => store.rebuild(onProgress)),
+    close() {
+      closed ??= close()
+      return closed
     },
+  }
+}
+
+/** A logger that fails does not reach what it was told of. */
+function safely(logger: AverbaOptions['logger']): NonNullable<AverbaOptions['logger']> {
+  return line => {
+    try {
+      logger?.(line)
+    } catch {
+      // There is nobody left to tell.
+    }
   }
 }
 
@@ -194,8 +209,8 @@ function createPerformers(
     const fetch = fetchOf({ certificate, ...caOf(consentService) })
     Object.assign(performers, createConsentClient(baseUrl, { ...common, fetch }))
   }
-  if (validationService) {
-    const tokens = tokensOf(area)
+  const tokens = tokensOf(area)
+  if (validationService && tokens) {
     const fetch = fetchOf(caOf(validationService))
     Object.assign(performers, createValidationClient({ ...common, ...validationService, fetch, tokens }))
     if (tokenService && tokens instanceof Tokens) {
@@ -216,56 +231,23 @@ function createPerformers(
   return performers
 }
 
-function tokensOf(area: Area): TokenSource {
+function tokensOf(area: Area): TokenSource | undefined {
   const { tokenService, validationService } = area.options
   if (validationService?.bearer !== undefined) return givenToken(validationService.bearer)
-  if (tokenService) return new Tokens(area, tokenService)
-  throw new AverbaError('MISCONFIGURED', 'Cannot use the validationService: there is no token for it', {
-    hint: 'Give the option tokenService, or validationService.bearer',
-  })
+  return tokenService && new Tokens(area, tokenService)
 }
 
 function createRouters(area: Area, desired: Desired): Record<string, Router> {
   return {
-    'consentService.consentsListed': (owed, fact) => routeConsents(area, owed, fact),
+    'consentService.consentsListed': (owed, fact, since) => routeConsents(area, owed, fact, since),
     'consentService.awarenessListed': (owed, fact) => routeAwareness(area, owed, fact),
-    'portal.subscriptionsListed': (_, fact) => routeSubscriptions(area, desired, fact),
+    'portal.subscriptionsListed': (_, fact, since) => routeSubscriptions(area, desired, fact, since),
     'portal.failuresListed': (_, fact) => routeFailures(area, fact),
   }
 }
 
 function caOf({ ca }: { readonly ca?: string }): { ca?: string } {
   return ca === undefined ? {} : { ca }
-}
-
-/** Says what is missing before anything is opened. */
-function checkOptions({
-  store,
-  consentService,
-  tokenService,
-  validationService,
-  portal,
-}: AverbaOptions): void {
-  if (typeof store !== 'string' || store === '') {
-    throw new AverbaError('MISCONFIGURED', 'Cannot open: the option store is missing', {
-      hint: 'Give the path of a SQLite file, or :memory:',
-    })
-  }
-  if (consentService && !consentService.certificate) {
-    throw new AverbaError('MISCONFIGURED', 'Cannot use the consentService: its certificate is missing', {
-      hint: 'Give consentService.certificate: { cert, key } as PEM text, or { pfx, passphrase }',
-    })
-  }
-  const addresses = {
-    'consentService.baseUrl': consentService?.baseUrl,
-    'tokenService.url': tokenService?.url,
-    'validationService.baseUrl': validationService?.baseUrl,
-    'portal.baseUrl': portal?.baseUrl,
-  }
-  for (const [name, address] of Object.entries(addresses)) {
-    if (address === undefined || URL.parse(address)?.protocol === 'https:') continue
-    throw new AverbaError('MISCONFIGURED', `Cannot use ${name}: it is not an https address`)
-  }
 }
 
 async function* readLog(store: Store, filter: Parameters<Log['read']>[0] = {}): AsyncIterable<Recorded> {

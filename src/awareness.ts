@@ -1,8 +1,9 @@
+import { readIso } from './adapters/brasilia.ts'
 import type { AwarenessSummary, Listing } from './adapters/consent/protocol.ts'
 import type { CienciaDetalhada } from './adapters/consent/wire.ts'
 import type { Area } from './area.ts'
 import { parseCnpj } from './cnpj.ts'
-import { type Fresh, instantOf } from './consents.ts'
+import type { Fresh } from './consents.ts'
 import type { Delivery, Target } from './decisions.ts'
 import type { Carried, Instant, Owed } from './message.ts'
 import { valueOf } from './outcome.ts'
@@ -105,7 +106,7 @@ export function createAwareness(area: Area): AwarenessArea {
       const described = isFresh ? row : await describe(row, which.id)
       const detail = (await store.open(described.detail ?? '')) as Partial<CienciaDetalhada> // Kept as it came.
       const awareness = await toAwareness(described, described.described_at)
-      return { ...detail, ...awareness, dataHora: instantOf(detail.dataHora) ?? awareness.dataHora }
+      return { ...detail, ...awareness, dataHora: readIso(detail.dataHora) ?? awareness.dataHora }
     },
   }
 }

@@ -14,13 +14,16 @@ export interface Entropy {
   bytes(length: number): Uint8Array
 }
 
+/** What a timer can hold: about 24 days. */
+const timerMaxMs = 2 ** 31 - 1
+
 /** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: (ms, signal) =>
     new Promise(resolve => {
       if (signal?.aborted) return resolve()
-      const timer = setTimeout(done, ms)
+      const timer = setTimeout(done, Math.min(ms, timerMaxMs))
       function done() {
         clearTimeout(timer)
         signal?.removeEventListener('abort', done)

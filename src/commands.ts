@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts'
-import { refusePersonalId } from './cpf.ts'
 import type { Delivery } from './decisions.ts'
 import type { About, Engine, Handled } from './engine.ts'
+import { checkActor, checkBasis, checkId } from './given.ts'
 import type { Actor, Basis, Json, Owed, Problem, Recorded } from './message.ts'
 import type { Ask, Outcome } from './outcome.ts'
 import type { Store } from './store/store.ts'
@@ -24,7 +24,7 @@ export class Commands {
 
   /** Records a command that owes nothing to the outside. */
   record(input: Json, deliver: () => Promise<Delivery>, ask: Ask = {}): Promise<Handled> {
-    return this.#engine.handle(input, deliver, this.#aboutOf(ask))
+    return this.#engine.admit(async () => this.#engine.handle(input, deliver, this.#aboutOf(ask)))
   }
 
   /**
@@ -33,13 +33,22 @@ export class Commands {
    * @param input what the command id stands for
    * @param value reads the value of a settled effect, given the event that ended it
    */
-  async send<T>(
+  send<T>(
     input: Json,
     deliver: () => Promise<Delivery>,
     ask: Ask,
     value: (ended: Recorded) => Promise<T>,
   ): Promise<Outcome<T>> {
-    const { position, effect, replayed } = await this.record(input, deliver, ask)
+    return this.#engine.admit(() => this.#send(input, deliver, ask, value))
+  }
+
+  async #send<T>(
+    input: Json,
+    deliver: () => Promise<Delivery>,
+    ask: Ask,
+    value: (ended: Recorded) => Promise<T>,
+  ): Promise<Outcome<T>> {
+    const { position, effect, replayed } = await this.#engine.handle(input, deliver, this.#aboutOf(ask))
     await this.#wait(this.#perform(effect), ask)
     const owed = await this.#store.effect(effect)
     if (!owed) throw new TypeError(`The command owes no effect "${effect}"`)
@@ -95,11 +104,12 @@ export class Commands {
   }
 
   #aboutOf({ commandId, actor, basis, correlationId }: Ask): About {
-    if (commandId !== undefined) refusePersonalId(commandId, 'command id')
-    if (correlationId !== undefined) refusePersonalId(correlationId, 'correlation id')
-    if (actor) refusePersonalId(actor.ref, "actor's ref")
+    if (commandId !== undefined) checkId(commandId, 'command id')
+    if (correlationId !== undefined) checkId(correlationId, 'correlation id')
     const by = actor ?? this.#defaults.actor
     const on = basis ?? this.#defaults.basis
+    if (by) checkActor(by)
+    if (on) checkBasis(on)
     return {
       ...(commandId !== undefined && { commandId }),
       ...(by && { actor: { kind: by.kind, ref: by.ref } }),

@@ -168,7 +168,7 @@ export function createConsents(area: Area): Consents {
       ask,
       async ended => {
         const { row: now } = await find(which)
-        return toConsent(now ?? row, ended.at)
+        return toConsent(now ?? row, now?.changed_at ?? ended.at)
       },
     )
   }
@@ -204,6 +204,7 @@ export function createConsents(area: Area): Consents {
       const readAt = await refresh(subject, filter.ageMaxMs)
       const rows = await rowsOf(subject)
       const wanted = rows.filter(row => {
+        if (row.knowledge === 'vanished' && !filter.vanished) return false
         return (
           (cnpj === undefined || row.controller === cnpj) && (status === undefined || row.status === status)
         )
@@ -229,8 +230,8 @@ export function createConsents(area: Area): Consents {
         ) as Partial<DetailMembers>), // The same members.
         historico: (historico ?? []).map(({ status, dataHora, dataExpiracao }) => ({
           status,
-          dataHora: instantOf(dataHora),
-          dataExpiracao: instantOf(dataExpiracao),
+          dataHora: readIso(dataHora),
+          dataExpiracao: readIso(dataExpiracao),
         })),
       }
     },
@@ -240,13 +241,8 @@ export function createConsents(area: Area): Consents {
   }
 }
 
-/** The wire's text as an instant; null when there is none or it cannot be read. */
-export function instantOf(text: unknown): Instant | null {
-  return typeof text === 'string' ? readIso(text) : null
-}
-
 /** Sends each listed consent to its own stream, and says to those of the subject that are missing. */
-export async function routeConsents(area: Area, owed: Owed, fact: Carried): Promise<Delivery> {
+export async function routeConsents(area: Area, owed: Owed, fact: Carried, since: number): Promise<Delivery> {
   const { items, unreadable } = fact.data as Listing<Summary> // As the client reads it.
   const owner = owed.stream
   const subject = owner.slice('subject-'.length)
@@ -263,10 +259,8 @@ export async function routeConsents(area: Area, owed: Owed, fact: Carried): Prom
     if (known === undefined)
       claims.push({ kind: 'consent', digest: area.store.digest('consent', key), value: consent })
     const parts = { record: { owner, value: record } }
-    targets.push({
-      stream,
-      message: { type: 'consent.observe', data: { ...summary, consent, subject }, parts },
-    })
+    const data = { ...summary, consent, subject }
+    targets.push({ stream, message: { type: 'consent.observe', data, parts }, since })
   }
   const held = await area.views
     .selectFrom('consents')
@@ -276,7 +270,7 @@ export async function routeConsents(area: Area, owed: Owed, fact: Carried): Prom
   // A record that cannot be read may be any of those that seem to be missing.
   const missing = unreadable.length > 0 ? [] : held.filter(row => !seen.has(row.consent))
   for (const { consent } of missing)
-    targets.push({ stream: consent, message: { type: 'consent.miss', data: {} } })
+    targets.push({ stream: consent, message: { type: 'consent.miss', data: {} }, since })
   const listed = (changed: number): Carried => ({
     type: 'consentService.consentsListed',
     data: { read: items.length, changed, unreadable: unreadable.length },

@@ -26,7 +26,7 @@ export function parseCpf(text: string): Cpf {
  * Reports whether something that looks like a CPF stands in the text: eleven digits that are not part of a
  * longer number, plain or with the usual punctuation, with correct check digits.
  */
-function holdsCpf(text: string): boolean {
+export function holdsCpf(text: string): boolean {
   const candidates = text.match(/(?<!\d)(\d{11}|\d{3}\.\d{3}\.\d{3}-\d{2})(?!\d)/g) ?? []
   return candidates.some(candidate => isCpf(candidate.replace(/[.-]/g, '')))
 }

@@ -7,6 +7,8 @@ import type { Store } from './store/store.ts'
 export interface Target {
   readonly stream: string
   readonly message: Carried | ((made: number) => Carried)
+  /** What it says was read with the log at this position: older than a newer event of the stream. */
+  readonly since?: number
 }
 
 /** Messages that are decided and recorded together, and what comes to be looked up by them. */
@@ -18,6 +20,13 @@ export interface Delivery {
 /** What the machines made of a delivery: what to append, or why one of them refuses. */
 export interface Decided extends Pick<Append, 'streams' | 'events'> {
   readonly refused: string | undefined
+}
+
+/** A stream as replayed: where its machine stands, and its last event. */
+interface Loaded {
+  readonly state: MachineState
+  readonly version: number
+  readonly position: number
 }
 
 /** Asks the machines: replays each stream, and lets it decide. Reads the log only, never a view. */
@@ -32,12 +41,13 @@ export class Decisions {
 
   /** Lets each message be decided on the state that the messages before it lead to. */
   async decide({ targets }: Delivery): Promise<Decided> {
-    const states = new Map<string, { state: MachineState; version: number }>()
+    const states = new Map<string, Loaded>()
     const events: Decided['events'][number][] = []
-    for (const { stream, message } of targets) {
+    for (const { stream, message, since } of targets) {
       const machine = this.#machineOf(stream)
       const found = states.get(stream) ?? (await this.#load(stream, machine))
-      const said: Carried = typeof message === 'function' ? message(events.length) : message
+      const plain: Carried = typeof message === 'function' ? message(events.length) : message
+      const said = since !== undefined && found.position > since ? { ...plain, isStale: true } : plain
       const decision = machine.decide(found.state, said)
       if ('refused' in decision) return { refused: decision.refused, streams: [], events: [] }
       let { state } = found
@@ -53,18 +63,18 @@ export class Decisions {
     return { refused: undefined, streams, events }
   }
 
-  async #load(stream: string, machine: Machine): Promise<{ state: MachineState; version: number }> {
+  async #load(stream: string, machine: Machine): Promise<Loaded> {
     let state = machine.initial
     let version = 0
-    let after = 0
+    let position = 0
     for (;;) {
-      const page = await this.#store.read({ stream, after })
+      const page = await this.#store.read({ stream, after: position })
       for (const event of page) {
         state = machine.evolve(state, event)
         version = event.version
-        after = event.position
+        position = event.position
       }
-      if (page.length === 0) return { state, version }
+      if (page.length === 0) return { state, version, position }
     }
   }
 

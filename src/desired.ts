@@ -48,8 +48,12 @@ export class Desired {
   ): Promise<string | undefined> {
     if (source === undefined) return undefined
     const value = await valueFrom(source, name)
-    if (value.length > 0 && value.length <= limits.chave) return value
-    throw misconfigured(evento, `its ${name} must have 1 to ${limits.chave} characters`)
+    // It travels in a header, which drops spaces at its ends and carries nothing beyond ASCII unharmed.
+    if (value.length <= limits.chave && /^[!-~]([ -~]*[!-~])?$/.test(value)) return value
+    throw misconfigured(
+      evento,
+      `its ${name} must have 1 to ${limits.chave} printable ASCII characters, and no space at its ends`,
+    )
   }
 }
 

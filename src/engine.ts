@@ -6,7 +6,7 @@ import { AverbaError } from './errors.ts'
 import type { Machine } from './machines/machine.ts'
 import type { Actor, Basis, Carried, Json, Outcome, Owed, Recorded, Settlement } from './message.ts'
 import { canonicalJson, withoutUndefined } from './proof/canonical-json.ts'
-import type { Appended, NewReceipt, Receipt } from './store/append.ts'
+import type { Append, Appended, NewReceipt, Receipt } from './store/append.ts'
 import type { Store } from './store/store.ts'
 
 /** Who asks, why, and under which id. */
@@ -25,8 +25,11 @@ export interface Handled {
   readonly events: readonly Recorded[]
 }
 
-/** Turns the fact of an ended effect into messages for the streams that it concerns. */
-export type Router = (owed: Owed, fact: Carried) => Promise<Delivery>
+/**
+ * Turns the fact of an ended effect into messages for the streams that it concerns. `since` is the end of the
+ * log when the request left.
+ */
+export type Router = (owed: Owed, fact: Carried, since: number) => Promise<Delivery>
 
 /** What an engine is made of. */
 export interface EngineParts {
@@ -38,13 +41,16 @@ export interface EngineParts {
   readonly performers: Performers
   /** Routers by the type of the fact. Without one, a fact goes to the stream that owed the effect. */
   readonly routers: Readonly<Record<string, Router>>
-  /** Told of errors in listeners, which must not reach those who append. */
-  readonly onListenerError: (error: unknown) => void
+  /** Told of what an operator should know. */
+  readonly onTrouble: (what: string, error: unknown) => void
 }
 
 const decisionsMax = 50
 const backoffBaseMs = 1_000
 const backoffMaxMs = 15 * 60_000
+const closeWaitMs = 15_000
+/** How often a fact knocks at a store that another process holds: minutes, each knock waits by itself. */
+const busyRetriesMax = 60
 
 /**
  * The loop: a command is decided, its events and effects are recorded, the effects are performed, and
@@ -55,10 +61,29 @@ export class Engine {
   readonly #decisions: Decisions
   readonly #emitter = new EventEmitter()
   readonly #performing = new Map<string, Promise<void>>()
+  readonly #running = new Set<Promise<unknown>>()
+  #turn: Promise<unknown> = Promise.resolve()
+  #isClosing = false
 
   constructor(parts: EngineParts) {
     this.#parts = parts
     this.#decisions = new Decisions(parts.store, parts.machines)
+  }
+
+  /**
+   * Lets a host's work in, and keeps the store open until it has ended.
+   *
+   * @throws {AverbaError} `CLOSED` once the log is closing
+   */
+  async admit<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isClosing) throw new AverbaError('CLOSED', 'Cannot use the log: it was closed')
+    return this.#hold(work())
+  }
+
+  #hold<T>(work: Promise<T>): Promise<T> {
+    const held = work.finally(() => this.#running.delete(held))
+    this.#running.add(held)
+    return held
   }
 
   /**
@@ -86,41 +111,52 @@ export class Engine {
   }
 
   /** Records a fact from outside: decided again on the newest versions until it is in. */
-  async record(deliver: () => Promise<Delivery>): Promise<readonly Recorded[]> {
-    return (await this.#decide(deliver, {})).events
+  record(deliver: () => Promise<Delivery>): Promise<readonly Recorded[]> {
+    return this.#hold(this.#decide(deliver, {}).then(decision => decision.events))
   }
 
   /** Performs one effect, if it is due and nobody else does, and records how it ended. */
   perform(id: string): Promise<void> {
     const running = this.#performing.get(id)
     if (running) return running
-    const work = this.#perform(id).finally(() => this.#performing.delete(id))
+    const work = this.#hold(this.#perform(id)).finally(() => this.#performing.delete(id))
     this.#performing.set(id, work)
     return work
   }
 
-  /** Performs what is due now, and what comes due by it, until nothing is left. */
+  /** Performs what is due now, and what comes due by it. One that fails does not hold up the others. */
   async settle(): Promise<Record<'settled' | 'deferred' | 'unknown', number>> {
     const { store, clock } = this.#parts
     const counts = { settled: 0, deferred: 0, unknown: 0 }
     const tried = new Set<string>()
+    const bugs: unknown[] = []
     for (;;) {
       const due = (await store.dueEffects(clock.now())).filter(id => !tried.has(id))
-      if (due.length === 0) return counts
+      if (due.length === 0) break
       for (const id of due) {
         tried.add(id)
-        await this.perform(id)
+        await this.perform(id).catch(error => bugs.push(error))
         const state = (await store.effect(id))?.state
         if (state === 'settled' || state === 'declined') counts.settled += 1
         if (state === 'deferred' || state === 'unknown') counts[state] += 1
       }
     }
+    if (bugs.length > 0) throw bugs[0]
+    return counts
   }
 
   /** Hears of events after their commit, in this process, at most once. */
-  on(type: string, listener: (event: Recorded) => void): () => void {
-    this.#emitter.on(type, listener)
-    return () => this.#emitter.off(type, listener)
+  on(type: string, listener: (event: Recorded) => unknown): () => void {
+    const guarded = (event: Recorded) => {
+      const fail = (error: unknown) => this.#parts.onTrouble('a listener failed', error)
+      try {
+        Promise.resolve(listener(event)).catch(fail)
+      } catch (error) {
+        fail(error)
+      }
+    }
+    this.#emitter.on(type, guarded)
+    return () => this.#emitter.off(type, guarded)
   }
 
   /** Reports whether a reading will tell what became of an effect of this type. */
@@ -128,9 +164,15 @@ export class Engine {
     return this.#parts.performers[type]?.effectClass === 'probed'
   }
 
-  /** Waits for the attempts under way. */
+  /** Lets what is under way end, within a bound: what has not ended by then stays in the ledger. */
   async close(): Promise<void> {
-    await Promise.allSettled(this.#performing.values())
+    this.#isClosing = true
+    const stop = new AbortController()
+    const ended = async () => {
+      while (this.#running.size > 0) await Promise.allSettled(this.#running)
+    }
+    await Promise.race([ended(), this.#parts.clock.sleep(closeWaitMs, stop.signal)])
+    stop.abort()
     this.#emitter.removeAllListeners()
   }
 
@@ -138,33 +180,32 @@ export class Engine {
     const { store, clock, performers } = this.#parts
     const claimed = await store.claimEffect(id, clock.now())
     if (!claimed) return
-    const { owed } = claimed
+    const { owed, since } = claimed
     const performer = performers[owed.type]
     if (!performer) return store.deferEffect(id, clock.now() + backoffMaxMs, 'its service is not configured')
     const isRepeatable = performer.effectClass === 'read' || performer.effectClass === 'idempotent'
     if (claimed.wasStarted && !isRepeatable) {
-      return this.#settle(owed, performer.lost(owed), 'unknown', 'the attempt never reported back')
+      return this.#settle(owed, performer.lost(owed), 'unknown', 'the attempt never reported back', since)
     }
     const outcome = await performer.perform(owed, await this.#open(owed)).catch((error: unknown): Outcome => {
+      if (!(error instanceof AverbaError)) throw error
       // Our own errors come before anything is sent: a certificate or a secret that could not be had.
-      if (error instanceof AverbaError) return { status: 'deferred', because: error.message }
-      throw error
+      this.#parts.onTrouble(error.message, error)
+      return { status: 'deferred', because: error.message }
     })
     if (outcome.status === 'deferred') {
       const dueAt = clock.now() + (outcome.afterMs ?? this.#backoffMs(owed.attempts))
       return store.deferEffect(id, dueAt, outcome.because)
     }
-    return this.#settle(owed, outcome.fact, outcome.status, outcome.because ?? '')
+    return this.#settle(owed, outcome.fact, outcome.status, outcome.because ?? '', since)
   }
 
-  async #settle(owed: Owed, fact: Carried, as: Settlement, because: string): Promise<void> {
+  async #settle(owed: Owed, fact: Carried, as: Settlement, because: string, since: number): Promise<void> {
     const route = this.#parts.routers[fact.type]
-    const deliver = async () =>
-      (await route?.(owed, fact)) ?? { targets: [{ stream: owed.stream, message: fact }] }
-    await this.#decide(deliver, {
-      settles: { effect: owed.id, as, because },
-      about: await this.#aboutOf(owed),
-    })
+    const toOwner = { targets: [{ stream: owed.stream, message: fact, since }] }
+    const deliver = async () => (await route?.(owed, fact, since)) ?? toOwner
+    const about = await this.#aboutOf(owed)
+    await this.#decide(deliver, { settles: { effect: owed.id, as, because }, about })
   }
 
   /** Who asked for an effect is kept with the event that ends it. */
@@ -191,28 +232,27 @@ export class Engine {
     return Math.ceil(bound * ((high * 256 + low + 1) / 65_536))
   }
 
-  async #decide(
-    deliver: () => Promise<Delivery>,
-    options: {
-      about?: About
-      receipt?: Pick<NewReceipt, 'commandId' | 'digest'>
-      settles?: { effect: string; as: Settlement; because: string }
-    },
-  ): Promise<Exclude<Appended, { status: 'conflict' }> & { position: number; events: readonly Recorded[] }> {
+  /** One decision at a time in this process: only other processes can be in its way. */
+  #decide(deliver: () => Promise<Delivery>, options: Deciding): Promise<Decision> {
+    const decision = this.#turn.then(() => this.#decideNow(deliver, options))
+    this.#turn = decision.catch(() => undefined)
+    return decision
+  }
+
+  async #decideNow(deliver: () => Promise<Delivery>, options: Deciding): Promise<Decision> {
     const { store, clock } = this.#parts
+    const isFact = options.receipt === undefined
     let { settles } = options
     let because = ''
-    for (let decisions = 0; decisions < decisionsMax; decisions++) {
+    // A fact is true: it is decided again until it is in. A command may give up.
+    for (let decisions = 0; isFact || decisions < decisionsMax; decisions++) {
       const delivery = await deliver()
       const decided = await this.#decisions.decide(delivery)
       const isRefused = decided.refused !== undefined
-      if (isRefused && !options.receipt) throw new TypeError(`A fact cannot be refused: ${decided.refused}`)
-      const receipt = options.receipt && {
-        ...options.receipt,
-        code: isRefused ? ('refused' as const) : ('accepted' as const),
-        detail: decided.refused ?? '',
-      }
-      const appended = await store.append({
+      if (isRefused && isFact) throw new TypeError(`A fact cannot be refused: ${decided.refused}`)
+      const code: NewReceipt['code'] = isRefused ? 'refused' : 'accepted'
+      const receipt = options.receipt && { ...options.receipt, code, detail: decided.refused ?? '' }
+      const appended = await this.#append(isFact, {
         at: toInstant(clock.now()),
         streams: isRefused ? [] : decided.streams,
         events: isRefused ? [] : decided.events,
@@ -224,32 +264,39 @@ export class Engine {
       if (appended.status === 'known') return { ...appended, position: appended.receipt.position, events: [] }
       if (appended.status === 'appended') {
         if (isRefused) throw refusal(decided.refused)
-        this.#announce(appended.events)
+        for (const event of appended.events) this.#emitter.emit(event.type, event)
         return appended
       }
       because = appended.because
       // Someone else ended the effect: what we learned is true all the same, and comes in as a late fact.
-      if (settles && !(await this.#isOpen(settles.effect))) settles = undefined
+      if (settles && !(await store.isOpen(settles.effect))) settles = undefined
     }
-    throw new AverbaError('CONFLICT', `Cannot record: ${because}`, {
-      hint: 'Others append all the time: try again',
-    })
+    const hint = 'Other processes append all the time: try again'
+    throw new AverbaError('CONFLICT', `Cannot record: ${because}`, { hint })
   }
 
-  async #isOpen(effect: string): Promise<boolean> {
-    const state = (await this.#parts.store.effect(effect))?.state
-    return state !== 'settled' && state !== 'declined'
-  }
-
-  #announce(events: readonly Recorded[]): void {
-    for (const event of events) {
+  /** A fact knocks again at a store that another process holds; a command tells its caller. */
+  async #append(isFact: boolean, input: Append): Promise<Appended> {
+    for (let knocks = 1; ; knocks++) {
       try {
-        this.#emitter.emit(event.type, event)
+        return await this.#parts.store.append(input)
       } catch (error) {
-        this.#parts.onListenerError(error)
+        const isBusy = error instanceof AverbaError && error.code === 'STORE_BUSY'
+        if (!isFact || !isBusy || knocks >= busyRetriesMax) throw error
       }
     }
   }
+}
+
+interface Deciding {
+  readonly about?: About
+  readonly receipt?: Pick<NewReceipt, 'commandId' | 'digest'>
+  readonly settles?: { readonly effect: string; readonly as: Settlement; readonly because: string }
+}
+
+type Decision = Exclude<Appended, { status: 'conflict' }> & {
+  readonly position: number
+  readonly events: readonly Recorded[]
 }
 
 function replay(receipt: Receipt, digest: Uint8Array): Handled {

@@ -15,7 +15,7 @@
  * - `BODY_CONSUMED`, `REMOTE_ADDRESS_MISSING`: the receiver was wired wrongly.
  * - `KEYS_MISSING`, `KEYS_MISMATCH`: the keyring is not there, or belongs to another log.
  * - `STORE_UNSAFE`: the store cannot keep its promise of durability.
- * - `STORE_BUSY`: another process kept the file locked for five seconds.
+ * - `STORE_BUSY`: another process kept the file locked for seconds.
  * - `CLOSED`: the log was closed before.
  * - `NOT_OURS`: the file is not a log of averba, or is newer than this version.
  * - `CORRUPT`: the log contradicts itself.

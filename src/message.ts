@@ -30,8 +30,13 @@ export interface Part {
 /** Personal data by name, beside a message. */
 export type Parts = Readonly<Record<string, Part>>
 
-/** A message that carries personal data beside it. The parts go with the first event that it makes. */
-export type Carried<M extends Message = Message> = M & { readonly parts?: Parts }
+/**
+ * A message that carries personal data beside it. The parts go with the first event that it makes.
+ *
+ * `isStale` says that it reads what stood before the newest event of its stream: a reading that was under way
+ * while something happened is true of the past, and changes nothing.
+ */
+export type Carried<M extends Message = Message> = M & { readonly parts?: Parts; readonly isStale?: boolean }
 
 /** Where a part stands: `<stream>/<version>/<name>`, or `./<name>` for a part of the event that says so. */
 export type PartAddress = string

@@ -3,7 +3,7 @@ import type { Incoming } from './adapters/receiver.ts'
 import type { Area } from './area.ts'
 import { fromInstant } from './clock.ts'
 import { isCnpj } from './cnpj.ts'
-import { isCpf } from './cpf.ts'
+import { holdsCpf, isCpf } from './cpf.ts'
 import type { Delivery } from './decisions.ts'
 import type { Instant, Json } from './message.ts'
 import type { NotificationRow } from './views/notifications.ts'
@@ -36,7 +36,7 @@ const pageRows = 100
 export function createNotifications(area: Area): Notifications {
   async function toNotification(row: NotificationRow): Promise<Notification> {
     const raw = Buffer.from(String(await area.store.open(row.body)), 'base64')
-    const recipient = (await area.store.open(row.recipient)) as Notification['recipient'] // Sealed below.
+    const { tipo, id: recipientId } = (await area.store.open(row.recipient)) as Notification['recipient'] // Sealed below.
     const { evento, state, copies } = row
     const id = row.notification.slice('notification-'.length)
     return {
@@ -48,7 +48,7 @@ export function createNotifications(area: Area): Notifications {
       origin: 'delivered',
       copies,
       at: row.received_at,
-      recipient,
+      recipient: { tipo, id: recipientId },
     }
   }
 
@@ -77,16 +77,22 @@ function parseBody(raw: Buffer): Json {
 }
 
 const copyWindowMs = 10 * 60_000
+const unnamed = 'sem-nome'
+
+function withoutPunctuation({ kind, id }: Incoming['recipient']): string {
+  return kind === 'CPF' || kind === 'CNPJ' ? id.replace(/[.\-/]/g, '') : id
+}
 
 /**
  * What has to be recorded for a notification: the same content for the same recipient within the window is
  * a copy, which the portal sends once per subscription.
  */
-export async function routeNotification(
-  area: Area,
-  { evento, recipient, body }: Incoming,
-): Promise<Delivery> {
+export async function routeNotification(area: Area, incoming: Incoming): Promise<Delivery> {
   const { store } = area
+  const { body } = incoming
+  // An event is named in clear: one that names a person is not an event that anyone subscribed to.
+  const evento = holdsCpf(incoming.evento) ? unnamed : incoming.evento
+  const recipient = { ...incoming.recipient, id: withoutPunctuation(incoming.recipient) }
   const content = [evento, recipient.kind ?? '', recipient.id, hash('sha256', body, 'hex')].join('\0')
   const earlier = await store.lookUp('notification', content)
   const message = { type: 'portal.notified', data: {} }
@@ -99,7 +105,7 @@ export async function routeNotification(
   const value = Buffer.from(body).toString('base64')
   const parts = {
     body: { owner, value },
-    recipient: { owner, value: { tipo: recipient.kind, id: recipient.id } },
+    recipient: { owner, value: { tipo: recipient.kind, id: incoming.recipient.id, evento: incoming.evento } },
   }
   const data = { notification, evento, recipientKind: recipient.kind, bodyBytes: body.length }
   const claim = { kind: 'notification', digest: store.digest('notification', content), value: notification }

@@ -1,14 +1,14 @@
-import { brasiliaDay } from './adapters/brasilia.ts'
-import type { ListedFailure, ListedSubscription, Secrets } from './adapters/portal/protocol.ts'
+import { brasiliaDay, readIso } from './adapters/brasilia.ts'
 import type { Falha } from './adapters/portal/wire.ts'
 import type { Area } from './area.ts'
 import { fromInstant } from './clock.ts'
-import type { Delivery, Target } from './decisions.ts'
+import type { Delivery } from './decisions.ts'
 import type { Desired } from './desired.ts'
 import { AverbaError } from './errors.ts'
-import type { Carried, Instant } from './message.ts'
+import type { Instant } from './message.ts'
 import { type Outcome, valueOf } from './outcome.ts'
 import { type Change, type ListedAtPortal, makePlan, type Plan } from './plan.ts'
+import { digestOf, portalStream } from './subscription-routes.ts'
 import type { FailureRow } from './views/failures.ts'
 import type { SubscriptionRow } from './views/subscriptions.ts'
 
@@ -49,8 +49,6 @@ export interface Subscriptions {
   failures(options?: { day?: string }): Promise<Failure[]>
 }
 
-const portalStream = 'portal-main'
-
 /** Makes the area `subscriptions`. */
 export function createSubscriptions(area: Area, desired: Desired): Subscriptions {
   const { commands, store, views } = area
@@ -87,13 +85,14 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
     return { stream, targets: [{ stream, message }], claims: [claim] }
   }
 
-  async function make(change: Change): Promise<Outcome<Subscription>> {
-    const { action, evento, endpoint } = change
-    const verbs = { create: 'register', change: 'change', delete: 'delete' } as const
-    const verb = verbs[action as keyof typeof verbs] // The others do not come here.
+  async function make(
+    verb: 'register' | 'change' | 'delete',
+    change: Change,
+  ): Promise<Outcome<Subscription>> {
+    const { evento, endpoint } = change
     const message = { type: `subscription.${verb}`, data: verb === 'delete' ? {} : { endpoint } }
     return commands.send(
-      { method: `subscriptions.${action}`, evento, endpoint },
+      { method: `subscriptions.${verb}`, evento, endpoint },
       async () => {
         const { stream, targets, claims = [] } = await declare(evento, endpoint)
         return { targets: [...targets, { stream, message }], claims }
@@ -101,6 +100,21 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
       {},
       () => subscriptionOf(evento),
     )
+  }
+
+  /** Makes one change of a plan; nothing for what is left alone. */
+  async function carryOut(change: Change): Promise<Outcome<Subscription> | undefined> {
+    switch (change.action) {
+      case 'create':
+        return make('register', change)
+      case 'change':
+      case 'delete':
+        return make(change.action, change)
+      case 'adopt':
+        return adopt(change, await remoteIdOf(area, change))
+      case 'leave':
+        return undefined
+    }
   }
 
   /** Takes over what the portal lists already: nothing is owed to the outside. */
@@ -171,9 +185,8 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
       }
       const outcomes: Outcome<Subscription>[] = []
       for (const change of given.changes) {
-        if (change.action === 'leave') continue
-        const remoteId = change.action === 'adopt' ? await remoteIdOf(area, change) : undefined
-        outcomes.push(remoteId === undefined ? await make(change) : await adopt(change, remoteId))
+        const outcome = await carryOut(change)
+        if (outcome) outcomes.push(outcome)
       }
       return outcomes
     },
@@ -183,7 +196,7 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
     },
     async failures({ day } = {}) {
       area.require('portal')
-      if (day !== undefined && !/^\d{4}-\d{2}-\d{2}$/.test(day)) {
+      if (day !== undefined && !isDay(day)) {
         throw new AverbaError('INVALID_INPUT', 'Cannot read failures: the day is not a date', {
           hint: 'Use yyyy-MM-dd',
         })
@@ -208,8 +221,12 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
   }
 }
 
+function isDay(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && readIso(`${text}T00:00:00Z`)?.startsWith(text) === true
+}
+
 /** The portal's id of the subscription that a plan adopts, from the list that the plan was made of. */
-async function remoteIdOf(area: Area, { evento, endpoint }: Change): Promise<number | undefined> {
+async function remoteIdOf(area: Area, { evento, endpoint }: Change): Promise<number> {
   const [listed] = await area.store.read({
     stream: portalStream,
     types: ['portal.listed'],
@@ -218,89 +235,7 @@ async function remoteIdOf(area: Area, { evento, endpoint }: Change): Promise<num
   })
   const list = listed && (await area.store.open(`${listed.id}/list`))
   const rows = (list ?? []) as ListedAtPortal[] // Sealed below.
-  return rows.find(row => row.evento === evento && row.endpoint === endpoint && !row.isDeleted)?.remoteId
-}
-
-/** Stands for a pair of secrets: comparable, and of no use to anyone without the keyring. */
-function digestOf(area: Area, { chaveSecreta = '', chaveAutenticacao = '' }: Secrets): string {
-  return Buffer.from(area.store.digest('secrets', `${chaveSecreta}\0${chaveAutenticacao}`)).toString('hex')
-}
-
-/** Tells each of our subscriptions what the portal's list says of it. Secrets end here. */
-export async function routeSubscriptions(area: Area, desired: Desired, fact: Carried): Promise<Delivery> {
-  const { list } = fact.data as { list: readonly ListedSubscription[] } // As the client reads it.
-  const rows = await area.views.selectFrom('subscriptions').selectAll().execute()
-  const targets: Target[] = []
-  for (const row of rows) {
-    const listed = list.find(each => each.remoteId === row.remote_id)
-    if (listed)
-      targets.push({ stream: row.subscription, message: await observation(area, desired, row, listed) })
-    else targets.push({ stream: row.subscription, message: await adoption(area, desired, row, list) })
-  }
-  const plain: ListedAtPortal[] = list.map(({ remoteId, evento, endpoint, secrets, isDeleted }) => {
-    return { remoteId, evento, endpoint, secrets: digestOf(area, secrets), isDeleted }
-  })
-  const deleted = list.filter(each => each.isDeleted).length
-  const parts = { list: { owner: portalStream, value: plain } }
-  const data = { active: list.length - deleted, deleted }
-  const message = { type: 'portal.subscriptionsListed', data, parts }
-  return { targets: [...targets, { stream: portalStream, message }] }
-}
-
-async function observation(
-  area: Area,
-  desired: Desired,
-  row: SubscriptionRow,
-  listed: ListedSubscription,
-): Promise<Carried> {
-  const { remoteId, endpoint, secrets, isDeleted, deletedAt, lastSuccessAt, reason } = listed
-  const areSecretsOurs = digestOf(area, secrets) === digestOf(area, await desired.secretsOf(row.evento))
-  return {
-    type: 'subscription.observe',
-    data: { remoteId, endpoint, areSecretsOurs, isDeleted, deletedAt, lastSuccessAt },
-    ...(reason !== null && { parts: { reason: { owner: row.subscription, value: reason } } }),
-  }
-}
-
-/** A registration whose answer was lost is found again by its content, or is certainly not there. */
-async function adoption(
-  area: Area,
-  desired: Desired,
-  row: SubscriptionRow,
-  list: readonly ListedSubscription[],
-): Promise<Carried> {
-  const secrets = digestOf(area, await desired.secretsOf(row.evento))
-  const same = list.find(each => {
-    const isAlike = each.evento === row.evento && each.endpoint === row.endpoint && !each.isDeleted
-    return row.state === 'registering' && isAlike && digestOf(area, each.secrets) === secrets
-  })
-  if (!same) return { type: 'subscription.miss', data: {} }
-  const { remoteId, endpoint, isDeleted, deletedAt, lastSuccessAt } = same
-  return {
-    type: 'subscription.adopt',
-    data: { remoteId, endpoint, areSecretsOurs: true, isDeleted, deletedAt, lastSuccessAt },
-  }
-}
-
-/** Sends each failure record to the subscription for its event; those of others are kept too. */
-export async function routeFailures(area: Area, fact: Carried): Promise<Delivery> {
-  const { failures } = fact.data as { failures: readonly ListedFailure[] } // As the client reads it.
-  const targets: Target[] = []
-  const claims = []
-  for (const { remoteId, evento, failedAt, record } of failures) {
-    const failure = area.createId()
-    const known = await area.store.lookUp('subscription', evento)
-    const stream = known === undefined ? portalStream : `subscription-${known}`
-    const parts = { failure: { owner: stream, value: record } }
-    if (known !== undefined) {
-      const data = { failure, remoteId, failedAt, evento }
-      targets.push({ stream, message: { type: 'subscription.observeFailure', data, parts } })
-    } else if ((await area.store.lookUp('failure', String(remoteId))) === undefined) {
-      claims.push({ kind: 'failure', digest: area.store.digest('failure', String(remoteId)), value: failure })
-      const data = { failure, evento, failedAt }
-      targets.push({ stream, message: { type: 'portal.observeForeignFailure', data, parts } })
-    }
-  }
-  const message = { type: 'portal.failuresListed', data: { read: failures.length } }
-  return { targets: [...targets, { stream: portalStream, message }], claims }
+  const found = rows.find(row => row.evento === evento && row.endpoint === endpoint && !row.isDeleted)
+  if (!found) throw new TypeError('A plan adopts what the portal does not list')
+  return found.remoteId
 }

@@ -19,6 +19,8 @@ export class Tokens implements TokenSource {
   readonly #credential: () => Promise<string>
   #held: (Bearer & { readonly generation: number }) | undefined
   #received: Bearer | undefined
+  /** The gateway gave a rejected token again: until it ends, asking would only give it once more. */
+  #barredUntil = 0
   #renewal: Promise<TokenAnswer> | undefined
 
   constructor(
@@ -51,13 +53,15 @@ export class Tokens implements TokenSource {
   }
 
   async current(): Promise<TokenAnswer> {
-    return this.#held ? { status: 'held', ...this.#held } : this.#renewOnce(undefined)
+    if (this.#held) return { status: 'held', ...this.#held }
+    return this.#bar() ?? this.#renewOnce(undefined)
   }
 
   /** Renews only if the rejected token is still the current one: a late 401 gets the newer token. */
   async renew(rejected: { generation: number; value: string }): Promise<TokenAnswer> {
-    if (this.#held && this.#held.generation > rejected.generation) return { status: 'held', ...this.#held }
-    return this.#renewOnce(rejected)
+    const isNewer = this.#held && this.#held.generation > rejected.generation
+    if (this.#held && isNewer && this.#held.value !== rejected.value) return { status: 'held', ...this.#held }
+    return this.#bar() ?? this.#renewOnce(rejected)
   }
 
   #renewOnce(rejected: { generation: number; value: string } | undefined): Promise<TokenAnswer> {
@@ -74,6 +78,12 @@ export class Tokens implements TokenSource {
     if (typeof effect !== 'string') return effect
     await this.#engine.perform(effect)
     return this.#answerOf(effect, rejected?.value)
+  }
+
+  #bar(): TokenAnswer | undefined {
+    const afterMs = this.#barredUntil - this.#clock.now()
+    if (afterMs <= 0) return undefined
+    return { status: 'deferred', because: 'the gateway gave the rejected token again', afterMs }
   }
 
   /** What `#take` took while the effect was performed. */
@@ -123,9 +133,9 @@ export class Tokens implements TokenSource {
     const held = this.#current()
     if (held && held.value !== rejected) return { status: 'held', ...held }
     if (held) {
-      // The gateway gives the same token until it ends: asking again before that would be a storm.
-      const because = 'the gateway gave the rejected token again'
-      return { status: 'deferred', because, afterMs: held.lifetimeMs ?? sameTokenWaitMs }
+      this.#held = undefined
+      this.#barredUntil = this.#clock.now() + (held.lifetimeMs ?? sameTokenWaitMs)
+      return this.#bar() ?? { status: 'deferred', because: 'there is no token yet' }
     }
     const lock = await this.#lock()
     if (lock) return lock

@@ -1,8 +1,9 @@
 import type { FieldResult, ValidationResult } from './adapters/validation/protocol.ts'
 import { type Claims, claimsSchema } from './adapters/validation/wire.ts'
 import type { Area } from './area.ts'
-import { parseCpf, refusePersonalId } from './cpf.ts'
+import { parseCpf } from './cpf.ts'
 import { AverbaError } from './errors.ts'
+import { checkId } from './given.ts'
 import type { Instant, Json } from './message.ts'
 import type { Ask, Outcome } from './outcome.ts'
 import type { ValidationRow } from './views/validations.ts'
@@ -58,7 +59,7 @@ export function createValidations(area: Area): Validations {
     get,
     async validate({ id, cpf: text, claims: given }, ask = {}) {
       area.require('validationService')
-      refusePersonalId(id, 'validation id')
+      checkId(id, 'validation id')
       const cpf = parseCpf(text)
       const claims = parseClaims(given)
       const validation = area.createId()
@@ -89,7 +90,11 @@ function parseClaims(given: Claims): Json {
     const names = issue.code === 'unrecognized_keys' ? issue.keys : []
     return [...issue.path, ...names].join('.')
   })
-  throw new AverbaError('INVALID_INPUT', `Cannot validate: wrong claims at ${fields.join(', ')}`, {
-    hint: 'Use the fields of the contract: texts, whole numbers, and dates as YYYY-MM-DD',
-  })
+  throw new AverbaError(
+    'INVALID_INPUT',
+    `Cannot validate: wrong claims${fields.some(Boolean) ? ` at ${fields.join(', ')}` : ''}`,
+    {
+      hint: 'Use the fields of the contract: texts, whole numbers, and dates as YYYY-MM-DD',
+    },
+  )
 }

@@ -1,3 +1,7 @@
+import { mkdtempSync, readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { type AverbaOptions, openAverba } from '../src/index.ts'
 
@@ -10,6 +14,17 @@ describe('what is missing is said when the log is opened', () => {
     ['TLS', { consentService: { baseUrl: 'http://a.exemplo.br', certificate } }],
     ['an address', { tokenService: { url: 'gateway', consumerKey: 'a', consumerSecret: 'b' } }],
     ['a token', { validationService: { baseUrl: 'https://a.exemplo.br', service: 'demo' } }],
+    [
+      'a name that is misspelt',
+      { subscriptions: [{ evento: 'e', endpoint: 'https://a.exemplo.br', chavesecreta: 'x' }] },
+    ],
+    ['a group that is misspelt', { consentservice: {} }],
+    [
+      'a password in an address',
+      { portal: { baseUrl: 'https://u:p@a.exemplo.br', authenticate: async () => ({}) } },
+    ],
+    ['a certificate that is none', { consentService: { baseUrl: 'https://a.exemplo.br', certificate } }],
+    ['a count of proxies', { receiver: { publicUrl: 'https://a.exemplo.br', trustedProxies: -1 } }],
     ['a range', { receiver: { publicUrl: 'https://a.exemplo.br', sources: ['161.148.0.0/33'] } }],
   ])('%s', async (_, change) => {
     const opening = openAverba({ store: ':memory:', ...change } as AverbaOptions)
@@ -53,12 +68,18 @@ test('a listener that fails does not reach those who append', async () => {
     throw new Error('25774435016')
   })
   const stop = averba.on('subject.enrolled', event => void heard.push(event.type))
+  averba.on('subject.enrolled', async () => {
+    throw new TypeError('25774435016')
+  })
   await averba.consents.enrol({ cpf: '25774435016' })
   stop()
   await averba.consents.enrol({ cpf: '11144477735' })
+  expect(heard).toEqual(['subject.enrolled'])
   expect(lines).toEqual([
     { message: 'a listener failed', error: 'Error' },
+    { message: 'a listener failed', error: 'TypeError' },
     { message: 'a listener failed', error: 'Error' },
+    { message: 'a listener failed', error: 'TypeError' },
   ])
   await averba.close()
 })
@@ -74,4 +95,49 @@ test('a log that was closed says so, and can be closed again', async () => {
     () => averba.log.read()[Symbol.asyncIterator]().next(),
   ]
   for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'CLOSED' })
+})
+
+test('what is misconfigured leaves no file behind', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'averba-options-'))
+  const store = join(folder, 'log.sqlite')
+  const opening = openAverba({
+    store,
+    validationService: { baseUrl: 'https://a.exemplo.br', service: 'demo' },
+  })
+  await expect(opening).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+  expect(readdirSync(folder)).toEqual([])
+})
+
+test('the address of a database, which may hold a password, is refused and not repeated', async () => {
+  const error = await openAverba({ store: 'postgres://u:p4ss@h/db' }).catch(reason => reason)
+  expect(error).toMatchObject({ code: 'MISCONFIGURED' })
+  expect(inspect(error)).not.toContain('p4ss')
+})
+
+test('the actor and the basis of the options name nobody either', async () => {
+  const actor = { kind: 'person', ref: '25774435016' } as const
+  await expect(openAverba({ store: ':memory:', actor })).rejects.toMatchObject({ code: 'PERSONAL_ID' })
+  const basis = { purpose: 'crédito de 257.744.350-16', legalBasis: 'LGPD 7 V' }
+  await expect(openAverba({ store: ':memory:', basis })).rejects.toMatchObject({ code: 'PERSONAL_ID' })
+})
+
+test.each([
+  ['over 200 characters', 'x'.repeat(201)],
+  ['nothing', ''],
+  ['a number', 7],
+  ['a lone surrogate', 'a\ud800'],
+])('a command id that is %s is refused', async (_, commandId) => {
+  const averba = await openAverba({ store: ':memory:' })
+  const enrolling = averba.consents.enrol({ cpf: '25774435016' }, { commandId } as never)
+  await expect(enrolling).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await averba.close()
+})
+
+test('a logger that fails does not reach anyone', async () => {
+  const logger = () => {
+    throw new Error('disk full')
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'averba-logger-'))
+  const averba = await openAverba({ store: join(folder, 'log.sqlite'), logger })
+  await averba.close()
 })

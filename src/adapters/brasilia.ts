@@ -50,8 +50,8 @@ export function brasiliaDay(ms: number): string {
 }
 
 /** Reads `dd-MM-yyyy HH:mm:ss` as a time in Brasilia; null when the text is something else. */
-export function readBrasilia(text: string): Instant | null {
-  const match = /^(\d{2})-(\d{2})-(\d{4}) (\d{2}):(\d{2}):(\d{2})$/.exec(text)
+export function readBrasilia(text: unknown): Instant | null {
+  const match = typeof text === 'string' && /^(\d{2})-(\d{2})-(\d{4}) (\d{2}):(\d{2}):(\d{2})$/.exec(text)
   if (!match) return null
   const [, day, month, year, hour, minute, second] = match
   return readLocal(`${year}-${month}-${day}T${hour}:${minute}:${second}`)
@@ -61,8 +61,8 @@ export function readBrasilia(text: string): Instant | null {
  * Reads ISO 8601 text; null when it is something else. Text without a zone is read as a time in Brasilia:
  * our policy, since the contracts do not say.
  */
-export function readIso(text: string): Instant | null {
-  if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.test(text)) return null
+export function readIso(text: unknown): Instant | null {
+  if (typeof text !== 'string' || !/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.test(text)) return null
   if (!/(Z|[+-]\d{2}:?\d{2})$/.test(text)) return readLocal(text)
   const ms = Date.parse(text.replace(/([+-]\d{2})(\d{2})$/, '$1:$2'))
   return Number.isNaN(ms) ? null : toInstant(ms)

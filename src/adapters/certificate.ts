@@ -1,4 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { createSecureContext } from 'node:tls'
 import { AverbaError } from '../errors.ts'
 
 /** A client certificate with its key: PEM texts, or PKCS#12 bytes. */
@@ -13,8 +14,11 @@ export type Certificate =
  * @throws {AverbaError} `MISCONFIGURED`, in words
  */
 export function checkCertificate(certificate: Certificate, now: number): void {
-  if ('pfx' in certificate) return
   const cannot = 'Cannot use the client certificate'
+  if ('pfx' in certificate) {
+    checkPfx(certificate, cannot)
+    return
+  }
   const read = <T>(what: string, work: () => T): T => {
     try {
       return work()
@@ -42,5 +46,17 @@ export function checkCertificate(certificate: Certificate, now: number): void {
         hint: 'Renew it at your certificate authority',
       },
     )
+  }
+}
+
+function checkPfx({ pfx, passphrase }: Extract<Certificate, { pfx: unknown }>, cannot: string): void {
+  try {
+    const bytes = typeof pfx === 'string' ? pfx : Buffer.from(pfx)
+    createSecureContext({ pfx: bytes, ...(passphrase !== undefined && { passphrase }) })
+  } catch (cause) {
+    throw new AverbaError('MISCONFIGURED', `${cannot}: its PKCS#12 file cannot be read`, {
+      cause,
+      hint: 'Check the passphrase. A file with the old RC2 encryption has to be exported again, or given as PEM',
+    })
   }
 }

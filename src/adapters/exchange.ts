@@ -1,7 +1,7 @@
 import pRetry from 'p-retry'
 import type { Clock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
-import type { Outcome } from '../message.ts'
+import type { Carried, Outcome } from '../message.ts'
 import type { EffectClass } from './performer.ts'
 import { describe, type Fetch, UnsentError } from './transport.ts'
 
@@ -35,6 +35,7 @@ export async function exchange(
   effectClass: EffectClass,
   write: () => Request,
 ): Promise<Exchange> {
+  checkWritable(write)
   const attempt = async (): Promise<Answer> => {
     const response = await options.fetch(write())
     return { status: response.status, headers: response.headers, text: await response.text() }
@@ -48,8 +49,23 @@ export async function exchange(
     })
     return { status: 'answered', answer }
   } catch (error) {
-    const isUnsent = error instanceof UnsentError || error instanceof AverbaError
-    return { status: isUnsent ? 'unsent' : 'lost', because: describe(error) }
+    if (error instanceof AverbaError) throw error
+    return { status: error instanceof UnsentError ? 'unsent' : 'lost', because: describe(error) }
+  }
+}
+
+/** What cannot even be written was never sent: an address or a credential that no header can carry. */
+function checkWritable(write: () => Request): void {
+  try {
+    write()
+  } catch (cause) {
+    throw new AverbaError(
+      'MISCONFIGURED',
+      'Cannot write the request: its address or a credential is malformed',
+      {
+        cause,
+      },
+    )
   }
 }
 
@@ -58,27 +74,60 @@ function isRepeatable(error: unknown, effectClass: EffectClass): boolean {
   return error instanceof UnsentError || effectClass === 'read'
 }
 
+/** How an operation reads its answers. */
+export interface Reading {
+  /** How the service is called in words. */
+  readonly service: string
+  /** The fact that a success makes; `undefined` when the answer cannot be read. */
+  readonly settled: (text: string) => Carried | undefined
+  /** The fact that the service said no. */
+  readonly declined: (answer: Answer) => Carried
+  /** The fact that nobody knows what became of it. */
+  readonly lost: () => Carried
+  readonly isSuccess: (status: number) => boolean
+}
+
 /**
- * What a status says about the work, when it is not a success:
+ * What an exchange says about the work:
  *
- * - `declined`: certainly not done, and asking again would not help.
- * - `deferred`: certainly not done, and it may go later.
- * - `unknown`: perhaps done. A reading changes nothing, so for it there is no such doubt.
+ * - settled: a success that can be read.
+ * - declined: any other 4xx: certainly not done, and asking again would not help.
+ * - deferred: certainly not done, and it may go later: never sent, 429, 503 with a time.
+ * - unknown: perhaps done: lost, unreadable, 408, 5xx. A reading changes nothing, so it is deferred.
  */
-export function verdictOf(answer: Answer, effectClass: EffectClass): 'declined' | 'deferred' | 'unknown' {
+export function conclude(
+  result: Exchange,
+  effectClass: EffectClass,
+  reading: Reading,
+  clock: Clock,
+): Outcome {
+  const doubt = (because: string): Outcome =>
+    effectClass === 'read' || effectClass === 'idempotent'
+      ? { status: 'deferred', because }
+      : { status: 'unknown', because, fact: reading.lost() }
+  if (result.status === 'unsent') return { status: 'deferred', because: result.because }
+  if (result.status === 'lost') return doubt(result.because)
+  const { answer } = result
   const { status } = answer
-  if (status === 429 || (status === 503 && answer.headers.has('retry-after'))) return 'deferred'
-  if (status >= 400 && status < 500 && status !== 408) return 'declined'
-  return effectClass === 'read' || effectClass === 'idempotent' ? 'deferred' : 'unknown'
+  if (reading.isSuccess(status)) {
+    const fact = reading.settled(answer.text)
+    return fact ? { status: 'settled', fact } : doubt('the answer cannot be read')
+  }
+  const because = `the ${reading.service} answered ${status}`
+  const afterMs = retryAfterMs(answer, clock)
+  if (status === 429 || (status === 503 && afterMs !== undefined)) {
+    return { status: 'deferred', because, ...(afterMs !== undefined && { afterMs }) }
+  }
+  const isNo = status >= 400 && status < 500 && status !== 408
+  return isNo ? { status: 'declined', because, fact: reading.declined(answer) } : doubt(because)
 }
 
 const retryAfterMaxMs = 24 * 3_600_000
 
 /** The wait that a service asks for, clamped to a day: seconds, or an HTTP date. */
-export function deferral(answer: Answer, clock: Clock, because: string): Outcome {
+function retryAfterMs(answer: Answer, clock: Clock): number | undefined {
   const text = answer.headers.get('retry-after')
-  if (text === null) return { status: 'deferred', because }
+  if (text === null) return undefined
   const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - clock.now()
-  if (Number.isNaN(ms)) return { status: 'deferred', because }
-  return { status: 'deferred', because, afterMs: Math.min(Math.max(ms, 1_000), retryAfterMaxMs) }
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 1_000), retryAfterMaxMs)
 }

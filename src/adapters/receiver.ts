@@ -51,43 +51,51 @@ const defaultBodyBytesMax = 1_048_576
 /** Makes a receiver. */
 export function createReceiver(options: ReceiverOptions): Receiver {
   const { sources = sourceRanges } = options
-  const isAllowed = sources === 'any' ? () => true : rangesOf(sources)
+  const isAllowed = sources === 'any' ? () => true : parseRanges(sources)
 
   async function receive(request: Request, from?: { remoteAddress: string }): Promise<Response> {
-    const response = await decide(request, from)
+    const refusal = refuse(request, from)
+    const response = refusal ?? (await inTime(late => take(request, late)))
     if (response.status >= 400 && response.status < 500) options.onRefused(response.status)
     return response
   }
 
-  async function decide(request: Request, from?: { remoteAddress: string }): Promise<Response> {
+  /** What can be told from the head alone. */
+  function refuse(request: Request, from?: { remoteAddress: string }): Response | undefined {
     if (request.method !== 'POST') return answer(405, 'Only POST is taken here')
     if (sources !== 'any' && !isAllowed(clientAddress(request, from, options.trustedProxies ?? 0))) {
       return answer(403, 'This address may not notify')
     }
     if (request.bodyUsed) throw bodyConsumed()
-    const evento = request.headers.get('event-type') ?? ''
-    if (evento === '' || evento.length > limits.evento)
-      return answer(400, 'The header event-type is missing or too long')
-    if (!(await isAuthentic(request, await options.secretsOf(evento))))
-      return answer(401, 'The secrets do not fit')
-    const body = await readBody(request, options.bodyBytesMax ?? defaultBodyBytesMax)
-    if (!body) return answer(413, 'The body is too large')
-    return storeInTime({ evento, recipient: recipientOf(request), body })
+    const evento = eventoOf(request)
+    const isNamed = evento !== '' && evento.length <= limits.evento
+    return isNamed ? undefined : answer(400, 'The header event-type is missing or too long')
   }
 
-  async function storeInTime(incoming: Incoming): Promise<Response> {
+  /** Secrets, body and commit, all within the budget: after it nothing is stored any more. */
+  async function take(request: Request, late: AbortSignal): Promise<Response> {
+    const evento = eventoOf(request)
+    if (!(await isAuthentic(request, await options.secretsOf(evento))))
+      return answer(401, 'The secrets do not fit')
+    const body = await readBody(request, options.bodyBytesMax ?? defaultBodyBytesMax, late)
+    if (late.aborted) return answer(503, 'It came too slowly')
+    if (!body) return answer(413, 'The body is too large')
+    await options.store({ evento, recipient: recipientOf(request), body })
+    return answer(204)
+  }
+
+  async function inTime(work: (late: AbortSignal) => Promise<Response>): Promise<Response> {
     const late = new AbortController()
-    const stored = options.store(incoming).then(
-      () => answer(204),
-      error => {
-        options.onStoreError(error)
-        return answer(503, 'It could not be stored')
-      },
-    )
-    const over = options.clock
-      .sleep(budgetMs, late.signal)
-      .then(() => answer(503, 'It was not stored in time'))
-    return Promise.race([stored, over]).finally(() => late.abort())
+    const done = new AbortController()
+    const over = options.clock.sleep(budgetMs, done.signal).then(() => {
+      late.abort()
+      return answer(503, 'It was not stored in time')
+    })
+    const taken = work(late.signal).catch(error => {
+      options.onStoreError(error)
+      return answer(503, 'It could not be stored')
+    })
+    return Promise.race([taken, over]).finally(() => done.abort())
   }
 
   const listener = getRequestListener(
@@ -117,6 +125,10 @@ function bodyConsumed(): AverbaError {
   })
 }
 
+function eventoOf(request: Request): string {
+  return request.headers.get('event-type') ?? ''
+}
+
 function clientAddress(
   request: Request,
   from: { remoteAddress: string } | undefined,
@@ -133,7 +145,12 @@ function clientAddress(
   return seen[seen.length - 1 - trustedProxies] ?? ''
 }
 
-function rangesOf(sources: readonly string[]): (address: string) => boolean {
+/**
+ * Reads source ranges.
+ *
+ * @throws {AverbaError} `MISCONFIGURED`
+ */
+export function parseRanges(sources: readonly string[]): (address: string) => boolean {
   const list = new BlockList()
   for (const source of sources) {
     const [network = '', prefix = '32'] = source.split('/')
@@ -166,13 +183,17 @@ function isEqual(a: string, b: string): boolean {
   return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'))
 }
 
-async function readBody(request: Request, bytesMax: number): Promise<Uint8Array | undefined> {
+async function readBody(
+  request: Request,
+  bytesMax: number,
+  late: AbortSignal,
+): Promise<Uint8Array | undefined> {
   if (Number(request.headers.get('content-length') ?? 0) > bytesMax) return undefined
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of request.body ?? []) {
     size += chunk.length
-    if (size > bytesMax) return undefined
+    if (size > bytesMax || late.aborted) return undefined
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
@@ -181,9 +202,9 @@ async function readBody(request: Request, bytesMax: number): Promise<Uint8Array 
 const recipientIdMax = 40
 
 function recipientOf(request: Request): Incoming['recipient'] {
-  const tipo = request.headers.get('destinatario-tipo')
+  const tipo = request.headers.get('destinatario-tipo')?.trim().toUpperCase()
   const kind = recipientKinds.find(each => each === tipo) ?? null
-  return { kind, id: (request.headers.get('destinatario-id') ?? '').slice(0, recipientIdMax) }
+  return { kind, id: (request.headers.get('destinatario-id') ?? '').trim().slice(0, recipientIdMax) }
 }
 
 function answer(status: number, text?: string): Response {

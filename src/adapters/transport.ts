@@ -162,8 +162,12 @@ const unsentCodes = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ])
 
+/** The handshake itself was refused, or was none: no request was read. */
+const refusedHandshake =
+  /^ERR_SSL_(WRONG_VERSION_NUMBER|UNSUPPORTED_PROTOCOL|\w*ALERT_(HANDSHAKE_FAILURE|PROTOCOL_VERSION|UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_\w+|ACCESS_DENIED))$/
+
 function isUnsent(error: unknown): boolean {
-  return unsentCodes.has(codeOf(error))
+  return unsentCodes.has(codeOf(error)) || refusedHandshake.test(codeOf(error))
 }
 
 function codeOf(error: unknown): string {

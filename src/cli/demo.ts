@@ -1,8 +1,8 @@
-import { mkdtempSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync } from 'node:fs'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { type Averba, AverbaError, openAverba, type SubjectRef, valueOf } from '../index.ts'
 import { type RunningServices, startServices, VirtualClock } from '../simulation/index.ts'
 import { timeline } from './timeline.ts'
@@ -29,10 +29,11 @@ const eventos = { duimp: 'dimp-situacao-import', lpco: 'talp-altsit-lpco-anu' } 
 
 /** Walks every lifecycle against the simulated services over real TLS, on a file in `dir` or a new folder. */
 export async function runDemo(say: (line: string) => void, dir?: string): Promise<DemoResult> {
-  const store = join(dir ?? mkdtempSync(join(tmpdir(), 'averba-demo-')), 'averba.sqlite')
+  const store = newStore(dir)
   const clock = new VirtualClock()
   const services = await startServices({ clock })
-  say('started the consent service (mutual TLS), the token gateway, the validation service and the portal')
+  say('The consent service (mutual TLS), the token gateway, the validation service and the portal are up.')
+  say('Their clock is a virtual one: hours and days pass when this demonstration says so.')
   const averba = await openAverba({
     store,
     clock,
@@ -44,7 +45,7 @@ export async function runDemo(say: (line: string) => void, dir?: string): Promis
       { evento: eventos.lpco, chaveSecreta: 'chave-secreta-dois' },
     ],
     actor: { kind: 'system', ref: 'demo' },
-    logger: line => say(`averba says: ${Object.values(line).join(' ')}`),
+    logger: ({ message, ...rest }) => say(`averba: ${[message, ...Object.values(rest)].join(' ')}`),
   })
   try {
     const subject = await walkConsents(averba, services, say)
@@ -56,6 +57,21 @@ export async function runDemo(say: (line: string) => void, dir?: string): Promis
     await averba.close()
     await services.close()
   }
+}
+
+/** A log of its own for every run: one that is there already would tell of other services. */
+function newStore(dir?: string): string {
+  if (dir === undefined) return join(mkdtempSync(join(tmpdir(), 'averba-demo-')), 'averba.sqlite')
+  const store = join(resolve(dir), 'averba.sqlite')
+  try {
+    if (!existsSync(dir)) mkdirSync(dir)
+  } catch (cause) {
+    throw new AverbaError('STORE_UNSAFE', `Cannot make the folder "${dir}"`, { cause })
+  }
+  if (!existsSync(store)) return store
+  throw new AverbaError('INVALID_INPUT', `Cannot begin at "${store}": a log is there already`, {
+    hint: 'Name another folder',
+  })
 }
 
 async function walkConsents(
@@ -71,7 +87,7 @@ async function walkConsents(
     valueOf(await averba.consents.sync({ subject })),
     valueOf(await averba.consents.sync({ subject: second })),
   ]
-  say(`enrolled 2 data subjects and read ${one.read + two.read} consents`)
+  say(`Two data subjects were enrolled, and their ${one.read + two.read} consents were read.`)
 
   const all = await averba.consents.list({ subject })
   const [first, other] = all.filter(consent => consent.status === 'PENDENTE')
@@ -79,7 +95,7 @@ async function walkConsents(
   if (!first || !other || !active) throw new Error('The simulated service lacks its samples')
   const detail = await averba.consents.get({ subject, id: first.id })
   say(
-    `read one consent in full: "${detail?.finalidade?.rotulo}", ${detail?.historico.length} entry in its history`,
+    `One consent was read in full: "${detail?.finalidade?.rotulo}", with ${detail?.historico.length} entry in its history.`,
   )
 
   const evidence = {
@@ -89,13 +105,15 @@ async function walkConsents(
   const approved = valueOf(await averba.consents.approve({ subject, id: first.id }, evidence))
   const denied = valueOf(await averba.consents.deny({ subject, id: other.id }, evidence))
   const revoked = valueOf(await averba.consents.revoke({ subject, id: active.id }, evidence))
-  say(`approved one (${approved.status}), denied one (${denied.status}), revoked one (${revoked.status})`)
+  say(
+    `One was approved (${approved.status}), one denied (${denied.status}), one revoked (${revoked.status}).`,
+  )
   try {
     await averba.consents.approve({ subject, id: other.id })
     throw new Error('A denied consent was approved')
   } catch (error) {
     if (!(error instanceof AverbaError)) throw error
-    say(`was refused locally, no request left: ${error.message}`)
+    say(`One approval was refused here, and no request left: ${error.message}.`)
   }
   return subject
 }
@@ -104,11 +122,11 @@ async function walkReadings(averba: Averba, subject: SubjectRef, say: (line: str
   const records = await averba.awareness.list({ subject })
   const detail = records[0] && (await averba.awareness.get({ subject, id: records[0].id }))
   const basis = detail?.hipoteses?.[0]?.hipoteseTratamento.nome
-  say(`listed ${records.length} awareness record and read it: "${basis}"`)
+  say(`One awareness record was listed and read in full: "${basis}".`)
   const { autenticado } = await averba.logins.state({ subject })
   const address = await averba.logins.url({ subject }, { redirectUrl: 'https://app.exemplo.br/volta' })
   say(
-    `asked whether the subject is logged in (${autenticado ? 'yes' : 'no'}) and for a login address at ${address.host}`,
+    `The login state was asked for (${autenticado ? 'logged in' : 'logged out'}), and a login address, at ${address.host}.`,
   )
 }
 
@@ -119,20 +137,22 @@ async function walkValidations(
   say: (line: string) => void,
 ): Promise<void> {
   const { cpf } = services.samples
-  const claims = { nome: 'Maria de Exemplo Sousa', data_nascimento: '1990-05-17', situacao_cpf: 'regular' }
+  const claims = { nome: 'Maria de Exemplo Sousa', sexo: 'F', situacao_cpf: 'regular' }
   const first = valueOf(await averba.validations.validate({ id: 'pedido-1', cpf, claims }))
-  const { nome, data_nascimento } = first.fields
+  const { nome, sexo } = first.fields
   say(
-    `obtained a token and validated a person: name ${nome?.result} (${nome?.similarity} alike), birth date ${data_nascimento?.result}`,
+    `A token was obtained and a person validated: name a ${nome?.result} (similarity ${nome?.similarity}), sex a ${sexo?.result}.`,
   )
   await clock.advance(hourMs)
   valueOf(await averba.validations.validate({ id: 'pedido-2', cpf, claims }))
   const { refused, answered } = services.validationService
   say(
-    `an hour later: ${refused} call answered 401, the token was renewed once, ${answered} validations in all`,
+    `An hour later ${refused} call was answered 401, and the token was renewed once: ${answered} validations in all.`,
   )
   const again = await averba.validations.validate({ id: 'pedido-2', cpf, claims })
-  say(`the same id again: ${again.replayed ? 'the recorded result, nothing was sent' : 'sent again'}`)
+  say(
+    `The same id again gave ${again.replayed ? 'the recorded result, and nothing was sent' : 'a second call'}.`,
+  )
 }
 
 async function walkSubscriptions(
@@ -143,7 +163,7 @@ async function walkSubscriptions(
 ): Promise<void> {
   const plan = await averba.subscriptions.plan()
   const outcomes = await averba.subscriptions.apply(plan)
-  say(`subscribed to ${outcomes.map(outcome => valueOf(outcome).evento).join(' and ')}`)
+  say(`The portal was asked for ${outcomes.map(outcome => valueOf(outcome).evento).join(' and ')}.`)
 
   const { portal, samples, receiver } = services
   const server = await listen(averba, receiver)
@@ -165,14 +185,14 @@ async function walkSubscriptions(
     destinatarioId: samples.cpf,
     body: { numeroLPCO: 'I2600000002' },
   })
-  say(`received ${portal.deliveries.succeeded} notifications, each stored before it was acknowledged`)
+  say(`${portal.deliveries.succeeded} notifications arrived, each stored before it was acknowledged.`)
 
   await stop(server)
   await clock.advance(dayMs)
   await portal.notify({ evento: eventos.lpco, ...company, body: { numeroLPCO: 'I2600000003' } })
   const failures = await averba.subscriptions.failures()
   say(
-    `one delivery failed while the receiver was down; its content came back from the portal: ${failures[0]?.conteudo}`,
+    `One delivery failed while the receiver was down, and its content came back from the portal: ${failures[0]?.conteudo}`,
   )
 
   await clock.advance(30 * dayMs)
@@ -180,7 +200,7 @@ async function walkSubscriptions(
   const deleted = (await averba.subscriptions.list({ inactive: true })).find(
     each => each.deletedBy === 'portal',
   )
-  say(`30 days later the portal had deleted ${deleted?.evento}: "${deleted?.motivoExclusao}"`)
+  say(`Thirty days later the portal had deleted ${deleted?.evento}: "${deleted?.motivoExclusao}"`)
 }
 
 async function summarize(
@@ -191,9 +211,11 @@ async function summarize(
 ): Promise<DemoResult> {
   const rebuilt = await averba.rebuild()
   const areEqual = rebuilt.every(view => view.differences === 0)
-  say(`rebuilt ${rebuilt.length} views from the log: ${areEqual ? 'all equal' : 'NOT equal'}`)
+  say(
+    `All ${rebuilt.length} views were built anew from the log, and are ${areEqual ? 'equal' : 'NOT equal'}.`,
+  )
   say('')
-  say('What the log holds:')
+  say('What the log holds (times in UTC, of the virtual clock):')
   let events = 0
   for await (const event of averba.log.read()) {
     events = event.position

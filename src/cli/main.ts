@@ -1,43 +1,14 @@
 #!/usr/bin/env node
-import { Command } from 'commander'
-import { AverbaError } from '../index.ts'
+/** The entry of the command line: says what is missing before anything that needs it is loaded. */
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 
-/** Exit codes: 0 done, 1 an error that the message explains, 70 a bug. */
-const exitCodes = { error: 1, bug: 70 } as const
+// What reads our lines may stop reading: that is its right, and no error.
+process.stdout.on('error', () => process.exit())
 
-const program = new Command()
-  .name('averba')
-  .description('Consents, identity validations and customs webhooks, kept in an append-only log.')
-
-program
-  .command('demo')
-  .description('Walk every lifecycle against simulated services over real TLS, on a SQLite file.')
-  .option('--json', 'print one JSON object on the last line')
-  .option('--dir <folder>', 'where to put the log; a new temporary folder otherwise')
-  .action(async ({ json = false, dir }: { json?: boolean; dir?: string }) => {
-    const { runDemo } = await import('./demo.ts')
-    const started = performance.now()
-    const result = await runDemo(line => console.log(line), dir)
-    if (result.views !== 'equal') process.exitCode = exitCodes.bug
-    if (json) return console.log(JSON.stringify(result))
-    console.log('')
-    console.log(
-      `${result.events} events, ${result.notifications} notifications, ${result.tokenRequests} token requests, ` +
-        `${result.deliveries} deliveries of which ${result.failures} failed, ${result.deletedByPortal} subscription ` +
-        `deleted by the portal, ${result.owed} calls still owed; views ${result.views}; ` +
-        `${((performance.now() - started) / 1_000).toFixed(1)} s`,
-    )
-    console.log(`The log is at ${result.store}`)
-  })
-
-try {
-  await program.parseAsync()
-} catch (error) {
-  if (!(error instanceof AverbaError)) {
-    console.error('This is a bug in averba:', error)
-    process.exit(exitCodes.bug)
-  }
-  console.error(`${error.code}: ${error.message}`)
-  if (error.hint !== undefined) console.error(error.hint)
-  process.exit(exitCodes.error)
+if (major < 22 || (major === 22 && minor < 19)) {
+  console.error(`averba needs Node 22.19 or newer, and this is ${process.versions.node}`)
+  process.exitCode = 1
+} else {
+  const { runProgram } = await import('./program.ts')
+  await runProgram()
 }

@@ -16,7 +16,7 @@ function wordsOf(event: Recorded): string | undefined {
     case 'subject.enrolled':
       return `a data subject was enrolled by a ${event.data.origin}`
     case 'subject.synced':
-      return `${event.data.read} consents were read, ${event.data.changed} changes recorded`
+      return `the consents of a data subject were read: ${event.data.read}, changes: ${event.data.changed}`
     case 'consent.appeared':
       return `a consent appeared: ${event.data.status}, controller ${event.data.controller ?? 'not told'}`
     case 'consent.described':

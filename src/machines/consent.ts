@@ -1,5 +1,5 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import type { Event, Instant, Message } from '../message.ts'
+import type { Carried, Event, Instant, Message } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
 
@@ -198,7 +198,7 @@ function readingAfter(context: Context, event: ConsentEvent): Partial<Context> {
 
 type State = SnapshotFrom<typeof chart>
 
-function decide(state: State, message: ConsentMessage): Decision<ConsentEvent> {
+function decide(state: State, message: Carried<ConsentMessage>): Decision<ConsentEvent> {
   switch (message.type) {
     case 'consent.approve':
     case 'consent.deny':
@@ -208,13 +208,13 @@ function decide(state: State, message: ConsentMessage): Decision<ConsentEvent> {
       if (isUnknown(state)) return refuse(missing(state))
       return record({ type: 'consent.detailRequested', data: {}, effects: [readConsent(state.context)] })
     case 'consent.observe':
-      return { events: observe(state, message.data, message.data) }
+      return { events: message.isStale ? [] : observe(state, message.data, message.data) }
     case 'consent.miss':
-      return isUnknown(state) ? record() : record({ type: 'consent.vanished', data: {} })
+      return isUnknown(state) || message.isStale ? record() : record({ type: 'consent.vanished', data: {} })
     case 'consentService.consentRead': {
       const { history, ...reading } = message.data
       const described: ConsentEvent = { type: 'consent.described', data: { history } }
-      return record(described, ...observe(state, reading, state.context))
+      return record(described, ...(message.isStale ? [] : observe(state, reading, state.context)))
     }
     case 'consentService.statusChanged':
       return { events: answered(state, message.data) }

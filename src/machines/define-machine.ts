@@ -24,6 +24,6 @@ export function defineMachine<C extends AnyStateMachine, M extends Message, E ex
     chart,
     initial,
     evolve: (state, event) => transition(chart, state as SnapshotFrom<C>, event as never)[0], // Ours: made above.
-    decide: (state, message) => definition.decide(state as SnapshotFrom<C>, message as M), // Unknown types: refused.
+    decide: (state, message) => definition.decide(state as SnapshotFrom<C>, message as M), // Streams are only sent what their machine knows.
   }
 }

@@ -8,13 +8,19 @@ import { type Decision, type Machine, record } from './machine.ts'
 export type PortalEvent =
   | Event<'portal.listRequested', unknown>
   /** Its part `list` holds the subscriptions as listed, secrets taken out. */
-  | Event<'portal.listed', { active: number; deleted: number }>
+  | Event<'portal.listed', Listed>
   /** `day` is a day in Brasilia, `yyyy-MM-dd`; null asks for the portal's today. */
   | Event<'portal.failuresRequested', { day: string | null }>
-  | Event<'portal.failuresListed', { read: number }>
+  | Event<'portal.failuresListed', { read: number; unreadable: number }>
   /** A failed delivery of an event that none of our subscriptions names; its part `failure` holds it. */
   | Event<'portal.foreignFailure', ForeignFailure>
   | Event<'portal.readDeclined', { operation: string; httpStatus: number }>
+
+interface Listed {
+  readonly active: number
+  readonly deleted: number
+  readonly unreadable: number
+}
 
 interface ForeignFailure {
   readonly failure: string
@@ -28,8 +34,8 @@ export type PortalMessage =
   | Message<'portal.list', unknown>
   | Message<'portal.listFailures', { day: string | null }>
   | Message<'portal.observeForeignFailure', ForeignFailure>
-  | Message<'portal.subscriptionsListed', { active: number; deleted: number }>
-  | Message<'portal.failuresListed', { read: number }>
+  | Message<'portal.subscriptionsListed', Listed>
+  | Message<'portal.failuresListed', { read: number; unreadable: number }>
   | Message<'portal.declined', { operation: string; httpStatus: number }>
 
 // Chart

@@ -1,5 +1,5 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import type { Event, Instant, Message } from '../message.ts'
+import type { Carried, Event, Instant, Message } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
 
@@ -68,6 +68,8 @@ function effect(verb: string, context: Context, endpoint = context.endpoint) {
   const { evento, remoteId } = context
   return { type: `portal.${verb}`, data: { evento, endpoint, ...(remoteId !== null && { remoteId }) } }
 }
+
+const listSubscriptions = { type: 'portal.listSubscriptions', data: {} }
 
 // Chart
 
@@ -182,7 +184,7 @@ function contextAfter(context: Context, event: SubscriptionEvent): Partial<Conte
 
 type State = SnapshotFrom<typeof chart>
 
-function decide(state: State, message: SubscriptionMessage): Decision<SubscriptionEvent> {
+function decide(state: State, message: Carried<SubscriptionMessage>): Decision<SubscriptionEvent> {
   const { context } = state
   switch (message.type) {
     case 'subscription.declare':
@@ -203,7 +205,7 @@ function decide(state: State, message: SubscriptionMessage): Decision<Subscripti
     }
     case 'subscription.adopt': {
       const { remoteId, endpoint } = message.data
-      if (context.remoteId === remoteId) return record()
+      if (context.remoteId === remoteId || message.isStale) return record()
       if (state.matches('active')) return refuse('it is registered under another id')
       const data = { remoteId, endpoint, how: 'adopted' } as const
       return record({
@@ -213,9 +215,9 @@ function decide(state: State, message: SubscriptionMessage): Decision<Subscripti
       })
     }
     case 'subscription.observe':
-      return { events: observe(state, message.data) }
+      return { events: message.isStale ? [] : observe(state, message.data) }
     case 'subscription.miss':
-      return { events: miss(state) }
+      return { events: message.isStale ? [] : miss(state) }
     case 'subscription.observeFailure':
       if (context.failures.includes(message.data.remoteId)) return record()
       return record({ type: 'subscription.failing', data: message.data })
@@ -228,7 +230,8 @@ function decide(state: State, message: SubscriptionMessage): Decision<Subscripti
     case 'portal.declined':
       return record({ type: 'subscription.declined', data: message.data })
     case 'portal.lost':
-      return record({ type: 'subscription.lost', data: message.data })
+      // What became of it is found by listing, before anything else is done.
+      return record({ type: 'subscription.lost', data: message.data, effects: [listSubscriptions] })
   }
 }
 

@@ -46,7 +46,8 @@ const chart = setup({ types: { events: {} as ValidationEvent } }).createMachine(
     },
     answered: {},
     declined: {},
-    inconclusive: {},
+    // What a late answer says is true, also after a person was asked.
+    inconclusive: { on: { 'validation.answered': 'answered', 'validation.declined': 'declined' } },
   },
 })
 
@@ -61,12 +62,16 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
       return record({ type: 'validation.requested', data: message.data, effects })
     }
     case 'validationService.answered':
-      return record({ type: 'validation.answered', data: message.data })
+      return record({ type: 'validation.answered', data: message.data, ...late(state) })
     case 'validationService.declined':
-      return record({ type: 'validation.declined', data: message.data })
+      return record({ type: 'validation.declined', data: message.data, ...late(state) })
     case 'validationService.lost':
-      return record({ type: 'validation.inconclusive', data: {} })
+      return state.matches('requested') ? record({ type: 'validation.inconclusive', data: {} }) : record()
   }
+}
+
+function late(state: SnapshotFrom<typeof chart>): Pick<Event, 'anomaly'> {
+  return state.matches('requested') ? {} : { anomaly: 'it had ended before' }
 }
 
 /** One paid validation of a person (document 2, section 4.2): sent at most once. */

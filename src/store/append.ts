@@ -236,7 +236,8 @@ export function* findReceipt(connection: Connection, commandId: string): Steps<R
   return { ...rest, commandId: command_id, code: code === 'refused' ? 'refused' : 'accepted' }
 }
 
-function* isOpen(connection: Connection, effect: string): Steps<boolean> {
+/** Reports whether an effect has neither been settled nor declined. */
+export function* isOpen(connection: Connection, effect: string): Steps<boolean> {
   const query = connection.compiler.selectFrom('effect').select('state').where('id', '=', effect)
   const state = (yield* first(query))?.state
   return state !== undefined && state !== 'settled' && state !== 'declined'

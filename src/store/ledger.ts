@@ -71,10 +71,13 @@ export function* dueEffects(connection: Connection, now: Instant): Steps<string[
   return (yield* rows(query)).map(row => row.id)
 }
 
-/** What taking an effect found. `wasStarted` says that an earlier attempt never reported back. */
+/** What taking an effect found. */
 export interface Claimed {
   readonly owed: Owed
+  /** An earlier attempt never reported back. */
   readonly wasStarted: boolean
+  /** The end of the log when it was taken: the answer knows of nothing that is recorded after it. */
+  readonly since: number
 }
 
 /**
@@ -95,7 +98,8 @@ export function* claimEffect(
   const attempts = owed.attempts + 1
   const started = { state: 'started' as const, attempts, lease_owner: lease.owner, lease_until: lease.until }
   yield* rows(db.updateTable('effect').set(started).where('id', '=', id))
-  return { owed: { ...owed, attempts }, wasStarted: owed.state === 'started' }
+  const head = yield* first(db.selectFrom('head').select('position'))
+  return { owed: { ...owed, attempts }, wasStarted: owed.state === 'started', since: head?.position ?? 0 }
 }
 
 /** Puts an effect off until a known time: it is certainly not done. */

@@ -20,10 +20,16 @@ export interface Rebuilt {
 export class Projector {
   readonly #connection: Connection
   readonly #views: readonly View[]
+  readonly #onStopped: (view: string) => void
 
-  constructor(connection: Connection, views: readonly View[]) {
+  constructor(
+    connection: Connection,
+    views: readonly View[],
+    onStopped: (view: string) => void = () => undefined,
+  ) {
     this.#connection = connection
     this.#views = views
+    this.#onStopped = onStopped
   }
 
   /** Makes the tables of views that are new. A view that is new to an old log starts out stopped. */
@@ -80,6 +86,16 @@ export class Projector {
     const because = `${error instanceof Error ? error.name : 'Error'} at position ${events[0]?.position ?? 0}`
     const update = this.#connection.compiler.updateTable('projection').set({ state: 'stopped', because })
     yield* rows(update.where('view', '=', view.name))
+    this.#onStopped(view.name)
+  }
+
+  /** The views that do not follow the log. */
+  *stopped(): Steps<string[]> {
+    const query = this.#connection.compiler
+      .selectFrom('projection')
+      .select('view')
+      .where('state', '=', 'stopped')
+    return (yield* rows(query)).map(row => row.view)
   }
 
   /**

@@ -15,7 +15,7 @@ import type { Connection, Steps } from './connection.ts'
 import type { Schema } from './schema.ts'
 
 const inMemory = ':memory:'
-const busyTimeoutMs = 5_000
+const busyTimeoutMs = 2_000
 const statementsKeptMax = 500
 
 /**
@@ -111,8 +111,9 @@ class SqliteConnection implements Connection {
 
   async readOnly(query: CompiledQuery): Promise<readonly unknown[]> {
     this.#checkOpen()
-    const statement = this.#prepare(query.sql)
-    if (!statement.readonly || !statement.reader || !/^\s*(select|with)\b/i.test(query.sql)) {
+    // A pragma takes effect while it is prepared: only what begins as a reading gets that far.
+    const statement = /^\s*(select|with)\b/i.test(query.sql) ? this.#prepare(query.sql) : undefined
+    if (!statement?.readonly || !statement.reader) {
       throw new AverbaError('INVALID_INPUT', 'Cannot run this statement: views can only be read')
     }
     return statement.all(...query.parameters)

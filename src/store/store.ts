@@ -7,7 +7,7 @@ import type { Json, Owed, PartAddress, Recorded } from '../message.ts'
 import { createKeyring, createKeyringFile, type Keyring, openKeyringFile } from '../vault/keyring.ts'
 import { Vault } from '../vault/vault.ts'
 import type { View } from '../view.ts'
-import { type Append, type Appended, append, findReceipt, lookUp, type Receipt } from './append.ts'
+import { type Append, type Appended, append, findReceipt, isOpen, lookUp, type Receipt } from './append.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
 import { type Claimed, claimEffect, deferEffect, dueEffects, listEffects, readEffect } from './ledger.ts'
 import { Projector, type Rebuilt } from './projector.ts'
@@ -25,6 +25,8 @@ export interface StoreOptions {
   readonly createId: () => string
   /** Told once, with the path, when a keyring file is made. */
   readonly onKeyringCreated?: (path: string) => void
+  /** Told of a view that failed, and shows what was before. */
+  readonly onViewStopped?: (view: string) => void
 }
 
 const leaseMs = 60_000
@@ -44,7 +46,7 @@ export class Store {
     this.#connection = connection
     this.vault = vault
     this.#views = options.views
-    this.#projector = new Projector(connection, options.views)
+    this.#projector = new Projector(connection, options.views, options.onViewStopped)
     this.#owner = options.createId()
   }
 
@@ -67,10 +69,24 @@ export class Store {
           hint: 'Put back the keyring file that was made with this log',
         })
       }
+      await store.#restoreViews(options)
       return store
     } catch (error) {
       await connection.close()
       throw error
+    }
+  }
+
+  /** A view that stopped, or that a new version of the library folds in another way, is built anew. */
+  async #restoreViews({ onViewStopped }: StoreOptions): Promise<void> {
+    const stopped = await this.#connection.read(() => this.#projector.stopped())
+    for (const view of this.#views.filter(each => stopped.includes(each.name))) {
+      try {
+        await this.#projector.rebuild(view)
+      } catch (error) {
+        if (error instanceof AverbaError) throw error
+        onViewStopped?.(view.name)
+      }
     }
   }
 
@@ -138,6 +154,11 @@ export class Store {
 
   deferEffect(id: string, dueAt: number, because: string): Promise<void> {
     return this.#connection.transact(() => deferEffect(this.#connection, id, toInstant(dueAt), because))
+  }
+
+  /** Reports whether an effect has neither been settled nor declined. */
+  isOpen(effect: string): Promise<boolean> {
+    return this.#connection.read(() => isOpen(this.#connection, effect))
   }
 
   effect(id: string): Promise<Owed | undefined> {

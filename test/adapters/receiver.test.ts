@@ -105,3 +105,24 @@ test('what is not stored in time is answered 503, before the portal gives up', a
   expect((await receiver.fetch(post())).status).toBe(204)
   expect(clock.sleeping).toBe(0)
 })
+
+test('the budget covers secrets and body too, and nothing is stored after it', async () => {
+  const clock = new VirtualClock()
+  const stored: Incoming[] = []
+  const secrets = Promise.withResolvers<[]>()
+  const receiver = createReceiver({
+    clock,
+    sources: 'any',
+    secretsOf: () => secrets.promise,
+    store: async incoming => void stored.push(incoming),
+    onRefused: () => undefined,
+    onStoreError: () => undefined,
+  })
+  const answering = receiver.fetch(post())
+  await expect.poll(() => clock.sleeping).toBe(1)
+  await clock.advance(3_000)
+  expect((await answering).status).toBe(503)
+  secrets.resolve([])
+  await new Promise(resolve => setImmediate(resolve))
+  expect(stored).toEqual([])
+})

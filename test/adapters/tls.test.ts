@@ -1,3 +1,5 @@
+import { createServer as createHttpServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Authority, createAuthority, type Issued } from '../../src/adapters/authority.ts'
 import { type Peer, type Server, serve } from '../../src/adapters/serve.ts'
@@ -8,12 +10,17 @@ let authority: Authority
 let stranger: Authority
 let server: Server
 let client: Issued
+let plain: ReturnType<typeof createHttpServer>
+let plainPort = 0
 const seen: Peer[] = []
 
 beforeAll(async () => {
   authority = await createAuthority(systemClock.now())
   stranger = await createAuthority(systemClock.now())
   client = await authority.issueClient('gestora')
+  plain = createHttpServer((_, response) => response.end())
+  await new Promise<void>(resolve => plain.listen(0, '127.0.0.1', resolve))
+  plainPort = (plain.address() as AddressInfo).port
   const issued = await authority.issueServer(['localhost', '127.0.0.1', '*.exemplo.br'])
   server = await serve(
     async (request, peer) => {
@@ -28,7 +35,10 @@ beforeAll(async () => {
   )
 })
 
-afterAll(() => server.close())
+afterAll(async () => {
+  await server.close()
+  plain.close()
+})
 
 async function send(
   path: string,
@@ -84,6 +94,7 @@ describe('what certainly never left is told apart', () => {
   test.each([
     ['an authority that we do not trust', async () => ({ ca: stranger.ca })],
     ['a port where nobody listens', async () => ({ port: 1 })],
+    ['a port that speaks no TLS', async () => ({ port: plainPort })],
   ])('%s', async (_, given) => {
     const { port = server.port, ...options } = (await given()) as { port?: number; ca?: string }
     await expect(send('/', options, {}, port)).rejects.toMatchObject({ name: 'UnsentError' })

@@ -54,9 +54,18 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
       expect([...ends].sort()).toEqual([...leaves].sort())
     })
 
-    test('no action of its chart is anything but an assignment', () => {
-      const invoked = JSON.stringify(chart.config)
-      expect(invoked).not.toMatch(/"(invoke|after|always|spawnChild)"/)
+    test('its chart does nothing but keep: no action but assignments, no timers, no actors', () => {
+      const { implementations, config } = chart as unknown as {
+        implementations: { actions: Record<string, { type?: string }>; actors: object; delays: object }
+        config: object
+      }
+      const kinds = Object.values(implementations.actions).map(action => action.type)
+      expect(new Set(kinds)).toEqual(new Set(kinds.length > 0 ? ['xstate.assign'] : []))
+      expect(implementations).toMatchObject({ actors: {}, delays: {} })
+      expect(JSON.stringify(config)).not.toMatch(/"(invoke|after|always)"/)
+      // Named, never inline: an inline action would be a function, and not survive as text.
+      const text = JSON.stringify(config, (_, value) => (typeof value === 'function' ? 'INLINE' : value))
+      expect(text).not.toContain('INLINE')
     })
   },
 )

@@ -236,3 +236,76 @@ test('a consent that the service stops listing has vanished, and nothing is aske
   expect(valueOf(await world.averba.consents.sync({ subject }))).toMatchObject({ read: 4, changed: 4 })
   await world.close()
 })
+
+test('a reading that was under way while a consent was revoked does not bring it back', async () => {
+  const held = Promise.withResolvers<void>()
+  let holds = false
+  const { world, subject, consent } = await given('ATIVO', async (request, forward) => {
+    const response = await forward(request)
+    if (holds && request.method === 'GET') await held.promise
+    return response
+  })
+  holds = true
+  const syncing = world.averba.consents.sync({ subject })
+  await expect.poll(async () => (await world.averba.effects.list({ state: 'started' })).length).toBe(1)
+  expect(valueOf(await world.averba.consents.revoke({ subject, id: consent.id })).status).toBe('REVOGADO')
+  held.resolve()
+  expect(valueOf(await syncing)).toMatchObject({ read: 4, changed: 0 })
+  const now = (await world.averba.consents.list({ subject })).find(each => each.id === consent.id)
+  expect(now).toMatchObject({ status: 'REVOGADO', knowledge: 'known' })
+  await world.close()
+})
+
+test('a vanished consent is left out of lists, and given as it was last read in full', async () => {
+  let isEmpty = false
+  const { world, subject, consent } = await given('ATIVO', async (request, forward) => {
+    const isList = request.method === 'GET' && /consentimentos\/\d+$/.test(request.url)
+    return isList && isEmpty ? Response.json([]) : forward(request)
+  })
+  const { consents } = world.averba
+  await consents.get({ subject, id: consent.id })
+  const [pending] = await consents.list({ subject, status: 'PENDENTE' })
+  isEmpty = true
+  valueOf(await consents.sync({ subject }))
+  expect(await consents.list({ subject })).toEqual([])
+  expect(await consents.list({ subject, vanished: true })).toHaveLength(4)
+  expect(await consents.get({ subject, id: consent.id })).toMatchObject({ knowledge: 'vanished' })
+  expect(await consents.get({ subject, id: pending?.id ?? '' })).toBeUndefined()
+  const revoking = consents.revoke({ subject, id: consent.id })
+  await expect(revoking).rejects.toMatchObject({ message: expect.stringContaining('lists it no more') })
+  await world.close()
+})
+
+test('many answers about one subject at once are all recorded', async () => {
+  const { world, subject } = await given('ATIVO')
+  const states = await Promise.all(Array.from({ length: 150 }, () => world.averba.logins.state({ subject })))
+  expect(states).toHaveLength(150)
+  expect((await typesOf(world)).filter(type => type === 'subject.loginRead')).toHaveLength(150)
+  expect((await world.averba.effects.list()).filter(effect => effect.state !== 'settled')).toEqual([])
+  await world.close()
+})
+
+test('an answer whose doubt is being read back while the log is closed still reaches its caller', async () => {
+  const sent = Promise.withResolvers<void>()
+  const { world, subject, consent } = await given('PENDENTE', async (request, forward) => {
+    const response = await forward(request)
+    if (request.method !== 'PUT') return response
+    sent.resolve()
+    throw new Error('reset')
+  })
+  const approving = world.averba.consents.approve({ subject, id: consent.id })
+  await sent.promise
+  await Promise.all([world.averba.close(), world.averba.close()])
+  expect(await approving).toMatchObject({ status: 'settled' })
+})
+
+test('closing does not wait for ever for a service that never answers', async () => {
+  const { world, subject } = await given('ATIVO', (request, forward) =>
+    request.url.includes('/autenticacao/') ? new Promise<never>(() => undefined) : forward(request),
+  )
+  void world.averba.logins.state({ subject }).catch(() => undefined)
+  await expect.poll(async () => (await world.averba.effects.list({ state: 'started' })).length).toBe(1)
+  const closing = world.averba.close()
+  await world.clock.advance(15_000)
+  await closing
+})

@@ -152,3 +152,46 @@ test('a notification to a person is sealed under that person, known before or no
   expect(await world.averba.consents.enrol({ cpf: world.samples.cpf })).toBe(subject?.subject)
   await world.close()
 })
+
+test('many copies at once are all acknowledged, and one notification', async () => {
+  const world = await given()
+  const all = Array.from({ length: 300 }, () => world.averba.receiver.fetch(notification(), from))
+  expect(new Set((await Promise.all(all)).map(response => response.status))).toEqual(new Set([204]))
+  expect(await inbox(world)).toMatchObject([{ copies: 300 }])
+  await world.close()
+})
+
+test('an event that is named like a CPF stands nowhere in clear, and a CPF is known in any form', async () => {
+  const world = await given()
+  const person = {
+    'event-type': '52998224725',
+    'destinatario-tipo': 'cpf',
+    'destinatario-id': '257.744.350-16',
+  }
+  expect((await world.averba.receiver.fetch(notification(person), from)).status).toBe(204)
+  const events: unknown[] = []
+  for await (const event of world.averba.log.read()) events.push(event)
+  expect(JSON.stringify(events)).not.toMatch(/52998224725|25774435016|257\.744/)
+  const [subject] = await world.averba.views.selectFrom('subjects').selectAll().execute()
+  expect(subject?.subject).toBe(await world.averba.consents.enrol({ cpf: '25774435016' }))
+  expect(await inbox(world)).toMatchObject([
+    { evento: 'sem-nome', recipient: { tipo: 'CPF', id: '257.744.350-16' } },
+  ])
+  await world.close()
+})
+
+test('secrets that cannot be had are answered 503, not 401, and the operator is told', async () => {
+  const lines: unknown[] = []
+  const chaveSecreta = () => {
+    throw new Error('vault s.canary')
+  }
+  const world = await given({
+    subscriptions: [{ evento, chaveSecreta }],
+    logger: line => void lines.push(line),
+  })
+  expect((await world.averba.receiver.fetch(notification(), from)).status).toBe(503)
+  expect(lines).toEqual([{ message: 'a notification was not stored: answered 503', error: 'MISCONFIGURED' }])
+  await world.averba.receiver.fetch(notification(), { remoteAddress: '203.0.113.7' })
+  expect(lines[1]).toEqual({ message: 'a notification was refused', status: 403 })
+  await world.close()
+})

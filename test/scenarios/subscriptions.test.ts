@@ -132,7 +132,7 @@ test('a registration whose answer was lost is found in the list, and never made 
       throw new Error('reset')
     },
   })
-  expect(applied.map(outcome => outcome.status)).toEqual(['unknown', 'unknown'])
+  expect(applied.map(outcome => outcome.status)).toEqual(['settled', 'settled'])
   expect((await world.averba.subscriptions.plan()).changes.map(change => change.action)).toEqual([
     'leave',
     'leave',

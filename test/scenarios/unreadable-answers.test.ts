@@ -101,3 +101,83 @@ test('a change that is answered with something unreadable is in doubt, and read 
   )
   await world.close()
 })
+
+describe('an answer about another record or another person is not believed', () => {
+  const other = { id: 'outro', titular: { cpf: '52998224725', nome: 'OUTRO', email: 'o@exemplo.br' } }
+  test.each([
+    ['another id', { id: other.id }],
+    ['another person', { titular: other.titular }],
+  ])('%s', async (_, change) => {
+    const world = await simulate({
+      intercept: async (request, forward) => {
+        const response = await forward(request)
+        const isDetail = request.method === 'GET' && /consentimentos\/\d+\/\w+$/.test(request.url)
+        return isDetail ? Response.json({ ...(await response.json()), ...change }) : response
+      },
+    })
+    const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+    valueOf(await world.averba.consents.sync({ subject }))
+    const [first] = await world.averba.consents.list({ subject })
+    const reading = world.averba.consents.get({ subject, id: first?.id ?? '' })
+    await expect(reading).rejects.toMatchObject({
+      code: 'OUTCOME',
+      message: expect.stringContaining('cannot be read'),
+    })
+    await world.close()
+  })
+})
+
+describe('the portal', () => {
+  const bad = { id: 1, data: '20-11-2026 09:00:00', descricao: 'x', evento: 'a\ud800', conteudo: 'x' }
+  const good = {
+    id: 2,
+    data: '20-11-2026 09:00:00',
+    descricao: 'HTTP 500',
+    evento: 'outro-evento',
+    conteudo: 'corpo',
+  }
+
+  test('one failure record that cannot be read does not hide the others, and stops nothing', async () => {
+    const records = [
+      bad,
+      { ...good, id: 3, evento: '25774435016' },
+      { ...good, id: 4, evento: 'e'.repeat(41) },
+      good,
+    ]
+    const world = await simulate({
+      intercept: async (request, forward) =>
+        request.url.includes('/falhas') ? Response.json(records) : forward(request),
+    })
+    const failures = await world.averba.subscriptions.failures()
+    expect(failures).toMatchObject([{ id: 2, evento: 'outro-evento', conteudo: 'corpo' }])
+    expect(await world.averba.settle()).toEqual({ settled: 0, deferred: 0, unknown: 0 })
+    for await (const event of world.averba.log.read({ types: ['portal.failuresListed'] })) {
+      expect(event.data).toEqual({ read: 1, unreadable: 3 })
+      expect(JSON.stringify(event)).not.toContain('25774435016')
+    }
+    expect(await world.averba.subscriptions.failures()).toHaveLength(1)
+    await world.close()
+  })
+
+  test('a plan made while a subscription is registered does not take it for deleted', async () => {
+    const held = Promise.withResolvers<void>()
+    let lists = 0
+    const subscriptions = [{ evento: 'e', chaveSecreta: 'um' }]
+    const world = await simulate({
+      averba: { subscriptions },
+      intercept: async (request, forward) => {
+        const response = await forward(request)
+        if (request.method === 'GET' && ++lists === 2) await held.promise
+        return response
+      },
+    })
+    const plan = await world.averba.subscriptions.plan()
+    const stale = world.averba.subscriptions.plan()
+    await expect.poll(() => lists).toBe(2)
+    await world.averba.subscriptions.apply(plan)
+    held.resolve()
+    await stale
+    expect(await world.averba.subscriptions.list()).toMatchObject([{ state: 'active', deletedBy: null }])
+    await world.close()
+  })
+})

@@ -86,16 +86,30 @@ test('many calls in flight when the token dies cost one token request', async ()
   await world.close()
 })
 
-test('a gateway that gives the rejected token again is not asked again at once', async () => {
+test('a gateway that gives the rejected token again is not asked before that token ends', async () => {
+  let isBroken = true
   const world = await simulate({
     intercept: (request, forward) =>
-      isValidation(request) ? Promise.resolve(new Response('', { status: 401 })) : forward(request),
+      isValidation(request) && isBroken
+        ? Promise.resolve(new Response('', { status: 401 }))
+        : forward(request),
   })
-  const outcome = await world.averba.validations.validate({ id: 'p1', cpf, claims })
-  expect(outcome).toMatchObject({ status: 'deferred', because: 'the gateway gave the rejected token again' })
-  expect(world.tokenService.requests).toBe(2)
+  const validate = (id: string) => world.averba.validations.validate({ id, cpf, claims })
+  const first = await Promise.all([validate('a'), validate('b')])
+  const because = 'the gateway gave the rejected token again'
+  expect(first).toMatchObject([
+    { status: 'deferred', because },
+    { status: 'deferred', because },
+  ])
+  for (const id of ['c', 'd', 'e']) expect(await validate(id)).toMatchObject({ status: 'deferred', because })
   await world.averba.settle()
   expect(world.tokenService.requests).toBe(2)
+  isBroken = false
+  await world.clock.advance(hourMs)
+  await world.averba.settle()
+  expect(await validate('a')).toMatchObject({ status: 'settled' })
+  expect(world.tokenService.requests).toBe(3)
+  expect(world.validationService.answered).toBe(5)
   await world.close()
 })
 

@@ -56,7 +56,12 @@ test('the handle of hosts reads, and refuses everything else', async () => {
   await expect(run("insert into meta values ('a', 'b') returning name")).rejects.toMatchObject({
     code: 'INVALID_INPUT',
   })
-  await expect(run('pragma synchronous = off')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  for (const pragma of ['synchronous = off', 'query_only = 1', 'foreign_keys = 0', 'secure_delete = off']) {
+    await expect(run(`pragma ${pragma}`)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  }
+  expect(await run('select synchronous, query_only from pragma_synchronous, pragma_query_only')).toEqual([
+    { synchronous: 2, query_only: 0 },
+  ])
   await store.close()
 })
 
@@ -72,12 +77,9 @@ describe('a file that cannot be used says why', () => {
     const database = new Sqlite(path)
     database.exec('create table customers (name text)')
     database.close()
+    const bytes = readFileSync(path)
     await expect(open(path)).rejects.toMatchObject({ code: 'NOT_OURS' })
-    const again = new Sqlite(path)
-    expect(again.prepare("select name from sqlite_schema where type = 'table'").all()).toEqual([
-      { name: 'customers' },
-    ])
-    again.close()
+    expect(readFileSync(path)).toEqual(bytes)
   })
 
   test('a log of a newer version is refused', async () => {
@@ -157,4 +159,22 @@ test('a view that fails stops alone, says where, and is brought back by a rebuil
     { n: 9 },
   ])
   await store.close()
+})
+
+test('a view of a new version is built anew when the log is opened', async () => {
+  const path = newPath()
+  const store = await open(path)
+  const event = { type: 'token.requested', data: { need: 'absent', credential: 'k' } }
+  await store.append({
+    at: '2026-11-20T12:00:00.000Z',
+    streams: [{ stream: 'token-a', expect: 'none' }],
+    events: [{ stream: 'token-a', event, because: 'token.request', machine: { name: 'token', version: 1 } }],
+  })
+  await store.close()
+  const newer = views.map(view => (view.name === 'tokens' ? { ...view, version: 2 } : view))
+  const again = await Store.open({ path, views: newer, clock: systemClock, entropy: systemEntropy, createId })
+  const run = (sql: string) =>
+    again.reader.readOnly({ sql, parameters: [], query: undefined as never, queryId: undefined as never })
+  expect(await run('select requests from tokens')).toEqual([{ requests: 1 }])
+  await again.close()
 })

@@ -1,6 +1,7 @@
-import { execFile } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { exec, execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
@@ -49,4 +50,21 @@ test('a demonstration that cannot write says so, and exits with 1', async () => 
   await expect(failing).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('STORE_UNSAFE') })
   const error = await failing.catch((reason: { stderr: string }) => reason.stderr)
   expect(error).not.toMatch(/^\s+at /m)
+})
+
+test('a folder that holds a log is not used again', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'averba-demo-again-'))
+  await averba('demo', '--dir', folder, '--json')
+  const again = averba('demo', '--dir', folder)
+  await expect(again).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('Name another folder'),
+  })
+})
+
+test('a reader that stops reading is no error', async () => {
+  const command = `"${process.execPath}" src/cli/main.ts demo | head -n 1`
+  const { stdout, stderr } = await promisify(exec)(command, { cwd: root })
+  expect(stdout.trim().split('\n')).toHaveLength(1)
+  expect(stderr).toBe('')
 })

@@ -1,5 +1,5 @@
-import type { Carried, Json, Outcome, Owed } from '../../message.ts'
-import { type Answer, deferral, type ExchangeOptions, exchange, verdictOf } from '../exchange.ts'
+import type { Carried, Json, Owed } from '../../message.ts'
+import { type Answer, conclude, type ExchangeOptions, exchange } from '../exchange.ts'
 import { type EffectClass, ownerOf, type Performer, type Performers } from '../performer.ts'
 import { problemPart, readProblem } from '../problem.ts'
 import {
@@ -26,7 +26,7 @@ interface Operation {
   readonly effectClass: EffectClass
   readonly write: (base: string, opened: Opened, owed: Owed) => Request
   /** The fact that a success makes; `undefined` when the answer cannot be read. */
-  readonly read: (text: string, owed: Owed) => Carried | undefined
+  readonly read: (text: string, owed: Owed, opened: Opened) => Carried | undefined
 }
 
 const operations: Readonly<Record<string, Operation>> = {
@@ -34,7 +34,7 @@ const operations: Readonly<Record<string, Operation>> = {
     effectClass: 'probed',
     write: (base, opened, owed) =>
       writeChangeStatus(base, textOf(opened, 'cpf'), idOf(opened), (owed.data as { status: string }).status), // As the machine writes it.
-    read: text => fact('statusChanged', readChanged(text)),
+    read: (text, _, opened) => fact('statusChanged', readChanged(text, idOf(opened))),
   },
   listConsents: {
     effectClass: 'read',
@@ -44,8 +44,8 @@ const operations: Readonly<Record<string, Operation>> = {
   readConsent: {
     effectClass: 'read',
     write: (base, opened) => writeReadConsent(base, textOf(opened, 'cpf'), idOf(opened)),
-    read(text, owed) {
-      const found = readConsent(text)
+    read(text, owed, opened) {
+      const found = readConsent(text, { cpf: textOf(opened, 'cpf'), id: idOf(opened) })
       if (!found) return undefined
       const { summary, history, detail } = found
       const parts = { detail: { owner: ownerOf(owed), value: detail } }
@@ -60,8 +60,8 @@ const operations: Readonly<Record<string, Operation>> = {
   readAwareness: {
     effectClass: 'read',
     write: (base, opened) => writeReadAwareness(base, textOf(opened, 'cpf'), textOf(opened, 'id')),
-    read(text, owed) {
-      const detail = readAwareness(text)
+    read(text, owed, opened) {
+      const detail = readAwareness(text, { cpf: textOf(opened, 'cpf'), id: textOf(opened, 'id') })
       return (
         detail && {
           type: 'consentService.awarenessRead',
@@ -117,22 +117,16 @@ function toPerformer(
   return {
     effectClass,
     lost,
-    async perform(owed, opened): Promise<Outcome> {
+    async perform(owed, opened) {
       const result = await exchange(options, effectClass, () => operation.write(baseUrl, opened, owed))
-      if (result.status === 'unsent') return { status: 'deferred', because: result.because }
-      if (result.status === 'lost') return doubt(effectClass, lost(), result.because)
-      const { answer } = result
-      if (answer.status === 200) {
-        const read = operation.read(answer.text, owed)
-        return read
-          ? { status: 'settled', fact: read }
-          : doubt(effectClass, lost(), 'the answer cannot be read')
+      const reading = {
+        service: 'consent service',
+        settled: (text: string) => operation.read(text, owed, opened),
+        declined: (answer: Answer) => declined(verb, answer, owed),
+        isSuccess: (status: number) => status === 200,
+        lost,
       }
-      const because = `the service answered ${answer.status}`
-      const verdict = verdictOf(answer, effectClass)
-      if (verdict === 'deferred') return deferral(answer, options.clock, because)
-      if (verdict === 'unknown') return doubt(effectClass, lost(), because)
-      return { status: 'declined', because, fact: declined(verb, answer, owed) }
+      return conclude(result, effectClass, reading, options.clock)
     },
   }
 }
@@ -146,11 +140,6 @@ function declined(verb: string, answer: Answer, owed: Owed): Carried {
     data: { ...data, httpStatus: answer.status },
     parts: { problem: { owner: ownerOf(owed), value: problem } },
   }
-}
-
-/** A reading that went wrong changed nothing: it goes again. A change may have been made. */
-function doubt(effectClass: EffectClass, fact: Carried, because: string): Outcome {
-  return effectClass === 'read' ? { status: 'deferred', because } : { status: 'unknown', because, fact }
 }
 
 function fact(name: string, data: object | undefined): Carried | undefined {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { isCnpj } from '../../cnpj.ts'
 import type { Instant, Json } from '../../message.ts'
 import { readIso } from '../brasilia.ts'
+import { parseJson } from '../json.ts'
 import { type CienciaDetalhada, type ConsentimentoDetalhado, statusSchema } from './wire.ts'
 
 /**
@@ -86,7 +87,12 @@ export function writeReadLoginAddress(base: BaseUrl, cpf: string, redirectUrl?: 
   return new Request(url, { headers: accept })
 }
 
-const idSchema = z.string().min(1).max(200)
+/** The dots would be taken for folders in a path. */
+const idSchema = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine(id => id.isWellFormed() && id !== '.' && id !== '..')
 const optionalText = z.string().nullish().catch(null)
 const summarySchema = z.looseObject({
   id: idSchema,
@@ -109,16 +115,32 @@ export function readConsents(text: string): Listing<Summary> | undefined {
 /** Reads the answer to operation 4; `undefined` when it is not a list at all. */
 export function readAwarenessList(text: string): Listing<AwarenessSummary> | undefined {
   return readList(text, awarenessSchema, ({ dataHora, cnpjUsuario }) => ({
-    createdAt: instantOf(dataHora),
+    createdAt: readIso(dataHora),
     controller: cnpjOf(cnpjUsuario),
   }))
 }
 
-/** Reads the answer to operation 1; `undefined` when it says no status that we know. */
-export function readChanged(text: string): Summary | undefined {
-  const parsed = summarySchema.safeParse(parse(text))
-  return parsed.success ? toSummary(parsed.data, parsed.data.cnpjUsuario) : undefined
+/** Reads the answer to operation 1; `undefined` when it says no status that we know, or is of another record. */
+export function readChanged(text: string, id: string): Summary | undefined {
+  const parsed = summarySchema.safeParse(parseJson(text))
+  return parsed.success && parsed.data.id === id ? toSummary(parsed.data, parsed.data.cnpjUsuario) : undefined
 }
+
+/** Who and what was asked about: an answer about anyone or anything else is not believed. */
+export interface Asked {
+  readonly cpf: string
+  readonly id: string
+}
+
+function isAbout(
+  { cpf, id }: Asked,
+  answer: { id: string; titular?: { cpf?: unknown } | null | undefined },
+): boolean {
+  const titular = answer.titular?.cpf
+  return answer.id === id && (typeof titular !== 'string' || titular.replace(/\D/g, '') === cpf)
+}
+
+const titularSchema = z.looseObject({ cpf: z.unknown() }).nullish().catch(null)
 
 const detailSchema = z.looseObject({
   id: idSchema,
@@ -126,41 +148,46 @@ const detailSchema = z.looseObject({
   dataHora: optionalText,
   dataExpiracao: optionalText,
   usuario: controllerSchema,
+  titular: titularSchema,
   historico: z.array(z.unknown()).catch([]),
 })
 
-/** Reads the answer to operation 3; `undefined` when it says no id or no status that we know. */
+/** Reads the answer to operation 3; `undefined` when it says no status that we know, or is of another record. */
 export function readConsent(
   text: string,
+  asked: Asked,
 ): { summary: Summary; history: number; detail: Partial<ConsentimentoDetalhado> & Json } | undefined {
-  const body = parse(text)
+  const body = parseJson(text)
   const parsed = detailSchema.safeParse(body)
-  if (!parsed.success) return undefined
+  if (!parsed.success || !isAbout(asked, parsed.data)) return undefined
   const { usuario, historico } = parsed.data
   // The whole answer is kept as it came: the type says what a service that keeps its contract sends.
   const detail = body as Partial<ConsentimentoDetalhado> & Json
   return { summary: toSummary(parsed.data, usuario?.cnpj), history: historico.length, detail }
 }
 
-/** Reads the answer to operation 5; `undefined` when it says no id. */
-export function readAwareness(text: string): (Partial<CienciaDetalhada> & Json) | undefined {
-  const body = parse(text)
+/** Reads the answer to operation 5; `undefined` when it is of another record. */
+export function readAwareness(text: string, asked: Asked): (Partial<CienciaDetalhada> & Json) | undefined {
+  const body = parseJson(text)
+  const parsed = z.looseObject({ id: idSchema, titular: titularSchema }).safeParse(body)
   // As above: the type says what a service that keeps its contract sends.
-  return z.looseObject({ id: idSchema }).safeParse(body).success
+  return parsed.success && isAbout(asked, parsed.data)
     ? (body as Partial<CienciaDetalhada> & Json)
     : undefined
 }
 
 /** Reads the answer to operation 6; `undefined` when it does not say whether the subject is logged in. */
 export function readLogin(text: string): { isAuthenticated: boolean; expiresAt: Instant | null } | undefined {
-  const parsed = z.object({ autenticado: z.boolean(), horaExpiracao: optionalText }).safeParse(parse(text))
+  const parsed = z
+    .object({ autenticado: z.boolean(), horaExpiracao: optionalText })
+    .safeParse(parseJson(text))
   if (!parsed.success) return undefined
-  return { isAuthenticated: parsed.data.autenticado, expiresAt: instantOf(parsed.data.horaExpiracao) }
+  return { isAuthenticated: parsed.data.autenticado, expiresAt: readIso(parsed.data.horaExpiracao) }
 }
 
 /** Reads the answer to operation 7; `undefined` when it holds no HTTPS address. */
 export function readLoginAddress(text: string): string | undefined {
-  const parsed = z.object({ url: z.string().max(4_000) }).safeParse(parse(text))
+  const parsed = z.object({ url: z.string().max(4_000) }).safeParse(parseJson(text))
   const url = parsed.success && URL.parse(parsed.data.url)
   return url && url.protocol === 'https:' ? url.href : undefined
 }
@@ -170,7 +197,7 @@ function readList<S extends { id: string }, T>(
   schema: z.ZodType<S>,
   toClear: (item: S) => T,
 ): Listing<T> | undefined {
-  const list = z.array(z.unknown()).max(itemsMax).safeParse(parse(text))
+  const list = z.array(z.unknown()).max(itemsMax).safeParse(parseJson(text))
   if (!list.success) return undefined
   const items: Listed<T>[] = []
   const unreadable: Json[] = []
@@ -194,24 +221,12 @@ function toSummary(
   const { status, dataHora, dataExpiracao } = consent
   return {
     status,
-    createdAt: instantOf(dataHora),
-    expiresAt: instantOf(dataExpiracao),
+    createdAt: readIso(dataHora),
+    expiresAt: readIso(dataExpiracao),
     controller: cnpjOf(cnpj),
   }
 }
 
-function instantOf(text: string | null | undefined): Instant | null {
-  return typeof text === 'string' ? readIso(text) : null
-}
-
 function cnpjOf(text: string | null | undefined): string | null {
   return typeof text === 'string' && isCnpj(text) ? text : null
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

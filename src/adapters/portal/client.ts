@@ -1,5 +1,5 @@
-import type { Carried, Outcome, Owed } from '../../message.ts'
-import { type Answer, deferral, type ExchangeOptions, exchange, verdictOf } from '../exchange.ts'
+import type { Carried, Owed } from '../../message.ts'
+import { type Answer, conclude, type ExchangeOptions, exchange } from '../exchange.ts'
 import type { EffectClass, Performer, Performers } from '../performer.ts'
 import { clearCode, problemPart, readProblem } from '../problem.ts'
 import { valueFrom } from '../source.ts'
@@ -76,16 +76,16 @@ const operations: Readonly<Record<string, Operation>> = {
     effectClass: 'read',
     write: (base, headers) => writeList(base, headers),
     read(text) {
-      const list = readList(text)
-      return list && fact('subscriptionsListed', { list })
+      const listing = readList(text)
+      return listing && fact('subscriptionsListed', listing)
     },
   },
   listFailures: {
     effectClass: 'read',
     write: (base, headers, owed) => writeFailures(base, headers, (owed.data as { day: string | null }).day), // As the machine writes it.
     read(text) {
-      const failures = readFailures(text)
-      return failures && fact('failuresListed', { failures })
+      const listing = readFailures(text)
+      return listing && fact('failuresListed', listing)
     },
   },
 }
@@ -111,27 +111,18 @@ function toPerformer(
   return {
     effectClass,
     lost,
-    async perform(owed): Promise<Outcome> {
+    async perform(owed) {
       const secrets = effectClass === 'read' ? {} : await options.secretsOf(dataOf(owed).evento)
       const send = (headers: Record<string, string>) =>
         exchange(options, effectClass, () => operation.write(options.baseUrl, headers, owed, secrets))
-      const result = await session.send(send)
-      if (result.status === 'unsent') return { status: 'deferred', because: result.because }
-      const doubt = (because: string): Outcome =>
-        effectClass === 'read'
-          ? { status: 'deferred', because }
-          : { status: 'unknown', because, fact: lost() }
-      if (result.status === 'lost') return doubt(result.because)
-      const { answer } = result
-      if (answer.status >= 200 && answer.status < 300) {
-        const read = operation.read(answer.text, owed)
-        return read ? { status: 'settled', fact: read } : doubt('the answer cannot be read')
+      const reading = {
+        service: 'portal',
+        settled: (text: string) => operation.read(text, owed),
+        declined: (answer: Answer) => declined(verb, answer, owed),
+        isSuccess: (status: number) => status >= 200 && status < 300,
+        lost,
       }
-      const because = `the portal answered ${answer.status}`
-      const verdict = verdictOf(answer, effectClass)
-      if (verdict === 'deferred') return deferral(answer, options.clock, because)
-      if (verdict === 'unknown') return doubt(because)
-      return { status: 'declined', because, fact: declined(verb, answer, owed) }
+      return conclude(await session.send(send), effectClass, reading, options.clock)
     },
   }
 }

@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import { holdsCpf } from '../../cpf.ts'
 import type { Instant, Json } from '../../message.ts'
 import { readBrasilia } from '../brasilia.ts'
-import { assinaturaListadaSchema, assinaturaSchema, falhaSchema } from './wire.ts'
+import { parseJson } from '../json.ts'
+import { assinaturaListadaSchema, assinaturaSchema, falhaSchema, limits } from './wire.ts'
 
 /**
  * Writes the requests of the webhook portal and reads its answers: pure.
@@ -91,29 +93,64 @@ export function writeFailures(base: string, headers: Record<string, string>, day
 
 /** Reads the portal's id of a new subscription; `undefined` when there is none. */
 export function readSubscribed(text: string): number | undefined {
-  const parsed = assinaturaSchema.pick({ id: true }).safeParse(parse(text))
+  const parsed = assinaturaSchema.pick({ id: true }).safeParse(parseJson(text))
   return parsed.success ? parsed.data.id : undefined
 }
 
 const listMax = 10_000
 
+/** What stands in clear in the log: bounded, well-formed, and naming nobody. */
+const clearText = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .refine(text => text.isWellFormed() && !holdsCpf(text))
+
+const listedSchema = assinaturaListadaSchema.extend({
+  evento: clearText(limits.evento),
+  endpoint: clearText(limits.endpoint),
+})
+
+const failureSchema = falhaSchema.pick({ id: true }).extend({
+  evento: clearText(limits.evento),
+  data: z.unknown(),
+})
+
+/** A list, with the records in it that could not be read. */
+export interface Listing<T> {
+  readonly items: readonly T[]
+  readonly unreadable: readonly Json[]
+}
+
 /** Reads the list of subscriptions; `undefined` when it is not one. */
-export function readList(text: string): ListedSubscription[] | undefined {
-  const parsed = z.array(assinaturaListadaSchema).max(listMax).safeParse(parse(text))
-  return parsed.success ? parsed.data.map(toListed) : undefined
+export function readList(text: string): Listing<ListedSubscription> | undefined {
+  return readEach(text, listedSchema, toListed)
 }
 
 /** Reads the failure records; `undefined` when they are not a list. */
-export function readFailures(text: string): ListedFailure[] | undefined {
-  const parsed = z.array(falhaSchema).max(listMax).safeParse(parse(text))
-  return parsed.success
-    ? parsed.data.map(record => ({
-        remoteId: record.id,
-        evento: record.evento,
-        failedAt: readBrasilia(record.data),
-        record,
-      }))
-    : undefined
+export function readFailures(text: string): Listing<ListedFailure> | undefined {
+  return readEach(text, failureSchema, ({ id, evento, data }, record) => {
+    return { remoteId: id, evento, failedAt: readBrasilia(data), record }
+  })
+}
+
+/** One record that cannot be read does not hide the others. */
+function readEach<S, T>(
+  text: string,
+  schema: z.ZodType<S>,
+  read: (item: S, record: Json) => T,
+): Listing<T> | undefined {
+  const list = z.array(z.unknown()).max(listMax).safeParse(parseJson(text))
+  if (!list.success) return undefined
+  const items: T[] = []
+  const unreadable: Json[] = []
+  for (const raw of list.data) {
+    const item = schema.safeParse(raw)
+    const record = raw as Json // It came out of JSON.parse.
+    if (item.success) items.push(read(item.data, record))
+    else unreadable.push(record)
+  }
+  return { items, unreadable }
 }
 
 function toListed(row: z.infer<typeof assinaturaListadaSchema>): ListedSubscription {
@@ -126,21 +163,9 @@ function toListed(row: z.infer<typeof assinaturaListadaSchema>): ListedSubscript
     endpoint: row.endpoint,
     secrets: { ...(chaveSecreta && { chaveSecreta }), ...(chaveAutenticacao && { chaveAutenticacao }) },
     isDeleted,
-    registeredAt: instantOf(row.dataRegistro),
-    deletedAt: instantOf(row.dataExclusao),
+    registeredAt: readBrasilia(row.dataRegistro),
+    deletedAt: readBrasilia(row.dataExclusao),
     reason: motivoExclusao ?? null,
-    lastSuccessAt: instantOf(row.dataUltimoSucesso),
-  }
-}
-
-function instantOf(text: string | null | undefined): Instant | null {
-  return text ? readBrasilia(text) : null
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+    lastSuccessAt: readBrasilia(row.dataUltimoSucesso),
   }
 }

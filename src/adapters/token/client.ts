@@ -1,6 +1,6 @@
 import { toInstant } from '../../clock.ts'
-import type { Outcome } from '../../message.ts'
-import { deferral, type ExchangeOptions, exchange, verdictOf } from '../exchange.ts'
+import type { Carried, Outcome } from '../../message.ts'
+import { type Answer, conclude, type ExchangeOptions, exchange } from '../exchange.ts'
 import type { Performers } from '../performer.ts'
 import { type Source, valueFrom } from '../source.ts'
 import { type Bearer, readToken, writeRequestToken } from './protocol.ts'
@@ -28,22 +28,26 @@ export function createTokenClient(options: TokenClientOptions): Performers {
         const result = await exchange(options, 'idempotent', () =>
           writeRequestToken(options.url, key, secret),
         )
-        if (result.status !== 'answered') return { status: 'deferred', because: result.because }
-        const { answer } = result
-        const bearer = answer.status === 200 ? readToken(answer.text) : undefined
-        if (bearer) {
-          options.keep(bearer)
-          const expiresAt =
-            bearer.lifetimeMs === null ? null : toInstant(options.clock.now() + bearer.lifetimeMs)
-          return { status: 'settled', fact: { type: 'tokenService.issued', data: { expiresAt } } }
+        const reading = {
+          service: 'token service',
+          settled: (text: string) => issued(text, options),
+          declined: ({ status }: Answer) => ({
+            type: 'tokenService.credentialsRefused',
+            data: { httpStatus: status },
+          }),
+          isSuccess: (status: number) => status === 200,
+          lost,
         }
-        const because = `the token service answered ${answer.status}`
-        if (answer.status !== 200 && verdictOf(answer, 'idempotent') === 'declined') {
-          const fact = { type: 'tokenService.credentialsRefused', data: { httpStatus: answer.status } }
-          return { status: 'declined', because, fact }
-        }
-        return deferral(answer, options.clock, answer.status === 200 ? 'the token cannot be read' : because)
+        return conclude(result, 'idempotent', reading, options.clock)
       },
     },
   }
+}
+
+function issued(text: string, { keep, clock }: TokenClientOptions): Carried | undefined {
+  const bearer = readToken(text)
+  if (!bearer) return undefined
+  keep(bearer)
+  const expiresAt = bearer.lifetimeMs === null ? null : toInstant(clock.now() + bearer.lifetimeMs)
+  return { type: 'tokenService.issued', data: { expiresAt } }
 }

@@ -1,9 +1,9 @@
 import type { Carried, Outcome, Owed } from '../../message.ts'
-import { type Answer, deferral, type ExchangeOptions, exchange, verdictOf } from '../exchange.ts'
+import { type Answer, conclude, type ExchangeOptions, exchange } from '../exchange.ts'
 import { ownerOf, type Performers } from '../performer.ts'
 import { clearCode, problemPart, readProblem } from '../problem.ts'
 import { readResult, writeValidatePerson } from './protocol.ts'
-import { claimsSchema } from './wire.ts'
+import { type Claims, claimsSchema } from './wire.ts'
 
 /** A token to call with, or why there is none. */
 export type TokenAnswer =
@@ -58,29 +58,25 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
           if (token.status !== 'held') return without(token)
           result = await send(token.value)
         }
-        if (result.status === 'unsent') return { status: 'deferred', because: result.because }
-        if (result.status === 'lost') return { status: 'unknown', because: result.because, fact: lost() }
-        const { answer } = result
-        const because = `the service answered ${answer.status}`
-        if (answer.status === 200) {
-          const read = readResult(answer.text, claims)
-          if (!read) return { status: 'unknown', because: 'the answer cannot be read', fact: lost() }
-          const evaluated = Object.values(read.fields).filter(
-            field => field.result !== 'not-evaluated',
-          ).length
-          const parts = { result: { owner: ownerOf(owed), value: JSON.parse(JSON.stringify(read)) } }
-          return {
-            status: 'settled',
-            fact: { type: 'validationService.answered', data: { evaluated }, parts },
-          }
+        const reading = {
+          service: 'validation service',
+          settled: (text: string) => answered(text, claims, owed),
+          declined: (answer: Answer) => declined(answer, owed),
+          isSuccess: (status: number) => status === 200,
+          lost,
         }
-        const verdict = verdictOf(answer, 'once')
-        if (verdict === 'deferred') return deferral(answer, options.clock, because)
-        if (verdict === 'unknown') return { status: 'unknown', because, fact: lost() }
-        return { status: 'declined', because, fact: declined(answer, owed) }
+        return conclude(result, 'once', reading, options.clock)
       },
     },
   }
+}
+
+function answered(text: string, claims: Claims, owed: Owed): Carried | undefined {
+  const result = readResult(text, claims)
+  if (!result) return undefined
+  const evaluated = Object.values(result.fields).filter(field => field.result !== 'not-evaluated').length
+  const parts = { result: { owner: ownerOf(owed), value: JSON.parse(JSON.stringify(result)) } }
+  return { type: 'validationService.answered', data: { evaluated }, parts }
 }
 
 /** Without a token nothing was sent. Once the credentials are corrected, it goes. */

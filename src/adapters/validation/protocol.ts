@@ -1,4 +1,5 @@
 import type { Json } from '../../message.ts'
+import { parseJson } from '../json.ts'
 import { type Claims, validationResponseSchema } from './wire.ts'
 
 /**
@@ -43,7 +44,7 @@ const similaritySuffix = '_similaridade'
 
 /** Reads the answer; `undefined` when it is not one. Each claimed field gets one of three results. */
 export function readResult(text: string, claims: Claims): ValidationResult | undefined {
-  const parsed = validationResponseSchema.safeParse(parse(text))
+  const parsed = validationResponseSchema.safeParse(parseJson(text))
   if (!parsed.success) return undefined
   const { cpf_disponivel, ...answer } = parsed.data
   const fields: Record<string, FieldResult> = {}
@@ -68,12 +69,4 @@ function flatten(value: object, prefix = ''): Map<string, unknown> {
     else for (const [path, inner] of flatten(member, `${prefix}${name}.`)) flat.set(path, inner)
   }
   return flat
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

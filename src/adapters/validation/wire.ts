@@ -2,7 +2,11 @@ import { z } from 'zod'
 
 /** The tables of the validation operation, field by field, as it spells them (document 2, section 2). */
 
-const text = z.string().max(500).optional()
+const text = z
+  .string()
+  .max(500)
+  .refine(value => value.isWellFormed())
+  .optional()
 const date = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}$/)

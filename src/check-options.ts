@@ -1,0 +1,112 @@
+import { checkCertificate } from './adapters/certificate.ts'
+import { parseRanges } from './adapters/receiver.ts'
+import type { Clock } from './clock.ts'
+import { AverbaError } from './errors.ts'
+import { checkActor, checkBasis } from './given.ts'
+import type { AverbaOptions } from './options.ts'
+
+/** Every option by its name: a name that is not here is a slip, and could leave out a secret in silence. */
+const names: Readonly<Record<string, readonly string[]>> = {
+  '': [
+    ...['store', 'actor', 'basis', 'consentService', 'tokenService', 'validationService', 'portal'],
+    ...['receiver', 'subscriptions', 'clock', 'entropy', 'fetch', 'logger'],
+  ],
+  consentService: ['baseUrl', 'certificate', 'ca', 'redirectUrls'],
+  tokenService: ['url', 'consumerKey', 'consumerSecret', 'credential', 'ca'],
+  validationService: ['baseUrl', 'service', 'bearer', 'traceHeader', 'ca'],
+  portal: ['baseUrl', 'authenticate', 'ca'],
+  receiver: ['publicUrl', 'trustedProxies', 'sources'],
+}
+const subscriptionNames = ['evento', 'endpoint', 'chaveSecreta', 'chaveAutenticacao']
+
+/**
+ * Says what is missing, misspelt or cannot work, before anything is opened.
+ *
+ * @throws {AverbaError} `MISCONFIGURED`, and as `actor` and `basis` are checked
+ */
+export function checkOptions(options: AverbaOptions, clock: Clock): void {
+  checkNames(options)
+  checkStore(options.store)
+  checkAddresses(options)
+  if (options.actor) checkActor(options.actor)
+  if (options.basis) checkBasis(options.basis)
+  const { consentService, tokenService, validationService, receiver } = options
+  if (consentService && !consentService.certificate) {
+    throw misconfigured('Cannot use the consentService: its certificate is missing', {
+      hint: 'Give consentService.certificate: { cert, key } as PEM text, or { pfx, passphrase }',
+    })
+  }
+  // With a way out of the host's own, certificates are the host's business.
+  const certificate = options.fetch ? undefined : consentService?.certificate
+  if (typeof certificate === 'object') checkCertificate(certificate, clock.now())
+  if (validationService && !tokenService && validationService.bearer === undefined) {
+    throw misconfigured('Cannot use the validationService: there is no token for it', {
+      hint: 'Give the option tokenService, or validationService.bearer',
+    })
+  }
+  const { sources = 'any', trustedProxies = 0 } = receiver ?? {}
+  if (sources !== 'any') parseRanges(sources)
+  if (!Number.isSafeInteger(trustedProxies) || trustedProxies < 0) {
+    throw misconfigured('Cannot use receiver.trustedProxies: it must be 0 or more')
+  }
+}
+
+function checkNames(options: AverbaOptions): void {
+  const groups = new Map<string, object>([['', options]])
+  for (const [name, value] of Object.entries(options)) {
+    if (typeof value === 'object' && value !== null && name in names) groups.set(name, value)
+  }
+  for (const [group, value] of groups) checkGroup(group, value, names[group] ?? [])
+  for (const each of options.subscriptions ?? []) checkGroup('subscriptions', each, subscriptionNames)
+}
+
+function checkGroup(group: string, value: object, known: readonly string[]): void {
+  const unknown = Object.keys(value).find(name => !known.includes(name))
+  if (unknown === undefined) return
+  const name = group === '' ? unknown : `${group}.${unknown}`
+  throw misconfigured(`Cannot use the option "${name}": there is none of this name`, {
+    hint: `Use one of ${known.join(', ')}`,
+  })
+}
+
+function checkStore(store: unknown): void {
+  if (typeof store !== 'string' || store === '') {
+    throw misconfigured('Cannot open: the option store is missing', {
+      hint: 'Give the path of a SQLite file, or :memory:',
+    })
+  }
+  // An address may hold a password: it is not repeated.
+  if (/^\w+:\/\//.test(store)) {
+    throw misconfigured('Cannot open: the option store is an address, and only SQLite files are supported', {
+      hint: 'Give the path of a SQLite file, or :memory:',
+    })
+  }
+}
+
+function checkAddresses({
+  consentService,
+  tokenService,
+  validationService,
+  portal,
+  receiver,
+}: AverbaOptions): void {
+  const addresses = {
+    'consentService.baseUrl': consentService?.baseUrl,
+    'tokenService.url': tokenService?.url,
+    'validationService.baseUrl': validationService?.baseUrl,
+    'portal.baseUrl': portal?.baseUrl,
+    'receiver.publicUrl': receiver?.publicUrl,
+  }
+  for (const [name, address] of Object.entries(addresses)) {
+    if (address === undefined) continue
+    const url = URL.parse(address)
+    if (url?.protocol !== 'https:') throw misconfigured(`Cannot use ${name}: it is not an https address`)
+    if (url.username !== '' || url.password !== '') {
+      throw misconfigured(`Cannot use ${name}: it holds a user name or a password`)
+    }
+  }
+}
+
+function misconfigured(message: string, options: { hint?: string } = {}): AverbaError {
+  return new AverbaError('MISCONFIGURED', message, options)
+}

@@ -1,0 +1,54 @@
+import { Command } from 'commander'
+import { AverbaError } from '../index.ts'
+
+/** Exit codes: 0 done, 1 an error that the message explains, 70 a bug. */
+const exitCodes = { error: 1, bug: 70 } as const
+
+/** Parses the arguments and runs the command that they name. */
+export async function runProgram(): Promise<void> {
+  try {
+    await createProgram().parseAsync()
+  } catch (error) {
+    if (!(error instanceof AverbaError)) {
+      console.error('This is a bug in averba:', error)
+      process.exit(exitCodes.bug)
+    }
+    console.error(`${error.code}: ${error.message}`)
+    if (error.hint !== undefined) console.error(error.hint)
+    process.exit(exitCodes.error)
+  }
+}
+
+function createProgram(): Command {
+  const program = new Command()
+    .name('averba')
+    .description('Consents, identity validations and customs webhooks, kept in an append-only log.')
+  program
+    .command('demo')
+    .description('Walk every lifecycle against simulated services over real TLS, on a SQLite file.')
+    .option('--json', 'print one JSON object on the last line')
+    .option('--dir <folder>', 'where to put the log; a new temporary folder otherwise')
+    .action(demo)
+  return program
+}
+
+async function demo({ json = false, dir }: { json?: boolean; dir?: string }): Promise<void> {
+  const { runDemo } = await import('./demo.ts')
+  const started = performance.now()
+  const result = await runDemo(line => console.log(line), dir)
+  if (result.views !== 'equal') process.exitCode = exitCodes.bug
+  if (json) {
+    console.log(JSON.stringify(result))
+    return
+  }
+  const seconds = ((performance.now() - started) / 1_000).toFixed(1)
+  console.log('')
+  console.log(
+    `${result.events} events, ${result.notifications} notifications, ${result.tokenRequests} token requests,`,
+  )
+  console.log(
+    `${result.deliveries} deliveries of which ${result.failures} failed, ${result.deletedByPortal} subscription`,
+  )
+  console.log(`deleted by the portal, ${result.owed} calls still owed; views ${result.views}; ${seconds} s.`)
+  console.log(`The log is at ${result.store}`)
+}

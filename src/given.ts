@@ -1,0 +1,42 @@
+import { refusePersonalId } from './cpf.ts'
+import { AverbaError } from './errors.ts'
+import type { Actor, Basis } from './message.ts'
+
+const idMax = 200
+const textMax = 500
+
+/**
+ * Checks an id that the host gives: kept in clear for ever, so short, well-formed and naming nobody.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`, `PERSONAL_ID`
+ */
+export function checkId(id: unknown, what: string): asserts id is string {
+  checkText(id, what, idMax)
+}
+
+/** Checks who acts. Throws as `checkId` does. */
+export function checkActor({ kind, ref }: Actor): void {
+  if (kind !== 'subject' && kind !== 'person' && kind !== 'system') {
+    throw new AverbaError(
+      'INVALID_INPUT',
+      "Cannot use the actor's kind: it is none of subject, person, system",
+    )
+  }
+  checkText(ref, "actor's ref", idMax)
+}
+
+/** Checks a purpose and a legal basis. Throws as `checkId` does. */
+export function checkBasis({ purpose, legalBasis }: Basis): void {
+  checkText(purpose, "basis's purpose", textMax)
+  checkText(legalBasis, "basis's legal basis", textMax)
+}
+
+function checkText(text: unknown, what: string, max: number): asserts text is string {
+  if (typeof text !== 'string' || text === '' || text.length > max || !text.isWellFormed()) {
+    throw new AverbaError(
+      'INVALID_INPUT',
+      `Cannot use the ${what}: it must be a text of 1 to ${max} characters`,
+    )
+  }
+  refusePersonalId(text, what)
+}

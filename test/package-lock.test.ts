@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { expect, test } from 'vitest'
+
+interface Entry {
+  readonly version?: string
+  readonly resolved?: string
+  readonly optionalDependencies?: Record<string, string>
+  readonly dependencies?: Record<string, string>
+}
+
+const root = resolve(import.meta.dirname, '..')
+const read = (name: string) => JSON.parse(readFileSync(join(root, name), 'utf8'))
+const packages: Record<string, Entry> = read('package-lock.json').packages
+
+test('the lock file names every package of every platform: npm ci refuses it otherwise', () => {
+  const missing = Object.entries(packages).flatMap(([path, entry]) =>
+    Object.keys(entry.optionalDependencies ?? {}).filter(
+      name => !packages[`node_modules/${name}`] && !packages[`${path}/node_modules/${name}`],
+    ),
+  )
+  expect(Object.keys(packages).length).toBeGreaterThan(50)
+  expect(missing).toEqual([])
+})
+
+test('the lock file fits package.json, and names no registry', () => {
+  const { dependencies, devDependencies, engines } = read('package.json')
+  expect(packages['']).toMatchObject({ dependencies, devDependencies, engines })
+  expect(Object.values(packages).filter(entry => entry.resolved !== undefined)).toEqual([])
+})

@@ -1,0 +1,32 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { openAverba } from '../../src/index.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const index = join(root, 'src/index.ts')
+
+test('processes that open a new file at the same time all open the same log', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'averba-opening-'))
+  const store = join(folder, 'log.sqlite')
+  const script = `
+    const { openAverba } = await import(${JSON.stringify(index)})
+    const averba = await openAverba({ store: ${JSON.stringify(store)} })
+    console.log(await averba.consents.enrol({ cpf: '25774435016' }))
+    await averba.close()
+  `
+  const open = () =>
+    promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { cwd: root })
+  const opened = await Promise.all(Array.from({ length: 4 }, open))
+  expect(new Set(opened.map(({ stdout }) => stdout.trim())).size).toBe(1)
+  expect(opened.map(({ stderr }) => stderr)).toEqual(['', '', '', ''])
+  const averba = await openAverba({ store })
+  const types: string[] = []
+  for await (const event of averba.log.read()) types.push(event.type)
+  expect(types).toEqual(['log.began', 'subject.enrolled'])
+  await averba.close()
+  expect(readdirSync(folder).sort()).toEqual(['log.sqlite', 'log.sqlite.keys'])
+})
