@@ -82,9 +82,11 @@ test('the code in the pages runs', async () => {
   const scripts = pages.flatMap(page => blocksOf(page).filter(block => block.info === 'ts'))
   expect(scripts.length).toBeGreaterThanOrEqual(2)
   const printed = await Promise.all(scripts.map(script => run(script.code)))
-  const [first = '', second = ''] = printed
-  expect(first).toMatch(/settled ATIVO\nsettled ATIVO\n1 \S+ log\.began\n/)
-  expect(second).toContain("'EXPIRADO', 'EXPIRADO', 'EXPIRADO', 'EXPIRADO'")
+  const all = printed.join('\n')
+  expect(all).toMatch(/settled ATIVO\nsettled ATIVO\n1 \S+ log\.began\n/)
+  expect(all).toMatch(/'EXPIRADO',\s+'EXPIRADO',\s+'EXPIRADO',\s+'EXPIRADO'/)
+  expect(all).toContain('REFUSED Cannot do this now: it is REVOGADO, and only ATIVO becomes REVOGADO')
+  expect(all).toContain('isDelivered: true')
 })
 
 test('the layers of the page about the architecture are those that the test enforces', () => {
