@@ -1,6 +1,7 @@
 import { readIso } from './adapters/brasilia.ts'
-import type { AwarenessSummary, Listing } from './adapters/consent/protocol.ts'
+import type { AwarenessSummary, Listed } from './adapters/consent/protocol.ts'
 import type { CienciaDetalhada } from './adapters/consent/wire.ts'
+import type { Listing } from './adapters/listing.ts'
 import type { Area } from './area.ts'
 import { parseCnpj } from './cnpj.ts'
 import type { Fresh } from './consents.ts'
@@ -113,7 +114,7 @@ export function createAwareness(area: Area): AwarenessArea {
 
 /** Sends each listed record to the subject's stream, which knows those it has seen. */
 export async function routeAwareness(area: Area, owed: Owed, fact: Carried): Promise<Delivery> {
-  const { items, unreadable } = fact.data as Listing<AwarenessSummary> // As the client reads it.
+  const { items, unreadable } = fact.data as Listing<Listed<AwarenessSummary>> // As the client reads it.
   const owner = owed.stream
   const subject = owner.slice('subject-'.length)
   const targets: Target[] = []

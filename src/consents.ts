@@ -1,6 +1,7 @@
 import { readIso } from './adapters/brasilia.ts'
-import type { Listing, Summary } from './adapters/consent/protocol.ts'
+import type { Listed, Summary } from './adapters/consent/protocol.ts'
 import type { ConsentimentoDetalhado } from './adapters/consent/wire.ts'
+import type { Listing } from './adapters/listing.ts'
 import type { Area } from './area.ts'
 import { parseCnpj } from './cnpj.ts'
 import { parseCpf } from './cpf.ts'
@@ -243,7 +244,7 @@ export function createConsents(area: Area): Consents {
 
 /** Sends each listed consent to its own stream, and says to those of the subject that are missing. */
 export async function routeConsents(area: Area, owed: Owed, fact: Carried, since: number): Promise<Delivery> {
-  const { items, unreadable } = fact.data as Listing<Summary> // As the client reads it.
+  const { items, unreadable } = fact.data as Listing<Listed<Summary>> // As the client reads it.
   const owner = owed.stream
   const subject = owner.slice('subject-'.length)
   const targets: Target[] = []

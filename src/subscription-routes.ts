@@ -1,4 +1,5 @@
-import type { ListedFailure, ListedSubscription, Listing, Secrets } from './adapters/portal/protocol.ts'
+import type { Listing } from './adapters/listing.ts'
+import type { ListedFailure, ListedSubscription, Secrets } from './adapters/portal/protocol.ts'
 import type { Area } from './area.ts'
 import type { Delivery, Target } from './decisions.ts'
 import type { Desired } from './desired.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { askedFrom, consentMachine, consentStatuses } from '../../src/machines/consent.ts'
 import type { Event, Message } from '../../src/message.ts'
+import { decideAfter } from './decide-after.ts'
 
 const reading = (status: string) => ({ status, createdAt: null, expiresAt: null, controller: null })
 const observe = (status: string): Message => ({
@@ -8,17 +9,7 @@ const observe = (status: string): Message => ({
   data: { ...reading(status), consent: 'c', subject: 's' },
 })
 
-/** What the machine answers to the last of some messages. */
-function after(...messages: Message[]) {
-  const last = messages.pop()
-  let state = consentMachine.initial
-  for (const message of messages) {
-    const decision = consentMachine.decide(state, message)
-    if ('refused' in decision) throw new Error(decision.refused)
-    for (const event of decision.events) state = consentMachine.evolve(state, event)
-  }
-  return consentMachine.decide(state, last as Message)
-}
+const after = decideAfter(consentMachine)
 
 function eventsAfter(...messages: Message[]): readonly Event[] {
   const decision = after(...messages)

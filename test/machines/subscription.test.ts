@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { subscriptionMachine } from '../../src/machines/subscription.ts'
 import type { Message } from '../../src/message.ts'
+import { decideAfter } from './decide-after.ts'
 
 const endpoint = 'https://a.exemplo.br/x'
 const declare: Message = { type: 'subscription.declare', data: { subscription: 'a', evento: 'e', endpoint } }
@@ -23,16 +24,7 @@ const failure = (remoteId: number): Message => ({
   data: { failure: `f${remoteId}`, remoteId, failedAt: '2026-11-21T12:00:00.000Z', evento: 'e' },
 })
 
-function after(...messages: Message[]) {
-  const last = messages.pop() as Message
-  let state = subscriptionMachine.initial
-  for (const message of messages) {
-    const decision = subscriptionMachine.decide(state, message)
-    if ('refused' in decision) throw new Error(decision.refused)
-    for (const event of decision.events) state = subscriptionMachine.evolve(state, event)
-  }
-  return subscriptionMachine.decide(state, last)
-}
+const after = decideAfter(subscriptionMachine)
 
 test('an active subscription is not registered again', () => {
   expect(after(declare, register, subscribed, register)).toHaveProperty('refused')

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { tokenMachine } from '../../src/machines/token.ts'
 import type { Message } from '../../src/message.ts'
+import { decideAfter } from './decide-after.ts'
 
 const request = (need: string, credential = 'k1'): Message => ({
   type: 'token.request',
@@ -9,16 +10,7 @@ const request = (need: string, credential = 'k1'): Message => ({
 const issued: Message = { type: 'tokenService.issued', data: { expiresAt: null } }
 const reject = (generation: number): Message => ({ type: 'token.reject', data: { generation } })
 
-function after(...messages: Message[]) {
-  const last = messages.pop() as Message
-  let state = tokenMachine.initial
-  for (const message of messages) {
-    const decision = tokenMachine.decide(state, message)
-    if ('refused' in decision) throw new Error(decision.refused)
-    for (const event of decision.events) state = tokenMachine.evolve(state, event)
-  }
-  return tokenMachine.decide(state, last)
-}
+const after = decideAfter(tokenMachine)
 
 test('a second request is refused while one is out', () => {
   expect(after(request('absent'), request('absent'))).toHaveProperty('refused')

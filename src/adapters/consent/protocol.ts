@@ -3,6 +3,7 @@ import { isCnpj } from '../../cnpj.ts'
 import type { Instant, Json } from '../../message.ts'
 import { readIso } from '../brasilia.ts'
 import { parseJson } from '../json.ts'
+import { type Listing, readListing } from '../listing.ts'
 import { type CienciaDetalhada, type ConsentimentoDetalhado, statusSchema } from './wire.ts'
 
 /**
@@ -26,12 +27,6 @@ export interface Listed<T> {
   readonly id: string
   readonly summary: T
   readonly record: Json
-}
-
-/** A list, with the records in it that could not be read. */
-export interface Listing<T> {
-  readonly items: readonly Listed<T>[]
-  readonly unreadable: readonly Json[]
 }
 
 /** What the service shows of an awareness record in clear. */
@@ -104,20 +99,18 @@ const summarySchema = z.looseObject({
 const awarenessSchema = z.looseObject({ id: idSchema, dataHora: optionalText, cnpjUsuario: optionalText })
 const controllerSchema = z.looseObject({ cnpj: optionalText }).nullish().catch(null)
 
-/** The list is bounded: a subject with more records than this is not believed. */
-const itemsMax = 10_000
-
 /** Reads the answer to operation 2; `undefined` when it is not a list at all. */
-export function readConsents(text: string): Listing<Summary> | undefined {
-  return readList(text, summarySchema, consent => toSummary(consent, consent.cnpjUsuario))
+export function readConsents(text: string): Listing<Listed<Summary>> | undefined {
+  return readListing(text, summarySchema, (consent, record) => {
+    return { id: consent.id, summary: toSummary(consent, consent.cnpjUsuario), record }
+  })
 }
 
 /** Reads the answer to operation 4; `undefined` when it is not a list at all. */
-export function readAwarenessList(text: string): Listing<AwarenessSummary> | undefined {
-  return readList(text, awarenessSchema, ({ dataHora, cnpjUsuario }) => ({
-    createdAt: readIso(dataHora),
-    controller: cnpjOf(cnpjUsuario),
-  }))
+export function readAwarenessList(text: string): Listing<Listed<AwarenessSummary>> | undefined {
+  return readListing(text, awarenessSchema, ({ id, dataHora, cnpjUsuario }, record) => {
+    return { id, summary: { createdAt: readIso(dataHora), controller: cnpjOf(cnpjUsuario) }, record }
+  })
 }
 
 /** Reads the answer to operation 1; `undefined` when it says no status that we know, or is of another record. */
@@ -190,24 +183,6 @@ export function readLoginAddress(text: string): string | undefined {
   const parsed = z.object({ url: z.string().max(4_000) }).safeParse(parseJson(text))
   const url = parsed.success && URL.parse(parsed.data.url)
   return url && url.protocol === 'https:' ? url.href : undefined
-}
-
-function readList<S extends { id: string }, T>(
-  text: string,
-  schema: z.ZodType<S>,
-  toClear: (item: S) => T,
-): Listing<T> | undefined {
-  const list = z.array(z.unknown()).max(itemsMax).safeParse(parseJson(text))
-  if (!list.success) return undefined
-  const items: Listed<T>[] = []
-  const unreadable: Json[] = []
-  for (const raw of list.data) {
-    const item = schema.safeParse(raw)
-    const record = raw as Json // It came out of JSON.parse.
-    if (item.success) items.push({ id: item.data.id, summary: toClear(item.data), record })
-    else unreadable.push(record)
-  }
-  return { items, unreadable }
 }
 
 function toSummary(

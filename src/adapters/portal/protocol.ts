@@ -3,6 +3,7 @@ import { holdsCpf } from '../../cpf.ts'
 import type { Instant, Json } from '../../message.ts'
 import { readBrasilia } from '../brasilia.ts'
 import { parseJson } from '../json.ts'
+import { type Listing, readListing } from '../listing.ts'
 import { assinaturaListadaSchema, assinaturaSchema, falhaSchema, limits } from './wire.ts'
 
 /**
@@ -97,8 +98,6 @@ export function readSubscribed(text: string): number | undefined {
   return parsed.success ? parsed.data.id : undefined
 }
 
-const listMax = 10_000
-
 /** What stands in clear in the log: bounded, well-formed, and naming nobody. */
 const clearText = (max: number) =>
   z
@@ -116,41 +115,16 @@ const failureSchema = falhaSchema.pick({ id: true }).extend({
   data: z.unknown(),
 })
 
-/** A list, with the records in it that could not be read. */
-export interface Listing<T> {
-  readonly items: readonly T[]
-  readonly unreadable: readonly Json[]
-}
-
 /** Reads the list of subscriptions; `undefined` when it is not one. */
 export function readList(text: string): Listing<ListedSubscription> | undefined {
-  return readEach(text, listedSchema, toListed)
+  return readListing(text, listedSchema, toListed)
 }
 
 /** Reads the failure records; `undefined` when they are not a list. */
 export function readFailures(text: string): Listing<ListedFailure> | undefined {
-  return readEach(text, failureSchema, ({ id, evento, data }, record) => {
+  return readListing(text, failureSchema, ({ id, evento, data }, record) => {
     return { remoteId: id, evento, failedAt: readBrasilia(data), record }
   })
-}
-
-/** One record that cannot be read does not hide the others. */
-function readEach<S, T>(
-  text: string,
-  schema: z.ZodType<S>,
-  read: (item: S, record: Json) => T,
-): Listing<T> | undefined {
-  const list = z.array(z.unknown()).max(listMax).safeParse(parseJson(text))
-  if (!list.success) return undefined
-  const items: T[] = []
-  const unreadable: Json[] = []
-  for (const raw of list.data) {
-    const item = schema.safeParse(raw)
-    const record = raw as Json // It came out of JSON.parse.
-    if (item.success) items.push(read(item.data, record))
-    else unreadable.push(record)
-  }
-  return { items, unreadable }
 }
 
 function toListed(row: z.infer<typeof assinaturaListadaSchema>): ListedSubscription {
