@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { faultSchema } from '../src/adapters/faults.ts'
 import { createTables } from '../src/store/schema.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -95,4 +96,12 @@ test('the layers of the page about the architecture are those that the test enfo
   ]
   const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter(entry => entry.isDirectory())
   for (const { name } of folders) expect(named.map(match => match[1])).toContain(name)
+})
+
+test('the page about simulating has a row for every kind of fault and every control', () => {
+  const page = read('docs/simulating.md')
+  for (const kind of faultSchema.shape.kind.options) expect(page).toContain(`| \`${kind}\` |`)
+  const routes = [...read('src/adapters/control.ts').matchAll(/(?:post|app\.(?:post|get))\('(\/[\w/-]+)'/g)]
+  expect(routes.length).toBeGreaterThan(7)
+  for (const [, route = ''] of routes) expect(page).toMatch(new RegExp(`(POST|GET) ${route}[ \`]`))
 })

@@ -1,4 +1,5 @@
-import { createServer } from 'node:https'
+import { createServer as createHttpServer, type Server as HttpServer } from 'node:http'
+import { createServer, type Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { getRequestListener } from '@hono/node-server'
@@ -26,7 +27,7 @@ export interface Server {
   close(): Promise<void>
 }
 
-/** Serves a handler over HTTPS, TLS 1.2 or newer. */
+/** Serves a handler over HTTPS, TLS 1.2 or newer. A handler that throws breaks the connection. */
 export async function serve(
   handle: (request: Request, peer: Peer) => Response | Promise<Response>,
   options: ServeOptions,
@@ -38,7 +39,11 @@ export async function serve(
       const subject = socket.authorized ? socket.getPeerCertificate().subject : undefined
       const clientName = [subject?.CN ?? []].flat()[0]
       const remoteAddress = socket.remoteAddress ?? ''
-      return handle(request, { remoteAddress, ...(clientName !== undefined && { clientName }) })
+      const peer = { remoteAddress, ...(clientName !== undefined && { clientName }) }
+      return Promise.resolve(handle(request, peer)).catch((error: unknown) => {
+        socket.destroy()
+        throw error
+      })
     },
     { overrideGlobalObjects: false },
   )
@@ -53,6 +58,23 @@ export async function serve(
       void listener(incoming, outgoing)
     },
   )
+  return listen(server, host, port)
+}
+
+/** Serves a handler over plain HTTP, on loopback only: for the control of simulated services. */
+export async function serveControl(
+  handle: (request: Request) => Promise<Response>,
+  port = 0,
+): Promise<Server> {
+  const listener = getRequestListener(handle, { overrideGlobalObjects: false })
+  return listen(
+    createHttpServer((incoming, outgoing) => void listener(incoming, outgoing)),
+    '127.0.0.1',
+    port,
+  )
+}
+
+async function listen(server: HttpServer | HttpsServer, host: string, port: number): Promise<Server> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)

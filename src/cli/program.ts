@@ -29,7 +29,31 @@ function createProgram(): Command {
     .option('--json', 'print one JSON object on the last line')
     .option('--dir <folder>', 'where to put the log; a new temporary folder otherwise')
     .action(demo)
+  program
+    .command('simulate')
+    .description('Serve the simulated services over TLS on loopback, until stopped.')
+    .option('--json', 'print where they are as one JSON object on the first line')
+    .option('--dir <folder>', 'a new folder for the certificates; a temporary one otherwise')
+    .action(simulate)
   return program
+}
+
+async function simulate({ json = false, dir }: { json?: boolean; dir?: string }): Promise<void> {
+  const { runSimulation } = await import('./simulate.ts')
+  await runSimulation(addresses => {
+    if (json) return console.log(JSON.stringify(addresses))
+    const { consentService, tokenService, validationService, portal, control } = addresses
+    console.log(`consent service     ${consentService.baseUrl}/consentimento/v1`)
+    console.log(`token service       ${tokenService.url}`)
+    console.log(
+      `validation service  ${validationService.baseUrl}/${validationService.service}/v2/validate/pf`,
+    )
+    console.log(`portal              ${portal.baseUrl}/portal/api/ext/webhook`)
+    console.log(`control             ${control.baseUrl}`)
+    console.log(`certificates        ${consentService.ca} and beside it`)
+    console.log('Stop with Ctrl-C. --json prints all of it for programs.')
+  }, dir)
+  process.exit()
 }
 
 async function demo({ json = false, dir }: { json?: boolean; dir?: string }): Promise<void> {

@@ -1,5 +1,8 @@
 import { type ConsentSimulator, simulateConsentService } from '../adapters/consent/simulator.ts'
+import { Faults, type FaultyService } from '../adapters/faults.ts'
 import { type PortalSimulator, simulatePortal } from '../adapters/portal/simulator.ts'
+import { noteRequest, type ReceivedRequest } from '../adapters/received-requests.ts'
+import type { Peer } from '../adapters/serve.ts'
 import { simulateTokenService, type TokenSimulator } from '../adapters/token/simulator.ts'
 import type { Fetch } from '../adapters/transport.ts'
 import { simulateValidationService, type ValidationSimulator } from '../adapters/validation/simulator.ts'
@@ -14,7 +17,15 @@ export interface Simulators {
   readonly tokenService: TokenSimulator
   readonly validationService: ValidationSimulator
   readonly portal: PortalSimulator
+  /** What goes wrong on the way to them. */
+  readonly faults: Faults
+  /** What they received, the oldest first, secrets masked. */
+  readonly requests: readonly ReceivedRequest[]
+  /** The way to each of them, through the faults. */
+  readonly reach: Readonly<Record<FaultyService, Reach>>
 }
+
+type Reach = (request: Request, peer?: Pick<Peer, 'clientName'>) => Promise<Response>
 
 /** What a client needs to know of the simulated services. */
 export const credentials = {
@@ -26,7 +37,7 @@ export const credentials = {
 
 /** Makes the services with their samples. `deliver` is how the portal's notifications leave. */
 export function createSimulators(options: { clock: Clock; entropy: Entropy; deliver: Fetch }): Simulators {
-  const { clock, deliver } = options
+  const { clock, entropy, deliver } = options
   const { consumerKey, consumerSecret, service, portalHeaders } = credentials
   const consentService = simulateConsentService(options)
   const tokenService = simulateTokenService({ ...options, consumerKey, consumerSecret })
@@ -39,7 +50,21 @@ export function createSimulators(options: { clock: Clock; entropy: Entropy; deli
   consentService.addConsent({ cpf, cnpj: '00000000000191', status: 'ATIVO' })
   consentService.addAwareness({ cpf, cnpj })
   validationService.addPerson(cpf, samplePerson)
-  return { consentService, tokenService, validationService, portal }
+  const faults = new Faults(clock, entropy)
+  const requests: ReceivedRequest[] = []
+  const through =
+    (service: FaultyService, forward: Reach): Reach =>
+    (request, peer) => {
+      noteRequest(requests, service, request, clock)
+      return faults.around(service, through => forward(through, peer))(request)
+    }
+  const reach = {
+    consentService: through('consentService', consentService.fetch),
+    tokenService: through('tokenService', tokenService.fetch),
+    validationService: through('validationService', validationService.fetch),
+    portal: through('portal', portal.fetch),
+  }
+  return { consentService, tokenService, validationService, portal, faults, requests, reach }
 }
 
 const samplePerson = {

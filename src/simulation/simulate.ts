@@ -43,12 +43,12 @@ export async function simulate(
     entropy,
     deliver: request => averba.receiver.fetch(request, { remoteAddress: portalAddress }),
   })
-  const { consentService, tokenService, validationService, portal } = simulators
+  const { reach } = simulators
   const services: Record<string, Fetch> = {
-    [hosts.consentService]: request => consentService.fetch(request, { clientName: 'gestora-de-exemplo' }),
-    [hosts.tokenService]: tokenService.fetch,
-    [hosts.validationService]: validationService.fetch,
-    [hosts.portal]: portal.fetch,
+    [hosts.consentService]: request => reach.consentService(request, { clientName: 'gestora-de-exemplo' }),
+    [hosts.tokenService]: request => reach.tokenService(request),
+    [hosts.validationService]: request => reach.validationService(request),
+    [hosts.portal]: request => reach.portal(request),
   }
   const forward: Fetch = async request => {
     const service = services[new URL(request.url).hostname]

@@ -1,6 +1,6 @@
 import { createAuthority, type Issued } from '../adapters/authority.ts'
 import { staticHeaders } from '../adapters/portal/static-headers.ts'
-import { serve } from '../adapters/serve.ts'
+import { type Peer, serve } from '../adapters/serve.ts'
 import { openSocket } from '../adapters/transport.ts'
 import { type Clock, type Entropy, systemClock, systemEntropy } from '../clock.ts'
 import type { AverbaOptions } from '../options.ts'
@@ -14,12 +14,20 @@ export interface RunningServices extends Simulators {
     'consentService' | 'tokenService' | 'validationService' | 'portal'
   >
   readonly samples: typeof samples
+  /** The consumer key and secret that the token service knows. */
+  readonly credentials: { readonly consumerKey: string; readonly consumerSecret: string }
+  /** The headers that authenticate a call at the portal. */
+  readonly portalHeaders: Readonly<Record<string, string>>
   /** The authority that all parties trust, as PEM text. */
   readonly ca: string
+  /** The client certificate that the consent service knows. */
+  readonly client: Issued
   /** A server certificate for `localhost` and `*.exemplo.br`, for a receiver. */
   readonly receiver: Issued
   /** Sends deliveries for `host` on port 443 to a port of this machine. */
-  connect(host: string, port: number): void
+  connect(host: string, port: number, address?: string): void
+  /** Begins again with the samples alone: no faults, no requests, no connections. */
+  reset(): void
   close(): Promise<void>
 }
 
@@ -40,24 +48,49 @@ export async function startServices(
     budgetMs: deliveryBudgetMs,
     connectTo: target => routes.get(target),
   })
-  const simulators = createSimulators({ clock, entropy, deliver: outgoing.fetch })
-  const { consentService, tokenService, validationService, portal } = simulators
+  const create = () => createSimulators({ clock, entropy, deliver: outgoing.fetch })
+  let simulators = create()
   const server = await authority.issueServer(['localhost', '127.0.0.1'])
   const client = await authority.issueClient('gestora-de-exemplo')
+  const serviceOf = (name: keyof Simulators['reach']) => (request: Request, peer: Peer) =>
+    simulators.reach[name](request, peer)
   const servers = await Promise.all([
-    serve((request, peer) => consentService.fetch(request, peer), { ...server, clientCa: ca }),
-    serve(request => tokenService.fetch(request), server),
-    serve(request => validationService.fetch(request), server),
-    serve(request => portal.fetch(request), server),
+    serve(serviceOf('consentService'), { ...server, clientCa: ca }),
+    serve(serviceOf('tokenService'), server),
+    serve(serviceOf('validationService'), server),
+    serve(serviceOf('portal'), server),
   ])
   const [consentUrl = '', tokenUrl = '', validationUrl = '', portalUrl = ''] = servers.map(each => {
     return `https://localhost:${each.port}`
   })
   const { consumerKey, consumerSecret, service, portalHeaders } = credentials
   return {
-    ...simulators,
+    get consentService() {
+      return simulators.consentService
+    },
+    get tokenService() {
+      return simulators.tokenService
+    },
+    get validationService() {
+      return simulators.validationService
+    },
+    get portal() {
+      return simulators.portal
+    },
+    get faults() {
+      return simulators.faults
+    },
+    get requests() {
+      return simulators.requests
+    },
+    get reach() {
+      return simulators.reach
+    },
     samples,
     ca,
+    client,
+    credentials: { consumerKey, consumerSecret },
+    portalHeaders,
     receiver: await authority.issueServer(['localhost', '*.exemplo.br']),
     options: {
       consentService: { baseUrl: consentUrl, ca, certificate: client },
@@ -65,7 +98,11 @@ export async function startServices(
       validationService: { baseUrl: validationUrl, ca, service },
       portal: { baseUrl: portalUrl, ca, authenticate: staticHeaders(portalHeaders) },
     },
-    connect: (host, port) => void routes.set(`${host}:443`, { host: '127.0.0.1', port }),
+    connect: (host, port, address = '127.0.0.1') => void routes.set(`${host}:443`, { host: address, port }),
+    reset() {
+      simulators = create()
+      routes.clear()
+    },
     async close() {
       await outgoing.close()
       await Promise.all(servers.map(each => each.close()))

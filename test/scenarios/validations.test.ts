@@ -230,3 +230,28 @@ test('a token that was obtained while settling is used, not asked for again', as
   expect(world.tokenService.requests).toBe(1)
   await world.close()
 })
+
+test('a 401 that comes late does not ask for the rejected token once more', async () => {
+  const late = Promise.withResolvers<void>()
+  let calls = 0
+  const world = await simulate({
+    intercept: async (request, forward) => {
+      if (!isValidation(request)) return forward(request)
+      if (++calls === 1) await late.promise
+      return new Response('', { status: 401 })
+    },
+  })
+  const slow = world.averba.validations.validate({ id: 'slow', cpf, claims })
+  await expect.poll(() => calls).toBe(1)
+  expect(await world.averba.validations.validate({ id: 'quick', cpf, claims })).toMatchObject({
+    status: 'deferred',
+  })
+  expect(world.tokenService.requests).toBe(2)
+  late.resolve()
+  expect(await slow).toMatchObject({
+    status: 'deferred',
+    because: 'the gateway gave the rejected token again',
+  })
+  expect(world.tokenService.requests).toBe(2)
+  await world.close()
+})

@@ -1,0 +1,82 @@
+import { type Context, Hono } from 'hono'
+import { z } from 'zod'
+import { statusSchema } from './consent/wire.ts'
+import { type Fault, faultSchema } from './faults.ts'
+import { recipientKinds } from './portal/wire.ts'
+import type { ReceivedRequest } from './received-requests.ts'
+import { claimsSchema } from './validation/wire.ts'
+
+const text = z.string().min(1).max(500)
+const bodies = {
+  advance: z.strictObject({ ms: z.int().nonnegative() }),
+  consent: z.strictObject({
+    cpf: text,
+    cnpj: text.optional(),
+    status: statusSchema.optional(),
+    expiresInMs: z.int().optional(),
+  }),
+  awareness: z.strictObject({ cpf: text, cnpj: text.optional() }),
+  person: claimsSchema.extend({ cpf: text }),
+  notification: z.strictObject({
+    evento: text,
+    destinatarioTipo: z.enum(recipientKinds),
+    destinatarioId: text,
+    body: z.unknown(),
+  }),
+  connection: z.strictObject({ from: text, to: text }),
+}
+
+/** What the control server can do to a simulated world. Each body is given as it was checked. */
+export interface Controlled {
+  advance(ms: number): Promise<string>
+  addConsent(consent: z.infer<typeof bodies.consent>): string
+  addAwareness(awareness: z.infer<typeof bodies.awareness>): string
+  addPerson(person: z.infer<typeof bodies.person>): void
+  notify(notification: z.infer<typeof bodies.notification>): Promise<unknown>
+  addFault(fault: Fault): void
+  connect(from: { host: string }, to: { host: string; port: number }): void
+  requests(): readonly ReceivedRequest[]
+  reset(): void
+}
+
+/** The control server of simulated services: JSON in, JSON out, on loopback. */
+export function createControl(world: Controlled): (request: Request) => Promise<Response> {
+  const app = new Hono()
+
+  /** A route whose body is checked first: what is wrong with it is said by its fields. */
+  const post = <T>(path: string, schema: z.ZodType<T>, act: (body: T) => unknown) =>
+    app.post(path, async context => {
+      const parsed = schema.safeParse(await context.req.json().catch(() => undefined))
+      if (!parsed.success) return refuse(context, parsed.error)
+      return context.json(((await act(parsed.data)) ?? {}) as object) // What each act returns is JSON.
+    })
+
+  post('/clock/advance', bodies.advance, async ({ ms }) => ({ now: await world.advance(ms) }))
+  post('/consents', bodies.consent, consent => ({ id: world.addConsent(consent) }))
+  post('/awareness', bodies.awareness, record => ({ id: world.addAwareness(record) }))
+  post('/persons', bodies.person, person => world.addPerson(person))
+  post('/notifications', bodies.notification, async notice => ({ deliveries: await world.notify(notice) }))
+  post('/faults', faultSchema, fault => world.addFault(fault))
+  app.post('/connect-to', async context => {
+    const parsed = bodies.connection.safeParse(await context.req.json().catch(() => undefined))
+    if (!parsed.success) return refuse(context, parsed.error)
+    const from = /^(.+):443$/.exec(parsed.data.from)
+    const to = /^(127\.\d+\.\d+\.\d+|localhost):(\d+)$/.exec(parsed.data.to)
+    if (!from || !to)
+      return context.json({ error: 'from must be host:443, and to an address of this machine' }, 400)
+    world.connect({ host: from[1] ?? '' }, { host: to[1] ?? '', port: Number(to[2]) })
+    return context.json({})
+  })
+  app.get('/requests', context => context.json([...world.requests()]))
+  app.post('/reset', context => {
+    world.reset()
+    return context.json({})
+  })
+  app.notFound(context => context.json({ error: 'there is no such control' }, 404))
+  return async request => app.fetch(request)
+}
+
+function refuse(context: Context, error: z.ZodError): Response {
+  const fields = error.issues.map(issue => `${issue.path.join('.') || 'body'}: ${issue.message}`)
+  return context.json({ error: fields.join('; ') }, 400)
+}

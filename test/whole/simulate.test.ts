@@ -1,0 +1,173 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterEach, expect, test } from 'vitest'
+import { openSocket, type Socket } from '../../src/adapters/transport.ts'
+import type { SimulationAddresses } from '../../src/cli/simulate.ts'
+import { systemClock } from '../../src/clock.ts'
+import { openAverba, staticHeaders, valueOf } from '../../src/index.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+let running: { child: ChildProcess; socket: Socket } | undefined
+
+afterEach(async () => {
+  await running?.socket.close()
+  running?.child.kill('SIGKILL')
+  running = undefined
+})
+
+/** Starts `averba simulate --json` as another program would, and reads its first line. */
+async function start() {
+  const child = spawn(process.execPath, ['src/cli/main.ts', 'simulate', '--json'], { cwd: root })
+  const [line] = await createInterface({ input: child.stdout })
+    [Symbol.asyncIterator]()
+    .next()
+    .then(({ value }) => [String(value)])
+  const addresses: SimulationAddresses = JSON.parse(line ?? '')
+  const { cert, key } = addresses.consentService
+  const read = (path: string) => readFileSync(path, 'utf8')
+  const certificate = { cert: read(cert), key: read(key) }
+  const socket = openSocket({ clock: systemClock, ca: read(addresses.ca), certificate })
+  running = { child, socket }
+  const ended = new Promise<number | null>(done => child.once('exit', code => done(code)))
+  const control = async (path: string, body?: unknown) => {
+    const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+    const response = await fetch(`${addresses.control.baseUrl}${path}`, init)
+    return { status: response.status, body: await response.json() }
+  }
+  const get = async (url: string, headers: Record<string, string> = {}) => {
+    const response = await socket.fetch(new Request(url, { headers }))
+    return { status: response.status, body: await response.json().catch(() => undefined) }
+  }
+  return { child, addresses, control, get, ended, certificate, ca: read(addresses.ca) }
+}
+
+test('the first line says where everything is, and a host works against it', async () => {
+  const { addresses, certificate, ca } = await start()
+  expect(addresses).toEqual({
+    consentService: {
+      baseUrl: expect.stringMatching(/^https:\/\/localhost:\d+$/),
+      ca: addresses.ca,
+      cert: expect.any(String),
+      key: expect.any(String),
+    },
+    tokenService: {
+      url: expect.stringMatching(/^https:\/\/localhost:\d+\/token$/),
+      consumerKey: expect.any(String),
+      consumerSecret: expect.any(String),
+    },
+    validationService: { baseUrl: expect.any(String), service: expect.any(String) },
+    portal: { baseUrl: expect.any(String), headers: expect.any(Object) },
+    control: { baseUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) },
+    receiver: { cert: expect.any(String), key: expect.any(String) },
+    ca: expect.any(String),
+    samples: { cpf: '25774435016', cnpj: '12ABC34501DE35' },
+  })
+  const { consentService, tokenService, validationService, portal } = addresses
+  const averba = await openAverba({
+    store: ':memory:',
+    consentService: { baseUrl: consentService.baseUrl, ca, certificate },
+    tokenService: { ...tokenService, ca },
+    validationService: { ...validationService, ca },
+    portal: { baseUrl: portal.baseUrl, ca, authenticate: staticHeaders({ ...portal.headers }) },
+  })
+  const { cpf } = addresses.samples
+  const subject = await averba.consents.enrol({ cpf })
+  expect(valueOf(await averba.consents.sync({ subject })).read).toBe(4)
+  expect(valueOf(await averba.validations.validate({ id: 'a', cpf, claims: { sexo: 'F' } })).state).toBe(
+    'answered',
+  )
+  expect((await averba.subscriptions.plan()).changes).toEqual([])
+  await averba.close()
+})
+
+test('the control server moves the clock, adds records and faults, and shows what came', async () => {
+  const { addresses, control, get } = await start()
+  const { cpf, cnpj } = addresses.samples
+  const list = `${addresses.consentService.baseUrl}/consentimento/v1/consentimentos/${cpf}`
+  const { body } = await control('/consents', { cpf, cnpj, status: 'ATIVO', expiresInMs: 60_000 })
+  expect((await get(`${list}/${body.id}`)).body.status).toBe('ATIVO')
+  expect(await control('/clock/advance', { ms: 61_000 })).toMatchObject({ status: 200 })
+  expect((await get(`${list}/${body.id}`)).body.status).toBe('EXPIRADO')
+  expect(await control('/awareness', { cpf, cnpj })).toMatchObject({ status: 200 })
+  expect(await control('/persons', { cpf: '52998224725', nome: 'JOSE' })).toMatchObject({ status: 200 })
+  expect(await control('/faults', { kind: 'status', status: 503, retryAfterS: 5, times: 1 })).toMatchObject({
+    status: 200,
+  })
+  expect((await get(list)).status).toBe(503)
+  expect((await get(list)).status).toBe(200)
+  await get(`${addresses.portal.baseUrl}/portal/api/ext/webhook`, { ...addresses.portal.headers })
+  const requests = (await control('/requests')).body
+  expect(requests).toHaveLength(5)
+  expect(requests.at(-1)).toMatchObject({
+    service: 'portal',
+    method: 'GET',
+    headers: { authorization: '***' },
+  })
+  expect(JSON.stringify(requests)).not.toContain(addresses.portal.headers.authorization)
+  await control('/reset', {})
+  expect((await control('/requests')).body).toEqual([])
+  expect((await get(list)).body).toHaveLength(4)
+})
+
+test('a notification reaches a receiver of one’s own, without port 443', async () => {
+  const { addresses, control, get } = await start()
+  const { cert, key } = addresses.receiver
+  const received: string[] = []
+  const server = createServer({ cert: readFileSync(cert), key: readFileSync(key) }, (incoming, outgoing) => {
+    received.push(String(incoming.headers['event-type']))
+    incoming.resume().on('end', () => outgoing.writeHead(204).end())
+  })
+  await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
+  const to = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  expect(await control('/connect-to', { from: 'receptor.exemplo.br:443', to })).toMatchObject({ status: 200 })
+  const url = `${addresses.portal.baseUrl}/portal/api/ext/webhook`
+  const subscribe = new Request(url, {
+    method: 'POST',
+    headers: { ...addresses.portal.headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ evento: 'e', endpoint: 'https://receptor.exemplo.br/' }),
+  })
+  expect((await running?.socket.fetch(subscribe))?.status).toBe(200)
+  const notice = {
+    evento: 'e',
+    destinatarioTipo: 'CNPJ',
+    destinatarioId: addresses.samples.cnpj,
+    body: { a: 1 },
+  }
+  expect((await control('/notifications', notice)).body.deliveries).toMatchObject([{ isDelivered: true }])
+  expect(received).toEqual(['e'])
+  server.closeAllConnections()
+  await new Promise(done => server.close(done))
+  expect((await control('/notifications', notice)).body.deliveries).toMatchObject([{ isDelivered: false }])
+  expect((await get(`${url}/falhas`, { ...addresses.portal.headers })).body).toHaveLength(1)
+})
+
+test.each([
+  ['/clock/advance', { ms: -1 }, 'ms'],
+  ['/clock/advance', {}, 'ms'],
+  ['/faults', { kind: 'earthquake' }, 'kind'],
+  ['/connect-to', { from: 'a.exemplo.br:80', to: '127.0.0.1:1' }, 'host:443'],
+  ['/connect-to', { from: 'a.exemplo.br:443', to: '203.0.113.7:1' }, 'this machine'],
+  ['/notifications', { evento: 'e' }, 'destinatarioTipo'],
+])('%s with %o is refused, and says what is wrong', async (path, body, words) => {
+  const { control } = await start()
+  expect(await control(path, body)).toMatchObject({
+    status: 400,
+    body: { error: expect.stringContaining(words) },
+  })
+})
+
+test.each(['SIGINT', 'SIGTERM'] as const)('it stops cleanly on %s', async signal => {
+  const { child, ended } = await start()
+  child.kill(signal)
+  expect(await ended).toBe(0)
+})
+
+test('it stops when the pipe of whoever started it closes', async () => {
+  const { child, ended } = await start()
+  child.stdin?.end()
+  expect(await ended).toBe(0)
+})
