@@ -8,6 +8,7 @@ export default defineConfig({
           name: 'quick',
           include: ['test/**/*.test.ts'],
           exclude: ['test/whole/**'],
+          testTimeout: 30_000,
         },
       },
       {

@@ -105,3 +105,17 @@ test('the page about simulating has a row for every kind of fault and every cont
   expect(routes.length).toBeGreaterThan(7)
   for (const [, route = ''] of routes) expect(page).toMatch(new RegExp(`(POST|GET) ${route}[ \`]`))
 })
+
+test('the page about what is not shown names every policy and every setting', () => {
+  const page = read('docs/unspecified.md')
+  const sources = ['consent', 'token', 'portal'].map(name => read(`src/adapters/${name}/simulator.ts`))
+  const policies = sources.flatMap(source => {
+    const body = /export interface \w+Policies \{([\s\S]*?)\n\}/.exec(source)?.[1] ?? ''
+    return [...body.matchAll(/readonly (\w+)\?: (.+)/g)].map(([, name = '', type = '']) => ({ name, type }))
+  })
+  expect(policies.length).toBeGreaterThan(10)
+  for (const { name, type } of policies) {
+    expect(page).toContain(`\`${name}\``)
+    for (const [, setting = ''] of type.matchAll(/'(\w+)'/g)) expect(page).toContain(`\`${setting}\``)
+  }
+})

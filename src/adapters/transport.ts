@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { Agent, buildConnector, request as undiciRequest } from 'undici'
 import type { Clock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
@@ -42,28 +43,53 @@ export interface SocketOptions {
 const defaultBudgetMs = 10_000
 const defaultBodyBytesMax = 4 * 1_048_576
 
-/** Opens a way out over sockets. The certificate is asked for when the first request leaves. */
+/** How long a certificate from a function is used before the function is asked again. */
+const certificateAgeMaxMs = 60_000
+
+interface Opened {
+  readonly agent: Agent
+  readonly certificate: Certificate | undefined
+  readonly askedAt: number
+}
+
+/**
+ * Opens a way out over sockets. The certificate is asked for when the first request leaves; one that a function
+ * gives is asked for again from time to time, and a new one is used for all that leaves from then on.
+ */
 export function openSocket(options: SocketOptions): Socket {
-  const { budgetMs = defaultBudgetMs, bodyBytesMax = defaultBodyBytesMax } = options
-  let agent: Promise<Agent> | undefined
+  const { budgetMs = defaultBudgetMs, bodyBytesMax = defaultBodyBytesMax, clock } = options
+  let opened: Promise<Opened> | undefined
+
+  async function renew(before: Opened | undefined): Promise<Opened> {
+    const certificate = options.certificate && (await valueFrom(options.certificate, 'client certificate'))
+    const askedAt = clock.now()
+    if (before && isDeepStrictEqual(certificate, before.certificate)) return { ...before, askedAt }
+    const agent = createAgent(options, certificate)
+    // What is under way on the old connections ends there.
+    void before?.agent.close()
+    return { agent, certificate, askedAt }
+  }
+
+  async function current(): Promise<Agent> {
+    const before = await opened?.catch(() => undefined)
+    const isOld = before && clock.now() - before.askedAt >= certificateAgeMaxMs
+    if (!before || (isOld && typeof options.certificate === 'function')) opened = renew(before)
+    return (await (opened ?? renew(undefined))).agent
+  }
+
   return {
     async fetch(request) {
-      agent ??= createAgent(options)
-      agent.catch(() => {
-        agent = undefined // A wrong certificate may be put right while we run.
-      })
       const signal = AbortSignal.any([AbortSignal.timeout(budgetMs), request.signal])
-      return exchange(request, await agent, signal, bodyBytesMax)
+      return exchange(request, await current(), signal, bodyBytesMax)
     },
     async close() {
-      await (await agent?.catch(() => undefined))?.close()
+      await (await opened?.catch(() => undefined))?.agent.close()
     },
   }
 }
 
-async function createAgent(options: SocketOptions): Promise<Agent> {
+function createAgent(options: SocketOptions, certificate: Certificate | undefined): Agent {
   const { ca, localAddress, connectTo } = options
-  const certificate = options.certificate && (await valueFrom(options.certificate, 'client certificate'))
   if (certificate) checkCertificate(certificate, options.clock.now())
   const tls = {
     ...(ca !== undefined && { ca }),

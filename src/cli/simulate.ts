@@ -24,8 +24,9 @@ export async function runSimulation(
   const clock = new ShiftedClock()
   const services = await startServices({ clock })
   const control = await startControl(services, clock)
+  const stopped = untilToldToStop()
   announce(await addressesOf(services, control.baseUrl, folderOf(dir)))
-  await untilToldToStop()
+  await stopped
   await control.close()
   await services.close()
 }

@@ -1,5 +1,6 @@
 /** The simulated services: over real TLS on loopback, or in process under a virtual clock. */
 export type { Fault, FaultKind } from '../adapters/faults.ts'
+export type { Policies } from './policies.ts'
 export { seededEntropy } from './seeded-entropy.ts'
 export { type Simulators, samples } from './services.ts'
 export { ShiftedClock } from './shifted-clock.ts'

@@ -7,6 +7,7 @@ import { simulateTokenService, type TokenSimulator } from '../adapters/token/sim
 import type { Fetch } from '../adapters/transport.ts'
 import { simulateValidationService, type ValidationSimulator } from '../adapters/validation/simulator.ts'
 import type { Clock, Entropy } from '../clock.ts'
+import type { Policies } from './policies.ts'
 
 /** A data subject and a company that the simulated services know, made up and with correct check digits. */
 export const samples = { cpf: '25774435016', cnpj: '12ABC34501DE35' } as const
@@ -36,13 +37,24 @@ export const credentials = {
 } as const
 
 /** Makes the services with their samples. `deliver` is how the portal's notifications leave. */
-export function createSimulators(options: { clock: Clock; entropy: Entropy; deliver: Fetch }): Simulators {
-  const { clock, entropy, deliver } = options
+export function createSimulators(options: {
+  clock: Clock
+  entropy: Entropy
+  deliver: Fetch
+  policies?: Policies
+}): Simulators {
+  const { clock, entropy, deliver, policies = {} } = options
+  const common = { clock, entropy }
   const { consumerKey, consumerSecret, service, portalHeaders } = credentials
-  const consentService = simulateConsentService(options)
-  const tokenService = simulateTokenService({ ...options, consumerKey, consumerSecret })
+  const consentService = simulateConsentService({ ...common, ...policiesOf(policies.consentService) })
+  const tokenService = simulateTokenService({
+    ...common,
+    ...policiesOf(policies.tokenService),
+    consumerKey,
+    consumerSecret,
+  })
   const validationService = simulateValidationService({ service, isTokenValid: tokenService.isValid })
-  const portal = simulatePortal({ clock, deliver, headers: portalHeaders })
+  const portal = simulatePortal({ clock, deliver, headers: portalHeaders, ...policiesOf(policies.portal) })
   const { cpf, cnpj } = samples
   consentService.addConsent({ cpf, cnpj })
   consentService.addConsent({ cpf, cnpj, status: 'ATIVO' })
@@ -65,6 +77,10 @@ export function createSimulators(options: { clock: Clock; entropy: Entropy; deli
     portal: through('portal', portal.fetch),
   }
   return { consentService, tokenService, validationService, portal, faults, requests, reach }
+}
+
+function policiesOf<P>(policies: P | undefined): { policies?: P } {
+  return policies === undefined ? {} : { policies }
 }
 
 const samplePerson = {

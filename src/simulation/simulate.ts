@@ -2,6 +2,7 @@ import { staticHeaders } from '../adapters/portal/static-headers.ts'
 import type { Fetch } from '../adapters/transport.ts'
 import { type Averba, openAverba } from '../averba.ts'
 import type { AverbaOptions } from '../options.ts'
+import type { Policies } from './policies.ts'
 import { seededEntropy } from './seeded-entropy.ts'
 import { createSimulators, credentials, type Simulators, samples } from './services.ts'
 import { VirtualClock } from './virtual-clock.ts'
@@ -33,6 +34,8 @@ export async function simulate(
   options: {
     seed?: number
     averba?: Partial<AverbaOptions>
+    /** What the services do where the contracts are silent. */
+    policies?: Policies
     intercept?: (request: Request, forward: Fetch) => Promise<Response>
   } = {},
 ): Promise<World> {
@@ -41,6 +44,7 @@ export async function simulate(
   const simulators = createSimulators({
     clock,
     entropy,
+    ...(options.policies && { policies: options.policies }),
     deliver: request => averba.receiver.fetch(request, { remoteAddress: portalAddress }),
   })
   const { reach } = simulators

@@ -4,6 +4,7 @@ import { type Peer, serve } from '../adapters/serve.ts'
 import { openSocket } from '../adapters/transport.ts'
 import { type Clock, type Entropy, systemClock, systemEntropy } from '../clock.ts'
 import type { AverbaOptions } from '../options.ts'
+import type { Policies } from './policies.ts'
 import { createSimulators, credentials, type Simulators, samples } from './services.ts'
 
 /** The simulated services behind real TLS on loopback, to be closed. */
@@ -35,9 +36,10 @@ const deliveryBudgetMs = 3_500
 
 /** Starts the four services as HTTPS servers, with certificates made for this run. */
 export async function startServices(
-  options: { clock?: Clock; entropy?: Entropy } = {},
+  options: { clock?: Clock; entropy?: Entropy; policies?: Policies } = {},
 ): Promise<RunningServices> {
   const { clock = systemClock, entropy = systemEntropy } = options
+  const policies = options.policies && { policies: options.policies }
   // The certificates are checked by TLS itself, against the time of the machine.
   const authority = await createAuthority(Math.min(clock.now(), systemClock.now()))
   const { ca } = authority
@@ -48,7 +50,7 @@ export async function startServices(
     budgetMs: deliveryBudgetMs,
     connectTo: target => routes.get(target),
   })
-  const create = () => createSimulators({ clock, entropy, deliver: outgoing.fetch })
+  const create = () => createSimulators({ clock, entropy, deliver: outgoing.fetch, ...policies })
   let simulators = create()
   const server = await authority.issueServer(['localhost', '127.0.0.1'])
   const client = await authority.issueClient('gestora-de-exemplo')

@@ -5,6 +5,7 @@ import { type Authority, createAuthority, type Issued } from '../../src/adapters
 import { type Peer, type Server, serve } from '../../src/adapters/serve.ts'
 import { openSocket, type SocketOptions } from '../../src/adapters/transport.ts'
 import { systemClock } from '../../src/clock.ts'
+import { VirtualClock } from '../../src/simulation/index.ts'
 
 let authority: Authority
 let stranger: Authority
@@ -130,4 +131,22 @@ test('an answer over the bound, or over the time, is no answer', async () => {
   await expect(send('/large', { bodyBytesMax: 99_999 })).rejects.toMatchObject({ name: 'OversizedError' })
   expect((await send('/large', { bodyBytesMax: 100_000 })).text).toHaveLength(100_000)
   await expect(send('/never', { budgetMs: 200 })).rejects.toMatchObject({ name: 'TimeoutError' })
+})
+
+test('a certificate that is rotated is used without a restart, and a wrong one may be put right', async () => {
+  const clock = new VirtualClock()
+  let certificate = { ...client, key: 'x' }
+  const socket = openSocket({ clock, ca: authority.ca, certificate: () => certificate })
+  const name = async () => {
+    await socket.fetch(new Request(`https://localhost:${server.port}/`))
+    return seen.at(-1)?.clientName
+  }
+  await expect(name()).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+  certificate = client
+  expect(await name()).toBe('gestora')
+  certificate = await authority.issueClient('gestora-nova')
+  expect(await name()).toBe('gestora')
+  await clock.advance(60_000)
+  expect(await name()).toBe('gestora-nova')
+  await socket.close()
 })

@@ -39,9 +39,24 @@ export type NewConsent = Partial<ConsentimentoDetalhado> & {
 }
 export type NewAwareness = Partial<CienciaDetalhada> & { cpf: string; cnpj?: string }
 
+/** What document 1 does not show, decided: the first of each is the default. */
+export interface ConsentPolicies {
+  /** A record that is not there. */
+  readonly missingRecord?: 'notFound' | 'badRequest'
+  /** A move that the table does not have. */
+  readonly moveOutsideTable?: 'badRequest' | 'conflict' | 'unchanged'
+  /** Whether PENDENTE and ATIVO become EXPIRADO when `dataExpiracao` has come. */
+  readonly expiry?: 'atExpiry' | 'never'
+  /** How date-times are written: in UTC, or in Brasilia without a zone. */
+  readonly dates?: 'utc' | 'zoneless'
+  /** The clients that operations 1 to 5 are open to, by the name in their certificate; all when absent. */
+  readonly authorizedClients?: readonly string[]
+}
+
 interface Options {
   readonly clock: Clock
   readonly entropy: Entropy
+  readonly policies?: ConsentPolicies
   /** The address that `href` members begin with. */
   readonly publicUrl?: string
 }
@@ -57,7 +72,18 @@ export function simulateConsentService(options: Options): ConsentSimulator {
   const awareness = new Map<string, Map<string, CienciaDetalhada>>()
   const logins = new Map<string, number>()
   const requests = new Map<string, number>()
-  const now = () => new Date(clock.now()).toISOString()
+  const expiresAt = new WeakMap<ConsentimentoDetalhado, number>()
+  const {
+    missingRecord = 'notFound',
+    moveOutsideTable = 'badRequest',
+    expiry = 'atExpiry',
+    dates = 'utc',
+    authorizedClients,
+  } = options.policies ?? {}
+  const write = (ms: number) => (dates === 'utc' ? new Date(ms).toISOString() : writeZoneless(ms))
+  const now = () => write(clock.now())
+  const missing = (context: Context, title: string) =>
+    problem(context, missingRecord === 'notFound' ? 404 : 400, title)
   const newId = () => Buffer.from(entropy.bytes(16)).toString('hex')
 
   const app = new Hono<{ Bindings: { clientName?: string } }>()
@@ -74,6 +100,12 @@ export function simulateConsentService(options: Options): ConsentSimulator {
     if (context.env?.clientName === undefined) return problem(context, 401, 'Chamador não autenticado')
     return next()
   })
+  app.use(`${base}/:resource/*`, async (context, next) => {
+    // Section 7: operations 6 and 7 have no 403.
+    const isOpen = context.req.param('resource') === 'autenticacao'
+    const isAuthorized = authorizedClients?.includes(context.env?.clientName ?? '') ?? true
+    return isOpen || isAuthorized ? next() : problem(context, 403, 'Chamador não autorizado')
+  })
   app.use(`${base}/:resource/:cpf/*`, async (context, next) => {
     return isCpf(context.req.param('cpf')) ? next() : problem(context, 400, 'CPF inválido')
   })
@@ -84,11 +116,13 @@ export function simulateConsentService(options: Options): ConsentSimulator {
       return problem(context, 400, 'Status inválido')
     }
     const consent = consents.get(cpf)?.get(id)
-    if (!consent) return problem(context, 404, 'Consentimento não encontrado')
+    if (!consent) return missing(context, 'Consentimento não encontrado')
     expire(consent)
-    if (!moves[consent.status]?.includes(status))
-      return problem(context, 400, 'Mudança de status não permitida')
-    move(consent, status)
+    if (moves[consent.status]?.includes(status)) move(consent, status)
+    else if (moveOutsideTable !== 'unchanged') {
+      const refusal = moveOutsideTable === 'conflict' ? 409 : 400
+      return problem(context, refusal, 'Mudança de status não permitida')
+    }
     return context.json(summaryOf(cpf, consent))
   })
   app.get(`${base}/consentimentos/:cpf`, context => {
@@ -102,7 +136,7 @@ export function simulateConsentService(options: Options): ConsentSimulator {
   app.get(`${base}/consentimentos/:cpf/:id`, context => {
     const { cpf, id } = context.req.param()
     const consent = consents.get(cpf)?.get(id)
-    if (!consent) return problem(context, 404, 'Consentimento não encontrado')
+    if (!consent) return missing(context, 'Consentimento não encontrado')
     expire(consent)
     return context.json(consent)
   })
@@ -125,12 +159,12 @@ export function simulateConsentService(options: Options): ConsentSimulator {
   app.get(`${base}/ciencias/:cpf/:id`, context => {
     const { cpf, id } = context.req.param()
     const record = awareness.get(cpf)?.get(id)
-    return record ? context.json(record) : problem(context, 404, 'Ciência não encontrada')
+    return record ? context.json(record) : missing(context, 'Ciência não encontrada')
   })
   app.get(`${base}/autenticacao/:cpf`, context => {
     const until = logins.get(context.req.param('cpf')) ?? 0
     const autenticado = until > clock.now()
-    const horaExpiracao = autenticado ? new Date(until).toISOString() : now()
+    const horaExpiracao = autenticado ? write(until) : now()
     return context.json(titularAutenticadoStatusSchema.parse({ autenticado, horaExpiracao }))
   })
   app.get(`${base}/autenticacao/:cpf/url`, context => {
@@ -143,7 +177,7 @@ export function simulateConsentService(options: Options): ConsentSimulator {
   app.onError((_, context) => problem(context, 500, 'Erro interno'))
 
   function expire(consent: ConsentimentoDetalhado): void {
-    const isOver = Date.parse(consent.dataExpiracao) <= clock.now()
+    const isOver = expiry === 'atExpiry' && (expiresAt.get(consent) ?? 0) <= clock.now()
     if (isOver && (consent.status === 'PENDENTE' || consent.status === 'ATIVO')) move(consent, 'EXPIRADO')
   }
 
@@ -164,7 +198,7 @@ export function simulateConsentService(options: Options): ConsentSimulator {
     fetch: async (request, peer) => app.fetch(request, peer ?? {}),
     addConsent({ cpf, cnpj, expiresInMs = yearMs, ...given }) {
       const status = given.status ?? 'PENDENTE'
-      const dataExpiracao = new Date(clock.now() + expiresInMs).toISOString()
+      const dataExpiracao = write(clock.now() + expiresInMs)
       const consent = consentimentoDetalhadoSchema.parse({
         id: newId(),
         idTemplatePdc: '012026-00001',
@@ -178,6 +212,7 @@ export function simulateConsentService(options: Options): ConsentSimulator {
         historico: [{ status, dataHora: now(), dataExpiracao }],
         ...given,
       })
+      expiresAt.set(consent, clock.now() + expiresInMs)
       recordsOf(consents, cpf).set(consent.id, consent)
       return consent.id
     },
@@ -217,6 +252,11 @@ export function simulateConsentService(options: Options): ConsentSimulator {
   }
 }
 
+/** Brasilia has been three hours behind UTC, all year, since 2019. */
+function writeZoneless(ms: number): string {
+  return new Date(ms - 3 * 3_600_000).toISOString().slice(0, -1)
+}
+
 function recordsOf<T>(all: Map<string, Map<string, T>>, cpf: string): Map<string, T> {
   const own = all.get(cpf) ?? new Map<string, T>()
   all.set(cpf, own)
@@ -224,7 +264,7 @@ function recordsOf<T>(all: Map<string, Map<string, T>>, cpf: string): Map<string
 }
 
 /** An error body as RFC 9457 has it, with the free-form members nested (section 7). */
-function problem(context: Context, status: 400 | 401 | 403 | 404 | 500, title: string): Response {
+function problem(context: Context, status: 400 | 401 | 403 | 404 | 409 | 500, title: string): Response {
   const body = {
     type: 'about:blank',
     title,

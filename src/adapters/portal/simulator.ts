@@ -39,8 +39,23 @@ export interface Delivered {
   readonly description: string
 }
 
+/** What document 3 does not show, decided: the first of each is the default. */
+export interface PortalPolicies {
+  /** A second active subscription for an event. */
+  readonly duplicateEvent?: 'refuse' | 'accept'
+  /** What leaving out an optional field means on a change. */
+  readonly omittedFields?: 'clear' | 'keep'
+  /** An id in the body of a change that is not the one in the path. */
+  readonly differingId?: 'refuse' | 'path'
+  /** Which answers make a delivery a success. */
+  readonly success?: '2xx' | '200'
+  /** A subscription that nothing was delivered to for thirty days. */
+  readonly silence?: 'keep' | 'delete'
+}
+
 interface Options {
   readonly clock: Clock
+  readonly policies?: PortalPolicies
   /** How notifications leave. It ends them after 3500 ms. */
   readonly deliver: Fetch
   /** The headers that a call must carry; none by default. */
@@ -64,7 +79,14 @@ interface Subscription {
 const dayMs = 86_400_000
 
 /** Makes a portal without subscriptions. */
-export function simulatePortal({ clock, deliver, headers = {} }: Options): PortalSimulator {
+export function simulatePortal({ clock, deliver, headers = {}, policies = {} }: Options): PortalSimulator {
+  const {
+    duplicateEvent = 'refuse',
+    omittedFields = 'clear',
+    differingId = 'refuse',
+    success = '2xx',
+    silence = 'keep',
+  } = policies
   const subscriptions: Subscription[] = []
   const failures: { record: Falha; at: number }[] = []
   const deliveries = { succeeded: 0, failed: 0 }
@@ -86,7 +108,7 @@ export function simulatePortal({ clock, deliver, headers = {} }: Options): Porta
     const url = URL.parse(endpoint)
     if (url?.protocol !== 'https:' || url.port !== '')
       return refuse(context, 422, 'ENDPOINT', 'Use https na porta 443')
-    if (active().some(each => each.evento === evento)) {
+    if (duplicateEvent === 'refuse' && active().some(each => each.evento === evento)) {
       return refuse(context, 422, 'PLAT-ER9100', 'Já existe uma assinatura para esse evento')
     }
     lastId += 1
@@ -123,11 +145,18 @@ export function simulatePortal({ clock, deliver, headers = {} }: Options): Porta
     const found = active().find(each => String(each.id) === context.req.param('id'))
     if (!found) return refuse(context, 404, 'ASSINATURA', 'Assinatura não encontrada')
     const parsed = changeRequestSchema.safeParse(await bodyOf(context))
-    if (!parsed.success || parsed.data.id !== found.id) return refuse(context, 422, 'CAMPO', 'Campo inválido')
+    const isSame = parsed.success && (parsed.data.id === found.id || differingId === 'path')
+    if (!parsed.success || !isSame) return refuse(context, 422, 'CAMPO', 'Campo inválido')
     const { evento, endpoint, chaveSecreta, chaveAutenticacao } = parsed.data
     // On change only HTTPS is asked for, not the port (section 4, rule 1).
     if (URL.parse(endpoint)?.protocol !== 'https:') return refuse(context, 422, 'ENDPOINT', 'Use https')
-    Object.assign(found, { evento, endpoint, chaveSecreta, chaveAutenticacao })
+    const keeps = omittedFields === 'keep'
+    Object.assign(found, {
+      evento,
+      endpoint,
+      chaveSecreta: chaveSecreta ?? (keeps ? found.chaveSecreta : undefined),
+      chaveAutenticacao: chaveAutenticacao ?? (keeps ? found.chaveAutenticacao : undefined),
+    })
     return context.json({ id: found.id, evento, endpoint })
   })
   app.delete(`${path}/:id`, context => {
@@ -144,8 +173,10 @@ export function simulatePortal({ clock, deliver, headers = {} }: Options): Porta
   /** Section 3: thirty days of nothing but errors. Worked out when somebody looks, so no timer is needed. */
   function deleteFailing(): void {
     for (const each of active()) {
-      if (each.failingSince === undefined) continue
-      const endsAt = each.failingSince + limits.deletionDays * dayMs
+      const quietSince = silence === 'delete' ? (each.lastSuccessAt ?? each.registeredAt) : undefined
+      const since = each.failingSince ?? quietSince
+      if (since === undefined) continue
+      const endsAt = since + limits.deletionDays * dayMs
       if (endsAt > clock.now()) continue
       each.deletedAt = endsAt
       each.reason = `Exclusão automática: somente erros de entrega durante ${limits.deletionDays} dias`
@@ -188,7 +219,8 @@ export function simulatePortal({ clock, deliver, headers = {} }: Options): Porta
     })
     try {
       const response = await deliver(request)
-      return response.ok ? '' : `HTTP ${response.status}`
+      const isSuccess = success === '2xx' ? response.ok : response.status === 200
+      return isSuccess ? '' : `HTTP ${response.status}`
     } catch (error) {
       return error instanceof Error ? error.name : 'Falha de entrega'
     }

@@ -15,7 +15,18 @@ export interface TokenSimulator {
   readonly requests: number
 }
 
+/** What document 2 does not show of the token, decided: the first of each is the default. */
+export interface TokenPolicies {
+  /** A request while a token lives: the same token again, or a new one that ends the old. */
+  readonly reissue?: 'same' | 'revoke'
+  /** How long a token is: 40 characters for old contracts, 36 for newer ones. */
+  readonly characters?: 40 | 36
+  /** How errors are written. */
+  readonly errors?: 'json' | 'xml'
+}
+
 interface Options {
+  readonly policies?: TokenPolicies
   readonly clock: Clock
   readonly entropy: Entropy
   readonly consumerKey: string
@@ -27,26 +38,32 @@ const lifetimeMs = 3_600_000
 /** Makes a token endpoint for one contract. */
 export function simulateTokenService(options: Options): TokenSimulator {
   const { clock, entropy, consumerKey, consumerSecret } = options
+  const { reissue = 'same', characters = 40, errors = 'json' } = options.policies ?? {}
   const expected = `Basic ${Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')}`
   let token = ''
   let endsAt = 0
   let issued = 0
   let requests = 0
 
+  function refuse(status: number, error: string): Response {
+    if (errors === 'json') return Response.json({ error }, { status })
+    const body = `<ams:fault xmlns:ams="http://wso2.org/apimanager/security"><ams:code>${error}</ams:code></ams:fault>`
+    return new Response(body, { status, headers: { 'content-type': 'application/xml' } })
+  }
+
   const app = new Hono()
   app.post('/token', async context => {
     requests += 1
     const type = context.req.header('content-type')?.split(';')[0]?.trim().toLowerCase()
     if (type !== 'application/x-www-form-urlencoded') {
-      return context.json({ error: 'invalid_request', error_description: 'Unsupported Media Type' }, 415)
+      return refuse(415, 'invalid_request')
     }
-    if (context.req.header('authorization') !== expected)
-      return context.json({ error: 'invalid_client' }, 401)
+    if (context.req.header('authorization') !== expected) return refuse(401, 'invalid_client')
     if (new URLSearchParams(await context.req.text()).get('grant_type') !== 'client_credentials') {
-      return context.json({ error: 'unsupported_grant_type' }, 400)
+      return refuse(400, 'unsupported_grant_type')
     }
-    if (endsAt <= clock.now()) {
-      token = Buffer.from(entropy.bytes(20)).toString('hex')
+    if (endsAt <= clock.now() || reissue === 'revoke') {
+      token = Buffer.from(entropy.bytes(20)).toString('hex').slice(0, characters)
       endsAt = clock.now() + lifetimeMs
     }
     issued += 1

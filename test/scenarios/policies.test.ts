@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest'
+import { valueOf } from '../../src/index.ts'
+import { type Policies, simulate, type World } from '../../src/simulation/index.ts'
+
+const settings: [string, Policies][] = [
+  ['missingRecord: badRequest', { consentService: { missingRecord: 'badRequest' } }],
+  ['moveOutsideTable: conflict', { consentService: { moveOutsideTable: 'conflict' } }],
+  ['moveOutsideTable: unchanged', { consentService: { moveOutsideTable: 'unchanged' } }],
+  ['expiry: never', { consentService: { expiry: 'never' } }],
+  ['dates: zoneless', { consentService: { dates: 'zoneless' } }],
+  ['reissue: revoke', { tokenService: { reissue: 'revoke' } }],
+  ['characters: 36', { tokenService: { characters: 36 } }],
+  ['errors: xml', { tokenService: { errors: 'xml' } }],
+  ['duplicateEvent: accept', { portal: { duplicateEvent: 'accept' } }],
+  ['omittedFields: keep', { portal: { omittedFields: 'keep' } }],
+  ['differingId: path', { portal: { differingId: 'path' } }],
+  ['silence: delete', { portal: { silence: 'delete' } }],
+]
+
+const evento = 'dimp-situacao-import'
+const subscriptions = [{ evento, chaveSecreta: 'um' }]
+const hourMs = 3_600_000
+
+async function walk({ averba, samples, clock, consentService, portal }: World): Promise<void> {
+  const { cpf, cnpj } = samples
+  const subject = await averba.consents.enrol({ cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
+  const id = pending?.id ?? ''
+  valueOf(await averba.consents.approve({ subject, id }))
+  // Behind our back: our next request meets a state that its table forbids.
+  consentService.change(cpf, id, 'REVOGADO')
+  const revoking = await averba.consents.revoke({ subject, id })
+  expect(['declined', 'settled']).toContain(revoking.status)
+  valueOf(await averba.consents.sync({ subject }))
+  const now = (await averba.consents.list({ subject })).find(each => each.id === id)
+  expect(now).toMatchObject({ status: 'REVOGADO', knowledge: 'known', dataHora: '2026-11-20T12:00:00.000Z' })
+
+  const claims = { sexo: 'F' }
+  valueOf(await averba.validations.validate({ id: 'a', cpf, claims }))
+  await clock.advance(hourMs)
+  valueOf(await averba.validations.validate({ id: 'b', cpf, claims }))
+
+  for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
+  const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: cnpj } as const
+  expect(await portal.notify({ ...notice, body: { a: 1 } })).toMatchObject([{ isDelivered: true }])
+  await portal.notify({ ...notice, body: 'x'.repeat(1_100_000) })
+  expect(await averba.subscriptions.failures()).toHaveLength(1)
+  await clock.advance(31 * 24 * hourMs)
+  await averba.subscriptions.plan()
+  expect((await averba.subscriptions.list({ inactive: true }))[0]).toMatchObject({ deletedBy: 'portal' })
+}
+
+describe('the engine works under every setting', () => {
+  test.each(settings)('%s', async (_, policies) => {
+    const world = await simulate({ policies, averba: { subscriptions } })
+    await walk(world)
+    const open = (await world.averba.effects.list()).filter(
+      ({ state }) => state !== 'settled' && state !== 'declined',
+    )
+    expect(open).toEqual([])
+    expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+    await world.close()
+  })
+})
+
+test('success: 200 makes our 204 a failed delivery, which comes back from the failure records', async () => {
+  const world = await simulate({ policies: { portal: { success: '200' } }, averba: { subscriptions } })
+  await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())
+  const company = { destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj } as const
+  expect(await world.portal.notify({ evento, ...company, body: {} })).toMatchObject([{ isDelivered: false }])
+  expect(await world.averba.subscriptions.failures()).toHaveLength(1)
+  await world.close()
+})
+
+test('authorizedClients: others are answered 403 on operations 1 to 5, and not on 6 and 7', async () => {
+  const world = await simulate({ policies: { consentService: { authorizedClients: ['outra'] } } })
+  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  expect(await world.averba.consents.sync({ subject })).toMatchObject({
+    status: 'declined',
+    problem: { status: 403 },
+  })
+  expect((await world.averba.logins.state({ subject })).autenticado).toBe(false)
+  await world.close()
+})
+
+test('reissue: revoke ends the older token, and the engine asks once for every 401', async () => {
+  const world = await simulate({ policies: { tokenService: { reissue: 'revoke' } } })
+  const { averba, samples, tokenService } = world
+  const validate = (id: string) => averba.validations.validate({ id, cpf: samples.cpf, claims: {} })
+  valueOf(await validate('a'))
+  // Another process of the host asks for a token of its own, and ends ours.
+  const credentials = Buffer.from('chave-de-exemplo:segredo-de-exemplo').toString('base64')
+  await tokenService.fetch(
+    new Request('https://gateway.exemplo.br/token', {
+      method: 'POST',
+      headers: { authorization: `Basic ${credentials}`, 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'grant_type=client_credentials',
+    }),
+  )
+  for (const outcome of await Promise.all(['b', 'c', 'd'].map(validate))) valueOf(outcome)
+  expect(tokenService.requests).toBe(3)
+  await world.close()
+})
