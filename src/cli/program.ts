@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { AverbaError } from '../index.ts'
+import type { DevOptions } from './dev.ts'
 
 /** Exit codes: 0 done, 1 an error that the message explains, 70 a bug. */
 const exitCodes = { error: 1, bug: 70 } as const
@@ -35,7 +36,43 @@ function createProgram(): Command {
     .option('--json', 'print where they are as one JSON object on the first line')
     .option('--dir <folder>', 'a new folder for the certificates; a temporary one otherwise')
     .action(simulate)
+  program
+    .command('dev')
+    .description(
+      'Let the simulated portal notify a receiver on this machine, without root and without port 443.',
+    )
+    .option('--evento <evento...>', 'the events to subscribe to', ['dimp-situacao-import'])
+    .option('--to <host:port>', 'your receiver; a receiver of averba otherwise')
+    .option('--path <path>', "the path of your receiver's address", '/averba')
+    .action(async (options: DevOptions) => {
+      const { runDev } = await import('./dev.ts')
+      await runDev(options, line => console.log(line))
+      process.exit()
+    })
+  program
+    .command('trigger <evento>')
+    .description('Let the portal of averba dev send one notification.')
+    .option('--body <json>', 'its body', '{"numero":"26BR0000000001"}')
+    .action(triggerOne)
   return program
+}
+
+async function triggerOne(evento: string, { body }: { body: string }): Promise<void> {
+  const { trigger } = await import('./dev.ts')
+  const deliveries = await trigger(evento, body)
+  for (const { isDelivered, description } of deliveries) {
+    console.log(isDelivered ? 'delivered' : `not delivered: ${description}`)
+  }
+  if (deliveries.length === 0) {
+    throw new AverbaError(
+      'NOT_FOUND',
+      `Cannot trigger "${evento.slice(0, 40)}": nothing is subscribed to it`,
+      {
+        hint: `Start averba dev with --evento ${evento.slice(0, 40)}`,
+      },
+    )
+  }
+  if (deliveries.some(each => !each.isDelivered)) process.exitCode = exitCodes.error
 }
 
 async function simulate({ json = false, dir }: { json?: boolean; dir?: string }): Promise<void> {

@@ -1,7 +1,8 @@
-import { fstatSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type RunningServices, ShiftedClock, startControl, startServices } from '../simulation/index.ts'
+import { untilToldToStop } from './until-told-to-stop.ts'
 
 /** Where the simulated services are, for programs: file paths for certificates, whole addresses. */
 export interface SimulationAddresses {
@@ -68,16 +69,4 @@ async function addressesOf(
     ca,
     samples,
   }
-}
-
-/** A signal, or the end of the pipe that our standard input is: then nobody is left to stop us. */
-function untilToldToStop(): Promise<void> {
-  return new Promise(stop => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop())
-    const input = fstatSync(0)
-    if (!input.isFIFO() && !input.isSocket()) return
-    process.stdin.on('end', () => stop())
-    process.stdin.on('close', () => stop())
-    process.stdin.resume()
-  })
 }

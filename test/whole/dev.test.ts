@@ -1,0 +1,83 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { afterEach, expect, test } from 'vitest'
+
+const main = resolve(import.meta.dirname, '../../src/cli/main.ts')
+let child: ChildProcess | undefined
+
+afterEach(() => {
+  child?.kill('SIGKILL')
+  child = undefined
+})
+
+/** Starts `averba dev` in an empty folder, and waits until it says how to go on. */
+async function start(...args: string[]) {
+  const cwd = mkdtempSync(join(tmpdir(), 'averba-dev-'))
+  const running = spawn(process.execPath, [main, 'dev', ...args], { cwd })
+  child = running
+  const lines: string[] = []
+  const ready = Promise.withResolvers<void>()
+  createInterface({ input: running.stdout }).on('line', line => {
+    lines.push(line)
+    if (line.includes('averba trigger')) ready.resolve()
+  })
+  const ended = new Promise<number | null>(done => running.once('exit', done))
+  await Promise.race([ready.promise, ended])
+  const trigger = (...rest: string[]) =>
+    promisify(execFile)(process.execPath, [main, 'trigger', ...rest], { cwd })
+  return { cwd, lines, trigger, running, ended }
+}
+
+test('a newcomer sees the first notification arrive with two commands', async () => {
+  const { lines, trigger, running, ended } = await start()
+  expect((await trigger('dimp-situacao-import')).stdout).toBe('delivered\n')
+  await expect.poll(() => lines.at(-1)).toBe('received dimp-situacao-import: 27 bytes, stored')
+  await expect(trigger('outro')).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('NOT_FOUND'),
+  })
+  running.kill('SIGTERM')
+  expect(await ended).toBe(0)
+  await expect(trigger('dimp-situacao-import')).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('averba dev does not run in this folder'),
+  })
+})
+
+test('a receiver of one’s own is notified, on any port', async () => {
+  const bodies: string[] = []
+  const server = createServer((incoming, outgoing) => {
+    let body = ''
+    incoming.on('data', chunk => {
+      body += chunk
+    })
+    incoming.on('end', () => {
+      bodies.push(body)
+      outgoing.writeHead(bodies.length === 1 ? 200 : 500).end()
+    })
+  })
+  await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
+  const { port } = server.address() as AddressInfo
+  const { cwd, trigger } = await start('--to', `127.0.0.1:${port}`, '--evento', 'duex-historico')
+  const read = (name: string) => readFileSync(join(cwd, '.averba', name))
+  server.setSecureContext({ cert: read('receiver.pem'), key: read('receiver.key') })
+  expect((await trigger('duex-historico', '--body', '{"tipo":"DESEMBARACADA"}')).stdout).toBe('delivered\n')
+  expect(bodies).toEqual(['{"tipo":"DESEMBARACADA"}'])
+  await expect(trigger('duex-historico')).rejects.toMatchObject({
+    code: 1,
+    stdout: 'not delivered: HTTP 500\n',
+  })
+  server.closeAllConnections()
+  server.close()
+})
+
+test('an address elsewhere is refused', async () => {
+  const { ended } = await start('--to', '203.0.113.7:443')
+  expect(await ended).toBe(1)
+})
