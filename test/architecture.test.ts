@@ -108,7 +108,8 @@ describe.each(Object.entries(layers))('%s', (layer, { imports, packages }) => {
 test('a simulator shares the wire schemas with the client, and no mapping and no machine', () => {
   const simulators = files.filter(file => file.path.endsWith('/simulator.ts'))
   expect(simulators).toHaveLength(4)
-  const shared = /^(adapters\/(?:\w+\/wire|serve|transport|brasilia)|clock|cpf|cnpj)\.ts$/
+  const shared =
+    /^(adapters\/(?:\w+\/wire|serve|transport|brasilia|portal\/simulated-session)|clock|cpf|cnpj)\.ts$/
   const wrong = simulators.flatMap(file =>
     file.imports
       .filter(({ name, isOurs }) => isOurs && !shared.test(name))

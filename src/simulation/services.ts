@@ -54,7 +54,12 @@ export function createSimulators(options: {
     consumerSecret,
   })
   const validationService = simulateValidationService({ service, isTokenValid: tokenService.isValid })
-  const portal = simulatePortal({ clock, deliver, headers: portalHeaders, ...policiesOf(policies.portal) })
+  const portal = simulatePortal({
+    ...common,
+    deliver,
+    headers: portalHeaders,
+    ...policiesOf(policies.portal),
+  })
   const { cpf, cnpj } = samples
   consentService.addConsent({ cpf, cnpj })
   consentService.addConsent({ cpf, cnpj, status: 'ATIVO' })

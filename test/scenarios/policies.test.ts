@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { valueOf } from '../../src/index.ts'
+import { type PortalAuthentication, valueOf } from '../../src/index.ts'
 import { type Policies, simulate, type World } from '../../src/simulation/index.ts'
 
 const settings: [string, Policies][] = [
@@ -11,6 +11,7 @@ const settings: [string, Policies][] = [
   ['reissue: revoke', { tokenService: { reissue: 'revoke' } }],
   ['characters: 36', { tokenService: { characters: 36 } }],
   ['errors: xml', { tokenService: { errors: 'xml' } }],
+  ['authentication: none', { portal: { authentication: 'none' } }],
   ['duplicateEvent: accept', { portal: { duplicateEvent: 'accept' } }],
   ['omittedFields: keep', { portal: { omittedFields: 'keep' } }],
   ['differingId: path', { portal: { differingId: 'path' } }],
@@ -100,5 +101,38 @@ test('reissue: revoke ends the older token, and the engine asks once for every 4
   )
   for (const outcome of await Promise.all(['b', 'c', 'd'].map(validate))) valueOf(outcome)
   expect(tokenService.requests).toBe(3)
+  await world.close()
+})
+
+test('authentication: session is logged into once, and again when it has ended, never within a minute', async () => {
+  let logins = 0
+  const authenticate: PortalAuthentication = async send => {
+    logins += 1
+    const request = new Request('https://portal.exemplo.br/portal/api/autenticar', {
+      method: 'POST',
+      headers: { 'role-type': 'IMPEXP' },
+    })
+    const { headers } = await send(request)
+    return {
+      authorization: headers.get('set-token') ?? '',
+      'x-csrf-token': headers.get('x-csrf-token') ?? '',
+    }
+  }
+  const portal = { baseUrl: 'https://portal.exemplo.br', authenticate }
+  const policies = { portal: { authentication: 'session' } } as const
+  const world = await simulate({ policies, averba: { portal, subscriptions } })
+  const { averba, clock } = world
+  for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
+  expect(logins).toBe(1)
+  await clock.advance(hourMs + 1)
+  expect((await averba.subscriptions.plan()).changes).toMatchObject([{ action: 'leave' }])
+  expect(logins).toBe(2)
+  const again = await world.portal.fetch(
+    new Request('https://portal.exemplo.br/portal/api/autenticar', {
+      method: 'POST',
+      headers: { 'role-type': 'X' },
+    }),
+  )
+  expect([again.status, (await again.json()).code]).toEqual([422, 'PLAT-ER2033'])
   await world.close()
 })

@@ -1,7 +1,8 @@
 import { type Context, Hono } from 'hono'
-import type { Clock } from '../../clock.ts'
+import type { Clock, Entropy } from '../../clock.ts'
 import { brasiliaDay, writeBrasilia } from '../brasilia.ts'
 import type { Fetch } from '../transport.ts'
+import { SimulatedSession } from './simulated-session.ts'
 import {
   type Assinatura,
   type AssinaturaListada,
@@ -41,6 +42,8 @@ export interface Delivered {
 
 /** What document 3 does not show, decided: the first of each is the default. */
 export interface PortalPolicies {
+  /** How callers are known: by headers that are fixed, not at all, or by the login that is publicly known. */
+  readonly authentication?: 'headers' | 'none' | 'session'
   /** A second active subscription for an event. */
   readonly duplicateEvent?: 'refuse' | 'accept'
   /** What leaving out an optional field means on a change. */
@@ -55,6 +58,7 @@ export interface PortalPolicies {
 
 interface Options {
   readonly clock: Clock
+  readonly entropy: Entropy
   readonly policies?: PortalPolicies
   /** How notifications leave. It ends them after 3500 ms. */
   readonly deliver: Fetch
@@ -79,8 +83,10 @@ interface Subscription {
 const dayMs = 86_400_000
 
 /** Makes a portal without subscriptions. */
-export function simulatePortal({ clock, deliver, headers = {}, policies = {} }: Options): PortalSimulator {
+export function simulatePortal(options: Options): PortalSimulator {
+  const { clock, entropy, deliver, headers = {}, policies = {} } = options
   const {
+    authentication = 'headers',
     duplicateEvent = 'refuse',
     omittedFields = 'clear',
     differingId = 'refuse',
@@ -95,11 +101,17 @@ export function simulatePortal({ clock, deliver, headers = {}, policies = {} }: 
   const app = new Hono()
   const path = '/portal/api/ext/webhook'
 
+  const session = new SimulatedSession(clock, entropy)
+  if (authentication === 'session')
+    app.post('/portal/api/autenticar', context => session.logIn(context.req.raw))
+
   app.use(async (context, next) => {
-    const isKnown = Object.entries(headers).every(([name, value]) => context.req.header(name) === value)
-    if (!isKnown) return refuse(context, 401, 'PUCX-ER0201', 'Não autenticado')
+    if (!isKnown(context.req.raw.headers)) return refuse(context, 401, 'PUCX-ER0201', 'Não autenticado')
     deleteFailing()
-    return next()
+    await next()
+    if (authentication === 'session')
+      context.res = session.renewed(new Response(context.res.body, context.res))
+    return undefined
   })
   app.post(path, async context => {
     const parsed = subscribeRequestSchema.safeParse(await bodyOf(context))
@@ -165,6 +177,12 @@ export function simulatePortal({ clock, deliver, headers = {}, policies = {} }: 
     found.deletedAt = clock.now()
     return context.body(null, 200)
   })
+
+  function isKnown(given: Headers): boolean {
+    if (authentication === 'none') return true
+    if (authentication === 'session') return session.isKnown(given)
+    return Object.entries(headers).every(([name, value]) => given.get(name) === value)
+  }
 
   function active(): Subscription[] {
     return subscriptions.filter(each => each.deletedAt === undefined)

@@ -1,0 +1,61 @@
+import type { Clock, Entropy } from '../../clock.ts'
+
+const lifetimeMs = 60 * 60_000
+const quietMs = 60_000
+
+/**
+ * The portal's login as it is publicly known, not as the contract shows it: a token that is sent back as it came,
+ * a second one that changes with every answer and lives an hour, and no second login within a minute.
+ */
+export class SimulatedSession {
+  readonly #clock: Clock
+  readonly #entropy: Entropy
+  #token = ''
+  /** Tokens of this hour: an older one still counts. */
+  readonly #csrf = new Map<string, number>()
+  #loggedInAt = Number.NEGATIVE_INFINITY
+
+  constructor(clock: Clock, entropy: Entropy) {
+    this.#clock = clock
+    this.#entropy = entropy
+  }
+
+  /** Answers `POST /portal/api/autenticar`. */
+  logIn(request: Request): Response {
+    if (!request.headers.has('role-type')) return refusal(422, 'PUCX-ER0101', 'Perfil não informado')
+    if (this.#clock.now() - this.#loggedInAt < quietMs) {
+      return refusal(422, 'PLAT-ER2033', 'Usuário autenticado com sucesso nos últimos 60 segundos')
+    }
+    this.#loggedInAt = this.#clock.now()
+    this.#token = `Bearer ${this.#random()}`
+    const headers = { 'set-token': this.#token, ...this.#renew() }
+    return Response.json({ token: headers['x-csrf-token'] }, { headers })
+  }
+
+  /** Reports whether a request carries what the login gave. */
+  isKnown(headers: Headers): boolean {
+    const endsAt = this.#csrf.get(headers.get('x-csrf-token') ?? '') ?? 0
+    return this.#token !== '' && headers.get('authorization') === this.#token && endsAt > this.#clock.now()
+  }
+
+  /** Headers with a token that lives an hour from now. */
+  renewed(response: Response): Response {
+    for (const [name, value] of Object.entries(this.#renew())) response.headers.set(name, value)
+    return response
+  }
+
+  #renew(): { 'x-csrf-token': string; 'x-csrf-expiration': string } {
+    const token = this.#random()
+    const endsAt = this.#clock.now() + lifetimeMs
+    this.#csrf.set(token, endsAt)
+    return { 'x-csrf-token': token, 'x-csrf-expiration': String(endsAt) }
+  }
+
+  #random(): string {
+    return Buffer.from(this.#entropy.bytes(16)).toString('hex')
+  }
+}
+
+function refusal(status: number, code: string, message: string): Response {
+  return Response.json({ status, code, message, tag: code }, { status })
+}
