@@ -86,7 +86,7 @@ export interface Log {
  */
 export async function openAverba(options: AverbaOptions): Promise<Averba> {
   const { clock = systemClock, entropy = systemEntropy } = options
-  checkOptions(options, clock)
+  await checkOptions(options, clock)
   const log = safely(options.logger)
   const createId = createIds(clock, entropy)
   const desired = new Desired(options)
@@ -102,7 +102,9 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
   const sockets: Socket[] = []
   const fetchOf = (socketOptions: Omit<SocketOptions, 'clock'>) => {
     if (options.fetch) return options.fetch
-    const socket = openSocket({ clock, ...socketOptions })
+    const onExpiring = (daysLeft: number) =>
+      log({ message: 'the client certificate ends soon: renew it', daysLeft })
+    const socket = openSocket({ clock, onExpiring, ...socketOptions })
     sockets.push(socket)
     return socket.fetch
   }

@@ -1,4 +1,4 @@
-import { checkCertificate } from './adapters/certificate.ts'
+import { useCertificate } from './adapters/certificate.ts'
 import { parseRanges } from './adapters/receiver.ts'
 import type { Clock } from './clock.ts'
 import { AverbaError } from './errors.ts'
@@ -24,7 +24,7 @@ const subscriptionNames = ['evento', 'endpoint', 'chaveSecreta', 'chaveAutentica
  *
  * @throws {AverbaError} `MISCONFIGURED`, and as `actor` and `basis` are checked
  */
-export function checkOptions(options: AverbaOptions, clock: Clock): void {
+export async function checkOptions(options: AverbaOptions, clock: Clock): Promise<void> {
   checkNames(options)
   checkStore(options.store)
   checkAddresses(options)
@@ -38,7 +38,7 @@ export function checkOptions(options: AverbaOptions, clock: Clock): void {
   }
   // With a way out of the host's own, certificates are the host's business.
   const certificate = options.fetch ? undefined : consentService?.certificate
-  if (typeof certificate === 'object') checkCertificate(certificate, clock.now())
+  if (typeof certificate === 'object') await useCertificate(certificate, clock.now())
   if (validationService && !tokenService && validationService.bearer === undefined) {
     throw misconfigured('Cannot use the validationService: there is no token for it', {
       hint: 'Give the option tokenService, or validationService.bearer',

@@ -18,7 +18,16 @@ const layers: Record<string, { imports: readonly string[]; packages: readonly st
   views: { imports: ['vocabulary', 'machines'], packages: [] },
   adapters: {
     imports: ['vocabulary'],
-    packages: ['undici', 'p-retry', 'hono', '@hono/node-server', 'zod', '@peculiar/x509', 'reflect-metadata'],
+    packages: [
+      'undici',
+      'p-retry',
+      'hono',
+      '@hono/node-server',
+      'zod',
+      '@peculiar/x509',
+      'node-forge',
+      'reflect-metadata',
+    ],
   },
   engine: {
     imports: ['vocabulary', 'machines', 'proof', 'vault', 'store', 'views', 'adapters'],

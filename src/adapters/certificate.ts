@@ -1,40 +1,31 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { createSecureContext } from 'node:tls'
 import { AverbaError } from '../errors.ts'
+import { type Pem, readPkcs12 } from './pkcs12.ts'
 
 /** A client certificate with its key: PEM texts, or PKCS#12 bytes. */
 export type Certificate =
   | { readonly cert: string; readonly key: string; readonly passphrase?: string }
   | { readonly pfx: Uint8Array | string; readonly passphrase?: string }
 
+/** A certificate that can be used, and how long. */
+export interface UsableCertificate extends Pem {
+  readonly daysLeft: number
+}
+
+const cannot = 'Cannot use the client certificate'
+const dayMs = 86_400_000
+
 /**
- * Checks that a PEM certificate can be used: readable, not expired, and the key its own. TLS libraries say
- * each of these in another way, or not at all.
+ * Checks that a certificate can be used, and turns it into PEM: readable, not expired, and the key its own. TLS
+ * libraries say each of these in another way on every runtime, or not at all.
  *
  * @throws {AverbaError} `MISCONFIGURED`, in words
  */
-export function checkCertificate(certificate: Certificate, now: number): void {
-  const cannot = 'Cannot use the client certificate'
-  if ('pfx' in certificate) {
-    checkPfx(certificate, cannot)
-    return
-  }
-  const read = <T>(what: string, work: () => T): T => {
-    try {
-      return work()
-    } catch (cause) {
-      throw new AverbaError('MISCONFIGURED', `${cannot}: its ${what} cannot be read`, {
-        cause,
-        hint: 'Give PEM text, and the passphrase when the key is encrypted',
-      })
-    }
-  }
-  const x509 = read('certificate', () => new X509Certificate(certificate.cert))
-  const { key, passphrase } = certificate
-  const privateKey = read('key', () =>
-    createPrivateKey({ key, ...(passphrase !== undefined && { passphrase }) }),
-  )
-  if (!x509.checkPrivateKey(privateKey)) {
+export async function useCertificate(certificate: Certificate, now: number): Promise<UsableCertificate> {
+  const pem = 'pfx' in certificate ? await readPfx(certificate) : readPem(certificate)
+  const x509 = readPart('certificate', () => new X509Certificate(pem.cert))
+  const key = readPart('key', () => createPrivateKey(pem.key))
+  if (!x509.checkPrivateKey(key)) {
     throw new AverbaError('MISCONFIGURED', `${cannot}: its key belongs to another certificate`)
   }
   const end = Date.parse(x509.validTo)
@@ -47,16 +38,37 @@ export function checkCertificate(certificate: Certificate, now: number): void {
       },
     )
   }
+  return { ...pem, daysLeft: Math.floor((end - now) / dayMs) }
 }
 
-function checkPfx({ pfx, passphrase }: Extract<Certificate, { pfx: unknown }>, cannot: string): void {
+async function readPfx({ pfx, passphrase }: Extract<Certificate, { pfx: unknown }>): Promise<Pem> {
   try {
-    const bytes = typeof pfx === 'string' ? pfx : Buffer.from(pfx)
-    createSecureContext({ pfx: bytes, ...(passphrase !== undefined && { passphrase }) })
+    return await readPkcs12(pfx, passphrase)
   } catch (cause) {
-    throw new AverbaError('MISCONFIGURED', `${cannot}: its PKCS#12 file cannot be read`, {
+    const isMac = cause instanceof Error && /mac|password/i.test(cause.message)
+    const what = isMac ? 'its passphrase is wrong' : 'its PKCS#12 file cannot be read'
+    throw new AverbaError('MISCONFIGURED', `${cannot}: ${what}`, { cause })
+  }
+}
+
+/** An encrypted key is opened here, so that every runtime is given the same plain one. */
+function readPem({ cert, key, passphrase }: Extract<Certificate, { cert: unknown }>): Pem {
+  if (passphrase === undefined && !key.includes('ENCRYPTED')) return { cert, key }
+  const opened = readPart(
+    'key',
+    () => createPrivateKey({ key, passphrase: passphrase ?? '' }),
+    'its passphrase is wrong',
+  )
+  return { cert, key: opened.export({ type: 'pkcs8', format: 'pem' }).toString() }
+}
+
+function readPart<T>(what: string, work: () => T, words = `its ${what} cannot be read`): T {
+  try {
+    return work()
+  } catch (cause) {
+    throw new AverbaError('MISCONFIGURED', `${cannot}: ${words}`, {
       cause,
-      hint: 'Check the passphrase. A file with the old RC2 encryption has to be exported again, or given as PEM',
+      hint: 'Give PEM text, and the passphrase when the key is encrypted',
     })
   }
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Agent, buildConnector, request as undiciRequest } from 'undici'
 import type { Clock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
-import { type Certificate, checkCertificate } from './certificate.ts'
+import { type Certificate, type UsableCertificate, useCertificate } from './certificate.ts'
 import { type Source, valueFrom } from './source.ts'
 
 /** The one way out: a request, and its response. Simulators and sockets meet here. */
@@ -31,6 +31,8 @@ export interface SocketOptions {
   /** The authority to trust instead of the system's, as PEM text. */
   readonly ca?: string
   readonly certificate?: Source<Certificate>
+  /** Told of a certificate that ends within a month, when it is first used. */
+  readonly onExpiring?: (daysLeft: number) => void
   /** The whole exchange, from the look-up of the name to the last byte. */
   readonly budgetMs?: number
   readonly bodyBytesMax?: number
@@ -42,6 +44,9 @@ export interface SocketOptions {
 
 const defaultBudgetMs = 10_000
 const defaultBodyBytesMax = 4 * 1_048_576
+
+/** From when on an expiring certificate is told of. */
+const expiryWarningDays = 30
 
 /** How long a certificate from a function is used before the function is asked again. */
 const certificateAgeMaxMs = 60_000
@@ -64,7 +69,9 @@ export function openSocket(options: SocketOptions): Socket {
     const certificate = options.certificate && (await valueFrom(options.certificate, 'client certificate'))
     const askedAt = clock.now()
     if (before && isDeepStrictEqual(certificate, before.certificate)) return { ...before, askedAt }
-    const agent = createAgent(options, certificate)
+    const usable = certificate && (await useCertificate(certificate, askedAt))
+    if (usable && usable.daysLeft <= expiryWarningDays) options.onExpiring?.(usable.daysLeft)
+    const agent = createAgent(options, usable)
     // What is under way on the old connections ends there.
     void before?.agent.close()
     return { agent, certificate, askedAt }
@@ -88,12 +95,11 @@ export function openSocket(options: SocketOptions): Socket {
   }
 }
 
-function createAgent(options: SocketOptions, certificate: Certificate | undefined): Agent {
+function createAgent(options: SocketOptions, certificate: UsableCertificate | undefined): Agent {
   const { ca, localAddress, connectTo } = options
-  if (certificate) checkCertificate(certificate, options.clock.now())
   const tls = {
     ...(ca !== undefined && { ca }),
-    ...(certificate && toTls(certificate)),
+    ...(certificate && { cert: certificate.cert, key: certificate.key }),
     minVersion: 'TLSv1.2' as const,
     allowH2: false,
   }
@@ -110,15 +116,6 @@ function createAgent(options: SocketOptions, certificate: Certificate | undefine
       : tls,
     allowH2: false,
   })
-}
-
-function toTls(certificate: Certificate) {
-  const passphrase = certificate.passphrase !== undefined && { passphrase: certificate.passphrase }
-  if ('pfx' in certificate) {
-    const pfx = typeof certificate.pfx === 'string' ? certificate.pfx : Buffer.from(certificate.pfx)
-    return { pfx, ...passphrase }
-  }
-  return { cert: certificate.cert, key: certificate.key, ...passphrase }
 }
 
 async function exchange(

@@ -1,0 +1,89 @@
+import { createPrivateKey } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createAuthority } from '../../src/adapters/authority.ts'
+import { useCertificate } from '../../src/adapters/certificate.ts'
+import { serve } from '../../src/adapters/serve.ts'
+import { openSocket } from '../../src/adapters/transport.ts'
+import { systemClock } from '../../src/clock.ts'
+
+const now = systemClock.now()
+const dayMs = 86_400_000
+const recorded = (name: string) => readFileSync(join(import.meta.dirname, '../recordings/certificates', name))
+const passphrase = 'senha'
+
+describe('a certificate is understood in every form', () => {
+  test.each(['aes.pfx', 'rc2-40.pfx', 'ec.pfx'])('%s', async name => {
+    const { cert, key, daysLeft } = await useCertificate({ pfx: recorded(name), passphrase }, now)
+    expect(cert).toContain('BEGIN CERTIFICATE')
+    expect(createPrivateKey(key).type).toBe('private')
+    expect(daysLeft).toBeGreaterThan(1_000)
+  })
+
+  test('PEM with an encrypted key', async () => {
+    const { cert, key } = await (await createAuthority(now)).issueClient('x')
+    const cipher = { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase } as const
+    const encrypted = createPrivateKey(key).export(cipher).toString()
+    expect((await useCertificate({ cert, key: encrypted, passphrase }, now)).key).not.toContain('ENCRYPTED')
+    for (const wrong of [{ passphrase: 'outra' }, {}]) {
+      const using = useCertificate({ cert, key: encrypted, ...wrong }, now)
+      await expect(using).rejects.toMatchObject({
+        message: expect.stringContaining('its passphrase is wrong'),
+      })
+    }
+  })
+})
+
+test.each(['aes.pfx', 'rc2-40.pfx'])('a wrong passphrase of %s is told from a broken file', async name => {
+  const pfx = recorded(name)
+  const wrong = useCertificate({ pfx, passphrase: 'outra' }, now)
+  await expect(wrong).rejects.toMatchObject({
+    code: 'MISCONFIGURED',
+    message: expect.stringContaining('passphrase is wrong'),
+  })
+  const broken = useCertificate({ pfx: pfx.subarray(0, 500), passphrase }, now)
+  await expect(broken).rejects.toMatchObject({
+    message: expect.stringContaining('PKCS#12 file cannot be read'),
+  })
+})
+
+test('one that ends in 20 days is told of when it is used', async () => {
+  const authority = await createAuthority(now - 345 * dayMs)
+  const issued = await authority.issueServer(['localhost'])
+  const server = await serve(async () => new Response('ok'), { ...issued, clientCa: authority.ca })
+  const told: number[] = []
+  const socket = openSocket({
+    clock: systemClock,
+    ca: authority.ca,
+    certificate: await authority.issueClient('x'),
+    onExpiring: daysLeft => void told.push(daysLeft),
+  })
+  for (let i = 0; i < 2; i++) await socket.fetch(new Request(`https://localhost:${server.port}/`))
+  expect(told).toEqual([expect.any(Number)])
+  expect(told[0]).toBeGreaterThanOrEqual(18)
+  expect(told[0]).toBeLessThanOrEqual(20)
+  await socket.close()
+  await server.close()
+})
+
+test('a legacy PKCS#12 file presents its certificate over TLS', async () => {
+  const pem = await useCertificate({ pfx: recorded('rc2-40.pfx'), passphrase }, now)
+  const authority = await createAuthority(now)
+  const names: (string | undefined)[] = []
+  const issued = await authority.issueServer(['localhost'])
+  const server = await serve(
+    async (_, { clientName }) => {
+      names.push(clientName)
+      return new Response('ok')
+    },
+    // It signed itself, so it is its own authority.
+    { ...issued, clientCa: pem.cert },
+  )
+  const certificate = { pfx: recorded('rc2-40.pfx'), passphrase }
+  const socket = openSocket({ clock: systemClock, ca: authority.ca, certificate })
+  expect((await socket.fetch(new Request(`https://localhost:${server.port}/`))).status).toBe(200)
+  expect(names).toEqual(['gestora a1'])
+  await socket.close()
+  await server.close()
+})
