@@ -39,6 +39,7 @@ describe.each([
         'token.renewed',
         'validation.answered',
       ],
+      legacyCertificate: true,
       differences: 0,
     })
   })
