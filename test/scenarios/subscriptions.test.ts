@@ -2,8 +2,9 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { simulatePortal } from '../../src/adapters/portal/simulator.ts'
 import { openAverba, valueOf } from '../../src/index.ts'
-import { simulate } from '../../src/simulation/index.ts'
+import { seededEntropy, simulate } from '../../src/simulation/index.ts'
 
 const [one, two] = ['dimp-situacao-import', 'talp-altsit-lpco-anu'] as const
 const subscriptions = [
@@ -222,5 +223,23 @@ test('a secret of over 100 characters is refused before anything is sent', async
   const long = [{ evento: one, chaveSecreta: 'x'.repeat(101) }]
   const world = await simulate({ averba: { subscriptions: long } })
   await expect(world.averba.subscriptions.plan()).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+  await world.close()
+})
+
+test('a receiver that never answers is a delivery error after 3500 ms, in process too', async () => {
+  const stuck = () => new Promise<never>(() => undefined)
+  const world = await simulate()
+  const portal = simulatePortal({ clock: world.clock, entropy: seededEntropy(1), deliver: stuck })
+  await portal.fetch(
+    new Request('https://portal.exemplo.br/portal/api/ext/webhook', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ evento: one, endpoint: 'https://receptor.exemplo.br/' }),
+    }),
+  )
+  const notifying = portal.notify({ evento: one, ...company, body: {} })
+  await expect.poll(() => world.clock.sleeping).toBe(1)
+  await world.clock.advance(3_500)
+  expect(await notifying).toMatchObject([{ isDelivered: false, description: 'Tempo esgotado: 3500 ms' }])
   await world.close()
 })

@@ -235,12 +235,17 @@ export function simulatePortal(options: Options): PortalSimulator {
       },
       body: content,
     })
+    const done = new AbortController()
+    const late = clock.sleep(limits.processingMs, done.signal).then(() => undefined)
     try {
-      const response = await deliver(request)
+      const response = await Promise.race([deliver(request), late])
+      if (!response) return `Tempo esgotado: ${limits.processingMs} ms`
       const isSuccess = success === '2xx' ? response.ok : response.status === 200
       return isSuccess ? '' : `HTTP ${response.status}`
     } catch (error) {
       return error instanceof Error ? error.name : 'Falha de entrega'
+    } finally {
+      done.abort()
     }
   }
 

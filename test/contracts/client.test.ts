@@ -1,0 +1,214 @@
+import { expect, test } from 'vitest'
+import { createConsentClient } from '../../src/adapters/consent/client.ts'
+import { readConsents } from '../../src/adapters/consent/protocol.ts'
+import { createPortalClient } from '../../src/adapters/portal/client.ts'
+import { readList } from '../../src/adapters/portal/protocol.ts'
+import { staticHeaders } from '../../src/adapters/portal/static-headers.ts'
+import { limits, sourceRanges } from '../../src/adapters/portal/wire.ts'
+import { readProblem } from '../../src/adapters/problem.ts'
+import { createReceiver } from '../../src/adapters/receiver.ts'
+import { createTokenClient } from '../../src/adapters/token/client.ts'
+import { readToken } from '../../src/adapters/token/protocol.ts'
+import type { Fetch } from '../../src/adapters/transport.ts'
+import { createValidationClient } from '../../src/adapters/validation/client.ts'
+import type { Owed } from '../../src/message.ts'
+import { VirtualClock } from '../../src/simulation/index.ts'
+
+/** What the contracts say and no simulated service does by itself: the client alone, given an answer. */
+
+const clock = new VirtualClock()
+const record = { id: 'a' }
+const owed: Owed = {
+  ...{ type: 'x', id: 's/1/1', stream: 's', position: 1, state: 'owed', attempts: 0, because: '' },
+  ...{ dueAt: '2026-11-20T12:00:00.000Z', data: { status: 'ATIVO', validation: 'p1', day: null } },
+}
+const opened = { cpf: '25774435016', id: 'a', record, claims: { nome: 'X' } }
+
+function consentOutcomes(fetch: Fetch) {
+  const performers = createConsentClient('https://consentimento.exemplo.br', { fetch, clock })
+  return Promise.all(
+    Object.entries(performers).map(
+      async ([verb, { perform }]) => [verb, await perform(owed, opened)] as const,
+    ),
+  )
+}
+
+const validate = (fetch: Fetch) =>
+  createValidationClient({
+    ...{ fetch, clock, baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
+    tokens: {
+      current: async () => ({ status: 'held', value: 't', generation: 1 }),
+      renew: async () => ({ status: 'locked', httpStatus: 401 }),
+    },
+  })['validationService.validatePerson']?.perform(owed, opened)
+
+test('a 403 is declined in operations 1 to 5, with the problem told', async () => {
+  const outcomes = await consentOutcomes(async () =>
+    Response.json({ type: 'about:blank', title: 'Sem permissão', status: 403 }, { status: 403 }),
+  )
+  const five = outcomes.filter(([verb]) => !verb.includes('readLogin'))
+  expect(five).toHaveLength(5)
+  for (const [verb, outcome] of five) {
+    expect(outcome, verb).toMatchObject({
+      status: 'declined',
+      fact: { data: { httpStatus: 403 }, parts: { problem: { value: { title: 'Sem permissão' } } } },
+    })
+  }
+})
+
+test('a 500 puts a reading off, and leaves a change in doubt', async () => {
+  const outcomes = await consentOutcomes(async () => new Response('', { status: 500 }))
+  expect(outcomes).toHaveLength(7)
+  for (const [verb, { status }] of outcomes)
+    expect(status, verb).toBe(verb === 'consentService.changeStatus' ? 'unknown' : 'deferred')
+})
+
+test('a change that is answered with another 2xx than 200 is in doubt', async () => {
+  const outcomes = await consentOutcomes(async () => new Response(null, { status: 204 }))
+  expect(Object.fromEntries(outcomes)['consentService.changeStatus']?.status).toBe('unknown')
+})
+
+test('a problem is read whichever of its fields are null', () => {
+  const all = {
+    type: 'https://exemplo.br/problema',
+    title: 'Título',
+    status: 400,
+    detail: 'Detalhe',
+    instance: '/consentimento/v1/x',
+    properties: { code: 'C-1' },
+  }
+  const read = { status: 400, type: all.type, title: 'Título', detail: 'Detalhe', code: 'C-1' }
+  expect(readProblem(400, JSON.stringify(all))).toEqual(read)
+  const none = { ...all, title: null, detail: null, instance: null, properties: null }
+  expect(readProblem(400, JSON.stringify(none))).toEqual({ status: 400, type: all.type })
+})
+
+test('an id is any text of 1 to 200 characters', () => {
+  const consent = (id: unknown) => ({ id, status: 'ATIVO' })
+  const ids = ['a', '012026-00001/2', 'x'.repeat(200)]
+  const wrong = ['', 'x'.repeat(201), 7, null]
+  const listing = readConsents(JSON.stringify([...ids, ...wrong].map(consent)))
+  expect(listing?.items.map(each => each.id)).toEqual(ids)
+  expect(listing?.unreadable).toHaveLength(wrong.length)
+})
+
+test('a token of any length is taken, with its lifetime in seconds or without one', () => {
+  const read = (body: object) => readToken(JSON.stringify(body))
+  expect(read({ access_token: 'x'.repeat(40), expires_in: 60 })?.lifetimeMs).toBe(60_000)
+  expect(read({ access_token: 'x'.repeat(1_500), expires_in: 60 })?.value).toHaveLength(1_500)
+  expect(read({ access_token: 'x' })).toEqual({ value: 'x', lifetimeMs: null })
+  expect(read({ expires_in: 60 })).toBeUndefined()
+})
+
+test('any refusal of a token request is final, but for 408 and 429', async () => {
+  const statusOf = async (status: number) => {
+    const client = createTokenClient({
+      ...{ clock, url: 'https://gateway.exemplo.br/token', consumerKey: 'k', consumerSecret: 's' },
+      fetch: async () => new Response('', { status }),
+      keep: () => undefined,
+    })
+    return (await client['tokenService.requestToken']?.perform(owed, {}))?.status
+  }
+  for (const status of [400, 401, 403, 415]) expect(await statusOf(status), `${status}`).toBe('declined')
+  for (const status of [408, 429, 500]) expect(await statusOf(status), `${status}`).toBe('deferred')
+})
+
+test('a validation that is answered 5xx, or not at all, is unknown', async () => {
+  for (const status of [500, 502, 503, 504]) {
+    expect((await validate(async () => new Response('', { status })))?.status).toBe('unknown')
+  }
+  const lost = validate(async () => {
+    throw new Error('reset')
+  })
+  expect((await lost)?.status).toBe('unknown')
+})
+
+test('a 429, and a 503 that says when, put a call off', async () => {
+  const headers = { 'retry-after': '60' }
+  for (const status of [429, 503]) {
+    const outcome = await validate(async () => new Response('', { status, headers }))
+    expect(outcome).toMatchObject({ status: 'deferred', afterMs: 60_000 })
+  }
+})
+
+test('the headers of the portal are asked for again when they are refused', async () => {
+  let asked = 0
+  const seen: (string | null)[] = []
+  const client = createPortalClient({
+    clock,
+    baseUrl: 'https://portal.exemplo.br',
+    fetch: async request => {
+      seen.push(request.headers.get('authorization'))
+      return seen.length === 1 ? new Response('', { status: 401 }) : Response.json([])
+    },
+    authenticate: staticHeaders(() => {
+      asked += 1
+      return { authorization: `sessao-${asked}` }
+    }),
+    secretsOf: async () => ({}),
+  })
+  const list = client['portal.listSubscriptions']
+  expect((await list?.perform(owed, {}))?.status).toBe('settled')
+  expect((await list?.perform(owed, {}))?.status).toBe('settled')
+  expect(seen).toEqual(['sessao-1', 'sessao-2', 'sessao-2'])
+})
+
+test('any other 4xx of the portal is declined', async () => {
+  for (const status of [400, 403, 404, 409, 422]) {
+    const client = createPortalClient({
+      ...{ clock, baseUrl: 'https://portal.exemplo.br', authenticate: async () => ({}) },
+      fetch: async () => Response.json({ code: 'PLAT-ER9100', message: 'Não' }, { status }),
+      secretsOf: async () => ({}),
+    })
+    expect(await client['portal.subscribe']?.perform(owed, {})).toMatchObject({
+      status: 'declined',
+      fact: { data: { httpStatus: status, code: 'PLAT-ER9100' } },
+    })
+  }
+})
+
+test('a subscription is deleted when dataExclusao or motivoExclusao is there', () => {
+  const row = { id: 1, evento: 'e', endpoint: 'https://a.exemplo.br/' }
+  const rows = [
+    row,
+    { ...row, dataExclusao: null, motivoExclusao: null },
+    { ...row, dataExclusao: '20-11-2026 09:00:00' },
+    { ...row, motivoExclusao: 'Somente erros' },
+  ]
+  const items = readList(JSON.stringify(rows))?.items ?? []
+  expect(items.map(each => each.isDeleted)).toEqual([false, false, true, true])
+})
+
+test('notifications are taken from the first to the last address of the three ranges, and from no other', async () => {
+  expect(sourceRanges).toEqual(['161.148.0.0/16', '189.9.0.0/16', '200.198.192.0/18'])
+  const receiver = createReceiver({
+    clock,
+    secretsOf: async () => [],
+    store: async () => undefined,
+    onRefused: () => undefined,
+    onStoreError: () => undefined,
+  })
+  const headers = { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
+  const statusFrom = async (remoteAddress: string) => {
+    const request = new Request('https://receptor.exemplo.br/', { method: 'POST', headers, body: '{}' })
+    return (await receiver.fetch(request, { remoteAddress })).status
+  }
+  const inside = ['161.148.0.0', '161.148.255.255', '189.9.0.0', '189.9.255.255']
+  for (const address of [...inside, '200.198.192.0', '200.198.255.255'])
+    expect(await statusFrom(address), address).toBe(204)
+  const outside = ['161.147.255.255', '161.149.0.0', '189.8.255.255', '189.10.0.0', '200.198.191.255']
+  for (const address of [...outside, '200.199.0.0', '::1'])
+    expect(await statusFrom(address), address).toBe(403)
+})
+
+test('the limits are those of the contract', () => {
+  expect(limits).toEqual({
+    evento: 40,
+    endpoint: 500,
+    chave: 100,
+    motivoExclusao: 200,
+    processingMs: 3_500,
+    deletionDays: 30,
+    failureDays: 30,
+  })
+})

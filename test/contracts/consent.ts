@@ -1,0 +1,559 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createConsentClient } from '../../src/adapters/consent/client.ts'
+import {
+  readAwareness,
+  readAwarenessList,
+  readChanged,
+  readConsent,
+  readConsents,
+  readLogin,
+  readLoginAddress,
+  writeChangeStatus,
+  writeListAwareness,
+  writeListConsents,
+  writeReadAwareness,
+  writeReadConsent,
+  writeReadLogin,
+  writeReadLoginAddress,
+} from '../../src/adapters/consent/protocol.ts'
+import {
+  cienciaDetalhadaSchema,
+  cienciaResumidaSchema,
+  consentimentoDetalhadoSchema,
+  consentimentoResumidoSchema,
+  statusSchema,
+  titularAutenticadoStatusSchema,
+  titularLoginUrlSchema,
+} from '../../src/adapters/consent/wire.ts'
+import { readProblem } from '../../src/adapters/problem.ts'
+import type { Owed } from '../../src/message.ts'
+import { cnpj, cpf, dayMs, exact, type Ground, type Open, otherCnpj, secondMs } from './ground.ts'
+
+/** Whose records a test makes itself: the samples of the services are another's. */
+const own = '52998224725'
+const dateTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/
+const noRecord = '0'.repeat(32)
+
+const problemSchema = z.strictObject({
+  type: z.string(),
+  title: z.string().nullable(),
+  status: z.int32(),
+  detail: z.string().nullable(),
+  instance: z.string().nullable(),
+  properties: z.record(z.string(), z.unknown()).nullable(),
+})
+
+/** The seven operations as the client writes them. */
+function operations(base: string, of: string, id: string): [string, Request][] {
+  return [
+    ['changeStatus', writeChangeStatus(base, of, id, 'ATIVO')],
+    ['listConsents', writeListConsents(base, of)],
+    ['readConsent', writeReadConsent(base, of, id)],
+    ['listAwareness', writeListAwareness(base, of)],
+    ['readAwareness', writeReadAwareness(base, of, id)],
+    ['readLogin', writeReadLogin(base, of)],
+    ['readLoginAddress', writeReadLoginAddress(base, of)],
+  ]
+}
+
+async function expectProblem(response: Response, status: number): Promise<void> {
+  expect(response.status).toBe(status)
+  expect(response.headers.get('content-type')).toBe('application/problem+json')
+  const text = await response.text()
+  const problem = problemSchema.parse(JSON.parse(text))
+  expect(problem).toMatchObject({ status, detail: null, instance: null, properties: { servico: 'simulado' } })
+  expect(URL.canParse(problem.type)).toBe(true)
+  expect(readProblem(status, text)).toEqual({ status, type: problem.type, title: problem.title })
+}
+
+/** Lists consents or awareness records at the service, with the parameter `cnpj` where one is given. */
+async function idsOf({ at, send }: Ground, list: 'consentimentos' | 'ciencias', of: string, filter?: string) {
+  const query = filter === undefined ? '' : `?cnpj=${filter}`
+  const url = `${at.consentService}/consentimento/v1/${list}/${of}${query}`
+  const response = await send(new Request(url))
+  expect(response.status).toBe(200)
+  return z
+    .array(z.looseObject({ id: z.string() }))
+    .parse(await response.json())
+    .map(each => each.id)
+}
+
+/** Document 1, line by line, on whichever side it is opened. */
+export function consentContract(name: string, open: Open): void {
+  describe(`the consent service ${name}`, () => {
+    test('the seven operations are answered as JSON at their paths below /consentimento/v1', async () => {
+      const { at, send, consentService } = await open()
+      const consent = consentService.addConsent({ cpf: own })
+      const record = consentService.addAwareness({ cpf: own })
+      const paths = [
+        `PUT consentimentos/${own}/${consent}/status/ATIVO`,
+        `GET consentimentos/${own}`,
+        `GET consentimentos/${own}/${consent}`,
+        `GET ciencias/${own}`,
+        `GET ciencias/${own}/${record}`,
+        `GET autenticacao/${own}`,
+        `GET autenticacao/${own}/url`,
+      ]
+      for (const each of paths) {
+        const [method = '', path = ''] = each.split(' ')
+        const url = `${at.consentService}/consentimento/v1/${path}`
+        const response = await send(new Request(url, { method }))
+        expect(response.status, each).toBe(200)
+        expect(response.headers.get('content-type'), each).toMatch(/^application\/json\b/)
+      }
+    })
+
+    test('a consent in a list has the six fields of ConsentimentoResumido, and no others', async () => {
+      const { at, send, consentService } = await open()
+      const id = consentService.addConsent({ cpf: own, cnpj, expiresInMs: dayMs })
+      const response = await send(writeListConsents(at.consentService, own))
+      const text = await response.clone().text()
+      const [only] = await exact(z.array(consentimentoResumidoSchema), response)
+      expect(only).toEqual({
+        id,
+        status: 'PENDENTE',
+        dataHora: '2026-11-20T12:00:00.000Z',
+        dataExpiracao: '2026-11-21T12:00:00.000Z',
+        cnpjUsuario: cnpj,
+        href: expect.stringMatching(new RegExp(`/consentimento/v1/consentimentos/${own}/${id}$`)),
+      })
+      expect(URL.canParse(only?.href ?? '')).toBe(true)
+      expect(readConsents(text)).toEqual({
+        unreadable: [],
+        items: [
+          {
+            id,
+            record: only,
+            summary: {
+              status: 'PENDENTE',
+              createdAt: only?.dataHora,
+              expiresAt: only?.dataExpiracao,
+              controller: cnpj,
+            },
+          },
+        ],
+      })
+    })
+
+    test('a consent in full has every field of ConsentimentoDetalhado and of what is in it, and no others', async () => {
+      const { at, send, consentService } = await open()
+      const id = consentService.addConsent({ cpf: own, cnpj, expiresInMs: dayMs })
+      const response = await send(writeReadConsent(at.consentService, own, id))
+      const text = await response.clone().text()
+      const detail = await exact(consentimentoDetalhadoSchema, response)
+      const metadado = {
+        identificador: expect.any(String),
+        descricao: expect.any(String),
+        rotulo: expect.any(String),
+      }
+      const dataExpiracao = '2026-11-21T12:00:00.000Z'
+      const dataHora = '2026-11-20T12:00:00.000Z'
+      expect(detail).toEqual({
+        id,
+        idTemplatePdc: expect.any(String),
+        status: 'PENDENTE',
+        dataHora,
+        dataExpiracao,
+        categoria: {
+          identificador: expect.any(String),
+          descricao: expect.any(String),
+          rotulo: expect.any(String),
+          metadados: [
+            { ...metadado, sensivel: false },
+            { ...metadado, sensivel: true },
+          ],
+        },
+        usuario: controller,
+        finalidade: purpose,
+        titular,
+        historico: [{ status: 'PENDENTE', dataHora, dataExpiracao }],
+      })
+      expect(readConsent(text, { cpf: own, id })?.detail).toEqual(detail)
+    })
+
+    test('an awareness record in a list has the four fields of CienciaResumida, and no others', async () => {
+      const { at, send, consentService } = await open()
+      const id = consentService.addAwareness({ cpf: own, cnpj })
+      const response = await send(writeListAwareness(at.consentService, own))
+      const text = await response.clone().text()
+      const [only] = await exact(z.array(cienciaResumidaSchema), response)
+      expect(only).toEqual({
+        id,
+        dataHora: '2026-11-20T12:00:00.000Z',
+        cnpjUsuario: cnpj,
+        href: expect.stringMatching(new RegExp(`/consentimento/v1/ciencias/${own}/${id}$`)),
+      })
+      const summary = { createdAt: only?.dataHora, controller: cnpj }
+      expect(readAwarenessList(text)).toEqual({ unreadable: [], items: [{ id, record: only, summary }] })
+    })
+
+    test('an awareness record in full has every field of CienciaDetalhada and of what is in it, and no others', async () => {
+      const { at, send, consentService } = await open()
+      const id = consentService.addAwareness({ cpf: own, cnpj })
+      const response = await send(writeReadAwareness(at.consentService, own, id))
+      const text = await response.clone().text()
+      const detail = await exact(cienciaDetalhadaSchema, response)
+      const metadado = {
+        identificador: expect.any(String),
+        descricao: expect.any(String),
+        rotulo: expect.any(String),
+      }
+      const dataHora = '2026-11-20T12:00:00.000Z'
+      expect(detail).toEqual({
+        id,
+        dataHora,
+        titular,
+        usuario: controller,
+        finalidade: purpose,
+        historico: [
+          {
+            info: expect.any(String),
+            dataHora,
+            dataInicio: dataHora,
+            metadados: [
+              { ...metadado, sensivel: false },
+              { ...metadado, sensivel: true },
+            ],
+          },
+        ],
+        hipoteses: [
+          {
+            complemento: expect.any(String),
+            hipoteseTratamento: {
+              envolveDadoSensivel: false,
+              id: expect.any(String),
+              nome: expect.any(String),
+            },
+          },
+        ],
+      })
+      expect(readAwareness(text, { cpf: own, id })).toEqual(detail)
+    })
+
+    test('cnpjUsuario, usuario and finalidade may be null, in consents and in awareness records', async () => {
+      const { at, send, consentService } = await open()
+      const base = at.consentService
+      const consent = consentService.addConsent({ cpf: own, finalidade: null })
+      const record = consentService.addAwareness({ cpf: own, finalidade: null })
+      const consents = await (await send(writeListConsents(base, own))).text()
+      expect(JSON.parse(consents)).toMatchObject([{ cnpjUsuario: null }])
+      expect(readConsents(consents)).toMatchObject({
+        unreadable: [],
+        items: [{ summary: { controller: null } }],
+      })
+      const records = await (await send(writeListAwareness(base, own))).text()
+      expect(JSON.parse(records)).toMatchObject([{ cnpjUsuario: null }])
+      expect(readAwarenessList(records)).toMatchObject({
+        unreadable: [],
+        items: [{ summary: { controller: null } }],
+      })
+      const inFull = { usuario: null, finalidade: null }
+      const consentText = await (await send(writeReadConsent(base, own, consent))).text()
+      expect(readConsent(consentText, { cpf: own, id: consent })?.detail).toMatchObject(inFull)
+      const recordText = await (await send(writeReadAwareness(base, own, record))).text()
+      expect(readAwareness(recordText, { cpf: own, id: record })).toMatchObject(inFull)
+    })
+
+    test('times are date-times of ISO 8601', async () => {
+      const { at, send } = await open()
+      const texts: string[] = []
+      const collect = (value: unknown, key = ''): void => {
+        if (/^(data|hora)[A-Z]/.test(key)) texts.push(String(value))
+        else if (typeof value === 'object' && value !== null)
+          for (const [name, member] of Object.entries(value)) collect(member, name)
+      }
+      const read = async (request: Request) => {
+        const body: unknown = await (await send(request)).json()
+        collect(body)
+        return body
+      }
+      const base = at.consentService
+      const consents = consentimentoResumidoSchema.array().parse(await read(writeListConsents(base, cpf)))
+      const records = cienciaResumidaSchema.array().parse(await read(writeListAwareness(base, cpf)))
+      for (const { id } of consents) await read(writeReadConsent(base, cpf, id))
+      for (const { id } of records) await read(writeReadAwareness(base, cpf, id))
+      await read(writeReadLogin(base, cpf))
+      expect(texts.length).toBeGreaterThan(20)
+      for (const text of texts) expect(text).toMatch(dateTime)
+    })
+
+    test('a login state has autenticado and horaExpiracao, and no others', async () => {
+      const { at, send, consentService, clock } = await open()
+      const ask = () => send(writeReadLogin(at.consentService, own))
+      expect(await exact(titularAutenticadoStatusSchema, await ask())).toMatchObject({ autenticado: false })
+      consentService.logIn(own, clock.now() + 60 * secondMs)
+      const text = await (await ask()).text()
+      const horaExpiracao = '2026-11-20T12:01:00.000Z'
+      expect(JSON.parse(text)).toEqual({ autenticado: true, horaExpiracao })
+      expect(readLogin(text)).toEqual({ isAuthenticated: true, expiresAt: horaExpiracao })
+      await clock.advance(60 * secondMs)
+      expect(await exact(titularAutenticadoStatusSchema, await ask())).toMatchObject({ autenticado: false })
+    })
+
+    test('the time of someone who is not logged in is the time of the answer', async () => {
+      const { at, send } = await open()
+      const response = await send(writeReadLogin(at.consentService, own))
+      expect(await response.json()).toEqual({
+        autenticado: false,
+        horaExpiracao: '2026-11-20T12:00:00.000Z',
+      })
+    })
+
+    test('a login address has url alone, which returns to redirectUrl where one is given', async () => {
+      const { at, send } = await open()
+      const redirectUrl = 'https://app.exemplo.br/volta?a=1&b=ç'
+      const ask = async (target?: string) => {
+        const response = await send(writeReadLoginAddress(at.consentService, own, target))
+        const text = await response.clone().text()
+        const { url } = await exact(titularLoginUrlSchema, response)
+        expect(readLoginAddress(text)).toBe(url)
+        return new URL(url)
+      }
+      expect((await ask(redirectUrl)).searchParams.get('redirectUrl')).toBe(redirectUrl)
+      expect((await ask()).searchParams.get('redirectUrl')).toBeNull()
+    })
+
+    test.each([
+      ['PENDENTE', 'ATIVO'],
+      ['PENDENTE', 'NEGADO'],
+      ['ATIVO', 'REVOGADO'],
+    ] as const)('a change from %s to %s is answered with the updated summary', async (from, to) => {
+      const { at, send, consentService } = await open()
+      const id = consentService.addConsent({ cpf: own, status: from, cnpj })
+      const response = await send(writeChangeStatus(at.consentService, own, id, to))
+      const text = await response.clone().text()
+      expect(await exact(consentimentoResumidoSchema, response)).toMatchObject({ id, status: to })
+      expect(readChanged(text, id)).toMatchObject({ status: to })
+      expect(consentService.statusOf(own, id)).toBe(to)
+      const [listed] = await exact(
+        consentimentoResumidoSchema.array(),
+        await send(writeListConsents(at.consentService, own)),
+      )
+      expect(listed?.status).toBe(to)
+    })
+
+    test('a move outside the table is a 400, and changes nothing', async () => {
+      const { at, send, consentService } = await open()
+      const table = ['PENDENTE ATIVO', 'PENDENTE NEGADO', 'ATIVO REVOGADO']
+      let outside = 0
+      for (const from of statusSchema.options) {
+        for (const to of ['ATIVO', 'NEGADO', 'REVOGADO']) {
+          if (table.includes(`${from} ${to}`)) continue
+          outside += 1
+          const id = consentService.addConsent({ cpf: own, status: from })
+          await expectProblem(await send(writeChangeStatus(at.consentService, own, id, to)), 400)
+          expect(consentService.statusOf(own, id)).toBe(from)
+        }
+      }
+      expect(outside).toBe(12)
+    })
+
+    test('a status that cannot be asked for is a 400, and changes nothing', async () => {
+      const { at, send, consentService } = await open()
+      const id = consentService.addConsent({ cpf: own })
+      for (const status of ['PENDENTE', 'EXPIRADO', 'ativo', 'SUSPENSO']) {
+        await expectProblem(await send(writeChangeStatus(at.consentService, own, id, status)), 400)
+      }
+      expect(consentService.statusOf(own, id)).toBe('PENDENTE')
+    })
+
+    test('each change adds its status, its time and the expiry to historico', async () => {
+      const { at, send, consentService, clock } = await open()
+      const id = consentService.addConsent({ cpf: own, expiresInMs: dayMs })
+      const historico = async () => {
+        const response = await send(writeReadConsent(at.consentService, own, id))
+        return (await exact(consentimentoDetalhadoSchema, response)).historico
+      }
+      const dataExpiracao = '2026-11-21T12:00:00.000Z'
+      const pending = { status: 'PENDENTE', dataHora: '2026-11-20T12:00:00.000Z', dataExpiracao }
+      const active = { status: 'ATIVO', dataHora: '2026-11-20T12:00:01.000Z', dataExpiracao }
+      const revoked = { status: 'REVOGADO', dataHora: '2026-11-20T12:00:02.000Z', dataExpiracao }
+      expect(await historico()).toEqual([pending])
+      await clock.advance(secondMs)
+      await send(writeChangeStatus(at.consentService, own, id, 'ATIVO'))
+      expect(await historico()).toEqual([pending, active])
+      await clock.advance(secondMs)
+      await send(writeChangeStatus(at.consentService, own, id, 'REVOGADO'))
+      expect(await historico()).toEqual([pending, active, revoked])
+      await send(writeChangeStatus(at.consentService, own, id, 'ATIVO'))
+      expect(await historico()).toEqual([pending, active, revoked])
+    })
+
+    test('when dataExpiracao has come, PENDENTE and ATIVO become EXPIRADO, and the others stay', async () => {
+      const { at, send, consentService, clock } = await open()
+      const ids = statusSchema.options.map(status =>
+        consentService.addConsent({ cpf: own, status, expiresInMs: dayMs }),
+      )
+      const statuses = async () => {
+        const response = await send(writeListConsents(at.consentService, own))
+        return (await exact(consentimentoResumidoSchema.array(), response)).map(each => each.status)
+      }
+      expect(statusSchema.options).toEqual(['ATIVO', 'NEGADO', 'REVOGADO', 'PENDENTE', 'EXPIRADO'])
+      await clock.advance(dayMs - 1)
+      expect(await statuses()).toEqual(['ATIVO', 'NEGADO', 'REVOGADO', 'PENDENTE', 'EXPIRADO'])
+      await clock.advance(1)
+      expect(await statuses()).toEqual(['EXPIRADO', 'NEGADO', 'REVOGADO', 'EXPIRADO', 'EXPIRADO'])
+      const [active = ''] = ids
+      const response = await send(writeReadConsent(at.consentService, own, active))
+      const { historico } = await exact(consentimentoDetalhadoSchema, response)
+      expect(historico.map(each => each.status)).toEqual(['ATIVO', 'EXPIRADO'])
+      await expectProblem(await send(writeChangeStatus(at.consentService, own, active, 'REVOGADO')), 400)
+    })
+
+    test('both lists give all records of the subject, and with cnpj those of that controller alone', async () => {
+      const ground = await open()
+      const { consentService } = ground
+      const consents = [cnpj, otherCnpj, undefined].map(each =>
+        consentService.addConsent({ cpf: own, ...(each !== undefined && { cnpj: each }) }),
+      )
+      const records = [cnpj, otherCnpj, undefined].map(each =>
+        consentService.addAwareness({ cpf: own, ...(each !== undefined && { cnpj: each }) }),
+      )
+      expect(await idsOf(ground, 'consentimentos', own)).toEqual(consents)
+      expect(await idsOf(ground, 'ciencias', own)).toEqual(records)
+      expect(await idsOf(ground, 'consentimentos', own, cnpj)).toEqual([consents[0]])
+      expect(await idsOf(ground, 'ciencias', own, cnpj)).toEqual([records[0]])
+      expect(await idsOf(ground, 'consentimentos', own, otherCnpj)).toEqual([consents[1]])
+      expect(await idsOf(ground, 'ciencias', own, '11222333000181')).toEqual([])
+    })
+
+    test('no operation changes an awareness record or a login state', async () => {
+      const { at, send, consentService } = await open()
+      const record = consentService.addAwareness({ cpf: own })
+      const read = async () => (await send(writeReadAwareness(at.consentService, own, record))).text()
+      const before = await read()
+      for (const path of [`ciencias/${own}/${record}`, `ciencias/${own}`, `autenticacao/${own}`]) {
+        for (const method of ['PUT', 'POST', 'PATCH', 'DELETE']) {
+          const url = `${at.consentService}/consentimento/v1/${path}`
+          expect((await send(new Request(url, { method }))).status, `${method} ${path}`).toBe(404)
+        }
+      }
+      expect(await read()).toBe(before)
+    })
+
+    test('operations 1 to 5 reach the records of the named subject only', async () => {
+      const ground = await open()
+      const { at, send, consentService } = ground
+      const consent = consentService.addConsent({ cpf: own })
+      const record = consentService.addAwareness({ cpf: own })
+      expect(await idsOf(ground, 'consentimentos', cpf)).not.toContain(consent)
+      expect(await idsOf(ground, 'ciencias', cpf)).not.toContain(record)
+      const base = at.consentService
+      expect((await send(writeReadConsent(base, cpf, consent))).status).toBe(404)
+      expect((await send(writeReadAwareness(base, cpf, record))).status).toBe(404)
+      expect((await send(writeChangeStatus(base, cpf, consent, 'ATIVO'))).status).toBe(404)
+      expect(consentService.statusOf(own, consent)).toBe('PENDENTE')
+    })
+
+    test('a record that is not there is a 404, and declined by the client', async () => {
+      const { at, send, clock } = await open()
+      for (const [operation, request] of operations(at.consentService, own, noRecord)) {
+        if (operation === 'changeStatus' || operation === 'readConsent' || operation === 'readAwareness')
+          await expectProblem(await send(request), 404)
+      }
+      const outcome = await perform({ fetch: send, clock }, at.consentService, 'readConsent')
+      expect(outcome).toMatchObject({ status: 'declined', fact: { data: { httpStatus: 404 } } })
+    })
+
+    test('the lists of a subject without records are empty', async () => {
+      const ground = await open()
+      expect(await idsOf(ground, 'consentimentos', own)).toEqual([])
+      expect(await idsOf(ground, 'ciencias', own)).toEqual([])
+    })
+
+    test('the client certificate alone identifies the caller: no token, no header and no body is sent', async () => {
+      const { at, send } = await open()
+      for (const [operation, request] of operations(at.consentService, own, noRecord)) {
+        expect([...request.headers.keys()], operation).toEqual(['accept'])
+        expect(request.body, operation).toBeNull()
+        expect((await send(request)).status, operation).not.toBe(401)
+      }
+    })
+
+    test('without a client certificate every operation is a 401, whatever header comes with it', async () => {
+      const { at, sendWithoutCertificate } = await open()
+      for (const [, request] of operations(at.consentService, own, noRecord)) {
+        await expectProblem(await sendWithoutCertificate(request.clone()), 401)
+        request.headers.set('authorization', 'Bearer x')
+        await expectProblem(await sendWithoutCertificate(request), 401)
+      }
+    })
+
+    test('a CPF in another form, or with wrong check digits, is a 400 of every operation', async () => {
+      const { at, send } = await open()
+      for (const wrong of ['25774435017', '257.744.350-16', '2577443501', 'x']) {
+        for (const [, request] of operations(at.consentService, wrong, noRecord)) {
+          await expectProblem(await send(request), 400)
+        }
+      }
+    })
+
+    test('a fault inside the service is a 500', async () => {
+      const { at, send, consentService } = await open()
+      const id = consentService.addConsent({ cpf: own })
+      // What the service cannot write: a status that is none, and an instant that no date can hold.
+      consentService.change(own, id, 'SUSPENSO' as never)
+      consentService.logIn(own, Number.POSITIVE_INFINITY)
+      await expectProblem(await send(writeListConsents(at.consentService, own)), 500)
+      await expectProblem(await send(writeReadLogin(at.consentService, own)), 500)
+    })
+
+    test('400 and 401 are declined by the client in each of the seven operations, with the problem told', async () => {
+      const { at, send, sendWithoutCertificate, clock } = await open()
+      for (const [operation] of operations(at.consentService, own, noRecord)) {
+        const unknown = await perform({ fetch: sendWithoutCertificate, clock }, at.consentService, operation)
+        expect(unknown, operation).toMatchObject({
+          status: 'declined',
+          fact: {
+            data: { httpStatus: 401 },
+            parts: { problem: { value: { status: 401, title: 'Chamador não autenticado' } } },
+          },
+        })
+        const malformed = await perform({ fetch: send, clock }, at.consentService, operation, '25774435017')
+        expect(malformed, operation).toMatchObject({
+          status: 'declined',
+          fact: { data: { httpStatus: 400 }, parts: { problem: { value: { status: 400 } } } },
+        })
+      }
+    })
+
+    test('an id is 32 hexadecimal digits, and each is new', async () => {
+      const { consentService } = await open()
+      const ids = Array.from({ length: 20 }, (_, i) =>
+        i % 2 ? consentService.addConsent({ cpf: own }) : consentService.addAwareness({ cpf: own }),
+      )
+      for (const id of ids) expect(id).toMatch(/^[0-9a-f]{32}$/)
+      expect(new Set(ids).size).toBe(20)
+    })
+  })
+}
+
+const titular = { cpf: own, nome: expect.any(String), email: expect.any(String) }
+const purpose = {
+  identificador: expect.any(String),
+  descricao: expect.any(String),
+  rotulo: expect.any(String),
+}
+const controller = {
+  cnpj,
+  nome: expect.any(String),
+  email: expect.any(String),
+  contato: expect.any(String),
+  responsavel: { cpf: expect.any(String), cnpj: expect.any(String), tipo: expect.any(String) },
+}
+
+/** Performs an operation as the engine would, for a record that is not there. */
+function perform(
+  way: Parameters<typeof createConsentClient>[1],
+  baseUrl: string,
+  operation: string,
+  of = own,
+) {
+  const performer = createConsentClient(baseUrl, way)[`consentService.${operation}`]
+  const owed: Owed = {
+    ...{ type: `consentService.${operation}`, id: 's/1/1', stream: 's', position: 1, state: 'owed' },
+    ...{ dueAt: '2026-11-20T12:00:00.000Z', attempts: 0, because: '', data: { status: 'ATIVO' } },
+  }
+  return performer?.perform(owed, { cpf: of, id: noRecord, record: { id: noRecord } })
+}

@@ -1,0 +1,121 @@
+import { expect, onTestFinished } from 'vitest'
+import type { ZodType } from 'zod'
+import { type Peer, serve } from '../../src/adapters/serve.ts'
+import { type Fetch, openSocket, UnsentError } from '../../src/adapters/transport.ts'
+import { systemClock } from '../../src/clock.ts'
+import {
+  type Simulators,
+  samples,
+  seededEntropy,
+  startServices,
+  VirtualClock,
+} from '../../src/simulation/index.ts'
+import { createSimulators, credentials } from '../../src/simulation/services.ts'
+
+type Names = 'consentService' | 'tokenService' | 'validationService' | 'portal'
+
+/** The four services as the suite reaches them, without sockets or through them. */
+export interface Ground extends Pick<Simulators, Names> {
+  readonly clock: VirtualClock
+  /** Where each service is; the token service's whole address. */
+  readonly at: Readonly<Record<Names, string>>
+  /** Sends a request to the service that its address names, as the client that the consent service knows. */
+  readonly send: Fetch
+  /** The same without a client certificate. */
+  readonly sendWithoutCertificate: Fetch
+  /** Takes what is sent to a host on port 443. */
+  receive(host: string, handle: (request: Request) => Response | Promise<Response>): Promise<void>
+}
+
+/** Opens a ground for the test that runs, which closes it at its end. */
+export type Open = () => Promise<Ground>
+
+export const { consumerKey, consumerSecret, service, portalHeaders } = credentials
+export const { cpf, cnpj } = samples
+export const otherCnpj = '00000000000191'
+export const [secondMs, dayMs] = [1_000, 86_400_000] as const
+
+const hosts = {
+  consentService: 'https://consentimento.exemplo.br',
+  tokenService: 'https://gateway.exemplo.br',
+  validationService: 'https://validacao.exemplo.br',
+  portal: 'https://portal.exemplo.br',
+} as const
+
+/** The simulators as functions. */
+export const openInProcess: Open = async () => {
+  const clock = new VirtualClock()
+  const receivers = new Map<string, (request: Request) => Response | Promise<Response>>()
+  const deliver: Fetch = async request => {
+    const { hostname, port } = new URL(request.url)
+    const handle = port === '' ? receivers.get(hostname) : undefined
+    if (!handle) throw new UnsentError('nobody listens there')
+    return handle(request)
+  }
+  const { consentService, tokenService, validationService, portal } = createSimulators({
+    clock,
+    entropy: seededEntropy(1),
+    deliver,
+  })
+  const reach =
+    (peer: Pick<Peer, 'clientName'>): Fetch =>
+    request => {
+      const { origin } = new URL(request.url)
+      if (origin === hosts.consentService) return consentService.fetch(request, peer)
+      if (origin === hosts.tokenService) return tokenService.fetch(request)
+      if (origin === hosts.validationService) return validationService.fetch(request)
+      return portal.fetch(request)
+    }
+  return {
+    ...{ clock, consentService, tokenService, validationService, portal },
+    at: { ...hosts, tokenService: `${hosts.tokenService}/token` },
+    send: reach({ clientName: 'gestora-de-exemplo' }),
+    sendWithoutCertificate: reach({}),
+    receive: async (host, handle) => void receivers.set(host, handle),
+  }
+}
+
+/** The simulators behind HTTPS servers of this machine, and a socket with a client certificate. */
+export const openOverTls: Open = async () => {
+  const clock = new VirtualClock()
+  const services = await startServices({ clock, entropy: seededEntropy(1) })
+  const { ca } = services
+  const { consentService, tokenService, validationService, portal } = services.options
+  const socket = openSocket({ clock: systemClock, ca, certificate: consentService.certificate })
+  const anonymous = openSocket({ clock: systemClock, ca })
+  const servers: { close(): Promise<void> }[] = []
+  onTestFinished(async () => {
+    await Promise.all([socket.close(), anonymous.close()])
+    await Promise.all([services.close(), ...servers.map(each => each.close())])
+  })
+  return {
+    clock,
+    consentService: services.consentService,
+    tokenService: services.tokenService,
+    validationService: services.validationService,
+    portal: services.portal,
+    at: {
+      consentService: consentService.baseUrl,
+      tokenService: tokenService.url,
+      validationService: validationService.baseUrl,
+      portal: portal.baseUrl,
+    },
+    send: socket.fetch,
+    sendWithoutCertificate: anonymous.fetch,
+    async receive(host, handle) {
+      const server = await serve(handle, services.receiver)
+      servers.push(server)
+      services.connect(host, server.port)
+    },
+  }
+}
+
+/** Reads JSON that has every field of a schema and, at any depth, no other. */
+export async function exact<T>(schema: ZodType<T>, response: Response): Promise<T> {
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toMatch(/^application\/json\b/)
+  const body: unknown = await response.json()
+  const parsed = schema.parse(body)
+  expect(parsed).toStrictEqual(body)
+  return parsed
+}

@@ -1,0 +1,499 @@
+import { describe, expect, test } from 'vitest'
+import {
+  readFailures,
+  readList,
+  readSubscribed,
+  writeChange,
+  writeDelete,
+  writeFailures,
+  writeList,
+  writeSubscribe,
+} from '../../src/adapters/portal/protocol.ts'
+import {
+  assinaturaListadaSchema,
+  assinaturaSchema,
+  falhaSchema,
+  recipientKinds,
+} from '../../src/adapters/portal/wire.ts'
+import { createReceiver, type Incoming } from '../../src/adapters/receiver.ts'
+import { dayMs, exact, type Open, portalHeaders, secondMs } from './ground.ts'
+
+const evento = 'dimp-situacao-import'
+const host = 'receptor.exemplo.br'
+const endpoint = `https://${host}/averba`
+const wanted = { evento, endpoint, chaveSecreta: 'chave-um', chaveAutenticacao: 'Basic YTpi' }
+const company = { destinatarioTipo: 'CNPJ', destinatarioId: '12ABC34501DE35' } as const
+const notice = { evento, ...company, body: { numero: '26BR1' } }
+const brasilia = /^\d{2}-\d{2}-\d{4} \d{2}:\d{2}:\d{2}$/
+const list = assinaturaListadaSchema.array()
+const failureList = falhaSchema.array()
+/** An endpoint of so many characters. */
+const endpointOf = (length: number) => `https://${host}/`.padEnd(length, 'x')
+
+/** Document 3, line by line, on whichever side it is opened. */
+export function portalContract(name: string, open: Open): void {
+  describe(`the portal ${name}`, () => {
+    const given = async () => {
+      const ground = await open()
+      const { at, send } = ground
+      const url = `${at.portal}/portal/api/ext/webhook`
+      const headers = { ...portalHeaders, 'content-type': 'application/json' }
+      const post = (body: object) =>
+        send(new Request(url, { method: 'POST', headers, body: JSON.stringify(body) }))
+      const put = (id: number, body: object) =>
+        send(new Request(`${url}/${id}`, { method: 'PUT', headers, body: JSON.stringify(body) }))
+      const get = (path: string) => send(new Request(`${url}${path}`, { headers: portalHeaders }))
+      const subscribe = async (change: object = {}) => {
+        const response = await send(writeSubscribe(at.portal, portalHeaders, { ...wanted, ...change }))
+        expect(response.status).toBe(200)
+        return readSubscribed(await response.text()) ?? 0
+      }
+      const remove = (id: number) => send(writeDelete(at.portal, portalHeaders, id))
+      const listed = async (query = '') => exact(list, await get(query))
+      const failures = async (query = '') => exact(failureList, await get(`/falhas${query}`))
+      return { ...ground, url, post, put, get, subscribe, remove, listed, failures }
+    }
+
+    /** A subscription whose receiver writes down what comes, and answers with a status that can be set. */
+    const givenReceiver = async (change: object = {}) => {
+      const ground = await given()
+      const received: { method: string; path: string; headers: Record<string, string>; text: string }[] = []
+      const answer = { status: 204 }
+      await ground.receive(host, async request => {
+        received.push({
+          method: request.method,
+          path: new URL(request.url).pathname,
+          headers: Object.fromEntries(request.headers),
+          text: await request.text(),
+        })
+        const location = { location: `https://${host}/outro` }
+        return new Response(null, { status: answer.status, headers: answer.status === 302 ? location : {} })
+      })
+      return { ...ground, received, answer, id: await ground.subscribe(change) }
+    }
+
+    test('Subscribe answers id, evento, endpoint, chaveSecreta and chaveAutenticacao, and no others', async () => {
+      const { at, send } = await given()
+      const response = await send(writeSubscribe(at.portal, portalHeaders, wanted))
+      const text = await response.clone().text()
+      const answered = await exact(assinaturaSchema, response)
+      expect(answered).toEqual({ id: expect.any(Number), ...wanted })
+      expect(readSubscribed(text)).toBe(answered.id)
+    })
+
+    test('chaveSecreta and chaveAutenticacao are optional, and null in answers', async () => {
+      const { post, listed } = await given()
+      const answered = await exact(assinaturaSchema, await post({ evento, endpoint }))
+      const none = { chaveSecreta: null, chaveAutenticacao: null }
+      expect(answered).toEqual({ id: expect.any(Number), evento, endpoint, ...none })
+      expect(await listed()).toMatchObject([none])
+    })
+
+    test('a subscription without evento or endpoint is a 422 with code and message', async () => {
+      const { post, listed } = await given()
+      for (const body of [{ endpoint }, { evento }, { evento: '', endpoint }, { evento, endpoint: '' }, {}]) {
+        const response = await post(body)
+        expect(response.status).toBe(422)
+        expect(await response.json()).toEqual({ code: expect.any(String), message: expect.any(String) })
+      }
+      expect(await listed()).toEqual([])
+    })
+
+    test('on Subscribe the endpoint is a secure URL on port 443', async () => {
+      const { post, listed } = await given()
+      for (const wrong of [`http://${host}/`, `https://${host}:8443/`, `http://${host}:443/`, 'receptor']) {
+        expect((await post({ evento, endpoint: wrong })).status, wrong).toBe(422)
+      }
+      expect(await listed()).toEqual([])
+      expect((await post({ evento, endpoint: `https://${host}:443/` })).status).toBe(200)
+    })
+
+    test('evento has at most 40 characters, endpoint 500, and each key 100, on Subscribe and on Change', async () => {
+      const { post, put } = await given()
+      const longest = {
+        evento: 'e'.repeat(40),
+        endpoint: endpointOf(500),
+        chaveSecreta: 's'.repeat(100),
+        chaveAutenticacao: 'a'.repeat(100),
+      }
+      const { id } = await exact(assinaturaSchema, await post(longest))
+      expect((await put(id, { id, ...longest })).status).toBe(200)
+      const longer = [
+        { evento: 'e'.repeat(41) },
+        { endpoint: endpointOf(501) },
+        { chaveSecreta: 's'.repeat(101) },
+        { chaveAutenticacao: 'a'.repeat(101) },
+      ]
+      for (const change of longer) {
+        expect((await post({ ...wanted, ...change })).status, Object.keys(change)[0]).toBe(422)
+        expect((await put(id, { id, ...longest, ...change })).status, Object.keys(change)[0]).toBe(422)
+      }
+    })
+
+    test('a second active subscription for an event is a 422', async () => {
+      const { post, subscribe } = await given()
+      await subscribe()
+      const response = await post({ ...wanted, endpoint: `${endpoint}/2` })
+      expect(response.status).toBe(422)
+      expect(await response.json()).toMatchObject({ code: 'PLAT-ER9100' })
+    })
+
+    test('a listed subscription has the nine fields, its times written dd-MM-yyyy HH:mm:ss', async () => {
+      const { at, send, clock, portal, remove, id } = await givenReceiver()
+      const ask = async () => {
+        const response = await send(writeList(at.portal, portalHeaders))
+        const text = await response.clone().text()
+        const [only] = await exact(list, response)
+        return { only, read: readList(text)?.items[0] }
+      }
+      const fresh = {
+        id,
+        ...wanted,
+        dataRegistro: '20-11-2026 09:00:00',
+        dataExclusao: null,
+        motivoExclusao: null,
+        dataUltimoSucesso: null,
+      }
+      expect((await ask()).only).toEqual(fresh)
+      await clock.advance(secondMs)
+      await portal.notify(notice)
+      await clock.advance(secondMs)
+      await remove(id)
+      const { only, read } = await ask()
+      const dataUltimoSucesso = '20-11-2026 09:00:01'
+      expect(only).toEqual({ ...fresh, dataUltimoSucesso, dataExclusao: '20-11-2026 09:00:02' })
+      expect(read).toEqual({
+        remoteId: id,
+        evento,
+        endpoint,
+        secrets: { chaveSecreta: wanted.chaveSecreta, chaveAutenticacao: wanted.chaveAutenticacao },
+        isDeleted: true,
+        registeredAt: '2026-11-20T12:00:00.000Z',
+        deletedAt: '2026-11-20T12:00:02.000Z',
+        reason: null,
+        lastSuccessAt: '2026-11-20T12:00:01.000Z',
+      })
+    })
+
+    test('the list shows active subscriptions, and with exibirInativos=true deleted ones too', async () => {
+      const { subscribe, remove, listed } = await given()
+      const [first, second] = [await subscribe(), await subscribe({ evento: 'outro' })]
+      await remove(first)
+      expect((await listed()).map(each => each.id)).toEqual([second])
+      expect((await listed('?exibirInativos=false')).map(each => each.id)).toEqual([second])
+      expect((await listed('?exibirInativos=true')).map(each => each.id)).toEqual([first, second])
+    })
+
+    test('Change answers id, evento and endpoint, and no secrets', async () => {
+      const { at, send, subscribe, listed } = await given()
+      const id = await subscribe()
+      const next = {
+        evento: 'outro',
+        endpoint: `${endpoint}/2`,
+        chaveSecreta: 'nova',
+        chaveAutenticacao: 'x',
+      }
+      const response = await send(writeChange(at.portal, portalHeaders, id, next))
+      expect(response.status).toBe(200)
+      expect(response.headers.get('content-type')).toMatch(/^application\/json\b/)
+      expect(await response.json()).toEqual({ id, evento: 'outro', endpoint: `${endpoint}/2` })
+      expect(await listed()).toMatchObject([{ id, ...next }])
+    })
+
+    test('on Change the endpoint is a secure URL, on any port', async () => {
+      const { put, subscribe, listed } = await given()
+      const id = await subscribe()
+      for (const wrong of [`http://${host}/`, 'receptor']) {
+        expect((await put(id, { id, evento, endpoint: wrong })).status, wrong).toBe(422)
+      }
+      expect(await listed()).toMatchObject([{ endpoint }])
+      expect((await put(id, { id, evento, endpoint: `https://${host}:8443/` })).status).toBe(200)
+    })
+
+    test('id, evento and endpoint are required on Change, and the id is the number of the path', async () => {
+      const { put, subscribe, listed } = await given()
+      const id = await subscribe()
+      const bodies = [
+        { evento, endpoint },
+        { id, endpoint },
+        { id, evento },
+        { id: String(id), evento, endpoint },
+        { id: id + 1, evento, endpoint },
+      ]
+      for (const body of bodies) expect((await put(id, body)).status).toBe(422)
+      expect(await listed()).toMatchObject([wanted])
+    })
+
+    test('a Change without the optional fields clears them', async () => {
+      const { put, subscribe, listed } = await given()
+      const id = await subscribe()
+      expect((await put(id, { id, evento, endpoint })).status).toBe(200)
+      expect(await listed()).toMatchObject([{ chaveSecreta: null, chaveAutenticacao: null }])
+    })
+
+    test('Delete answers no fields, records the time, and ends the notifications', async () => {
+      const { id, remove, listed, portal, received, clock } = await givenReceiver()
+      await clock.advance(secondMs)
+      const response = await remove(id)
+      expect(response.status).toBe(200)
+      expect(await response.text()).toBe('')
+      expect(await listed('?exibirInativos=true')).toMatchObject([
+        { id, dataExclusao: '20-11-2026 09:00:01', motivoExclusao: null },
+      ])
+      expect(await portal.notify(notice)).toEqual([])
+      expect(received).toEqual([])
+    })
+
+    test('a subscription that is deleted, or never was, is a 404 on Change and Delete', async () => {
+      const { put, subscribe, remove, listed } = await given()
+      const id = await subscribe()
+      await remove(id)
+      for (const each of [id, 77]) {
+        expect((await put(each, { id: each, evento, endpoint })).status).toBe(404)
+        const response = await remove(each)
+        expect(response.status).toBe(404)
+        expect(await response.json()).toEqual({ code: expect.any(String), message: expect.any(String) })
+      }
+      expect(await listed()).toEqual([])
+    })
+
+    test('an event is free again once its subscription is deleted', async () => {
+      const { subscribe, remove, listed } = await given()
+      const first = await subscribe()
+      await remove(first)
+      const second = await subscribe()
+      expect(second).not.toBe(first)
+      expect((await listed()).map(each => each.id)).toEqual([second])
+    })
+
+    test('a call without the headers of a session is a 401 with code and message', async () => {
+      const { url, send, at } = await given()
+      const requests = [
+        writeSubscribe(at.portal, {}, wanted),
+        writeList(at.portal, {}),
+        writeChange(at.portal, {}, 1, wanted),
+        writeDelete(at.portal, {}, 1),
+        writeFailures(at.portal, {}, null),
+        new Request(url, { headers: { authorization: 'outra' } }),
+      ]
+      for (const request of requests) {
+        const response = await send(request)
+        expect(response.status).toBe(401)
+        expect(await response.json()).toEqual({ code: expect.any(String), message: expect.any(String) })
+      }
+    })
+
+    test('a notification is one POST of JSON with the documented headers', async () => {
+      const { portal, received, id } = await givenReceiver()
+      expect(await portal.notify(notice)).toEqual([{ subscription: id, isDelivered: true, description: '' }])
+      expect(received).toHaveLength(1)
+      expect(received[0]).toMatchObject({ method: 'POST', path: '/averba', text: '{"numero":"26BR1"}' })
+      expect(received[0]?.headers).toMatchObject({
+        'content-type': 'application/json',
+        'destinatario-tipo': 'CNPJ',
+        'destinatario-id': '12ABC34501DE35',
+        'event-type': evento,
+        secret: 'chave-um',
+        authorization: 'Basic YTpi',
+      })
+    })
+
+    test('a subscription without keys is notified without the headers secret and authorization', async () => {
+      const { portal, received, put, id } = await givenReceiver()
+      await put(id, { id, evento, endpoint })
+      await portal.notify(notice)
+      expect(received).toHaveLength(1)
+      expect(Object.keys(received[0]?.headers ?? {})).not.toContain('secret')
+      expect(Object.keys(received[0]?.headers ?? {})).not.toContain('authorization')
+    })
+
+    test('each kind of recipient is told, and understood by the receiver', async () => {
+      const { portal, receive, subscribe, clock } = await given()
+      const stored: Incoming[] = []
+      const { chaveSecreta, chaveAutenticacao } = wanted
+      const receiver = createReceiver({
+        clock,
+        sources: 'any',
+        secretsOf: async () => [{ chaveSecreta, chaveAutenticacao }],
+        store: async incoming => void stored.push(incoming),
+        onRefused: () => undefined,
+        onStoreError: () => undefined,
+      })
+      await receive(host, request => receiver.fetch(request))
+      await subscribe()
+      const recipients = ['25774435016', '12ABC34501DE35', '26000']
+      for (const [i, destinatarioTipo] of recipientKinds.entries()) {
+        await portal.notify({ ...notice, destinatarioTipo, destinatarioId: recipients[i] ?? '' })
+      }
+      expect(stored.map(each => [each.evento, each.recipient.kind, each.recipient.id])).toEqual([
+        [evento, 'CPF', '25774435016'],
+        [evento, 'CNPJ', '12ABC34501DE35'],
+        [evento, 'ORGAO', '26000'],
+      ])
+      expect(Buffer.from(stored[0]?.body ?? []).toString()).toBe('{"numero":"26BR1"}')
+    })
+
+    test('a notification goes to the subscriptions of its event only', async () => {
+      const { portal, received, subscribe, id } = await givenReceiver()
+      const other = await subscribe({ evento: 'outro', endpoint: `${endpoint}/2` })
+      expect((await portal.notify(notice)).map(each => each.subscription)).toEqual([id])
+      expect((await portal.notify({ ...notice, evento: 'outro' })).map(each => each.subscription)).toEqual([
+        other,
+      ])
+      expect(await portal.notify({ ...notice, evento: 'nenhum' })).toEqual([])
+      expect(received.map(each => each.path)).toEqual(['/averba', '/averba/2'])
+    })
+
+    test('an endpoint with two subscriptions for one event is notified once for each', async () => {
+      const { portal, received, subscribe, put, id } = await givenReceiver()
+      const second = await subscribe({ evento: 'outro' })
+      await put(second, { ...wanted, id: second })
+      expect((await portal.notify(notice)).map(each => each.subscription)).toEqual([id, second])
+      expect(received).toHaveLength(2)
+    })
+
+    test('only a 2xx is a success: one try, and a redirect is not followed', async () => {
+      const { portal, received, answer, failures, listed } = await givenReceiver()
+      for (const status of [302, 400, 404, 500, 503]) {
+        answer.status = status
+        expect(await portal.notify(notice)).toMatchObject([
+          { isDelivered: false, description: `HTTP ${status}` },
+        ])
+      }
+      expect(received).toHaveLength(5)
+      expect(await failures()).toHaveLength(5)
+      expect(await listed()).toMatchObject([{ dataUltimoSucesso: null }])
+      for (const status of [200, 202, 204]) {
+        answer.status = status
+        expect(await portal.notify(notice)).toMatchObject([{ isDelivered: true }])
+      }
+      expect(received).toHaveLength(8)
+      expect(portal.deliveries).toEqual({ succeeded: 3, failed: 5 })
+    })
+
+    test('dataUltimoSucesso is the time of the last success', async () => {
+      const { portal, answer, listed, clock } = await givenReceiver()
+      await portal.notify(notice)
+      await clock.advance(secondMs)
+      await portal.notify(notice)
+      await clock.advance(secondMs)
+      answer.status = 500
+      await portal.notify(notice)
+      expect(await listed()).toMatchObject([{ dataUltimoSucesso: '20-11-2026 09:00:01' }])
+    })
+
+    test('a failed delivery is a record with id, data, descricao, evento and conteudo, and no others', async () => {
+      const { at, send, portal, answer } = await givenReceiver()
+      answer.status = 500
+      await portal.notify(notice)
+      const response = await send(writeFailures(at.portal, portalHeaders, null))
+      const text = await response.clone().text()
+      const [record] = await exact(failureList, response)
+      expect(record).toEqual({
+        id: expect.any(Number),
+        data: '20-11-2026 09:00:00',
+        descricao: 'HTTP 500',
+        evento,
+        conteudo: '{"numero":"26BR1"}',
+      })
+      expect(record?.data).toHaveLength(19)
+      expect(record?.data).toMatch(brasilia)
+      expect(readFailures(text)).toEqual({
+        unreadable: [],
+        items: [{ remoteId: record?.id, evento, failedAt: '2026-11-20T12:00:00.000Z', record }],
+      })
+    })
+
+    test('ids are numbers of up to ten digits', async () => {
+      const { portal, answer, failures, listed } = await givenReceiver()
+      answer.status = 500
+      await portal.notify(notice)
+      const ids = [...(await listed()), ...(await failures())].map(each => each.id)
+      expect(ids).toHaveLength(2)
+      for (const id of ids) expect(String(id)).toMatch(/^\d{1,10}$/)
+      const one = { data: '', descricao: '', evento: 'e', conteudo: '' }
+      const read = readFailures(JSON.stringify([9_999_999_999, 10_000_000_000].map(id => ({ ...one, id }))))
+      expect(read).toMatchObject({
+        items: [{ remoteId: 9_999_999_999 }],
+        unreadable: [{ id: 10_000_000_000 }],
+      })
+    })
+
+    test('failures are asked for by day, ddMMyyyy in Brasilia, and of today where data is absent', async () => {
+      const { at, send, portal, answer, failures, clock } = await givenReceiver()
+      answer.status = 500
+      await clock.advance(15 * 3_600 * secondMs - secondMs)
+      await portal.notify(notice)
+      expect(await failures()).toMatchObject([{ data: '20-11-2026 23:59:59' }])
+      await clock.advance(secondMs)
+      expect(await failures()).toEqual([])
+      await portal.notify(notice)
+      expect(await failures()).toMatchObject([{ data: '21-11-2026 00:00:00' }])
+      expect(await failures('?data=20112026')).toMatchObject([{ data: '20-11-2026 23:59:59' }])
+      expect(await failures('?data=21112026')).toMatchObject([{ data: '21-11-2026 00:00:00' }])
+      expect(await failures('?data=19112026')).toEqual([])
+      const written = await send(writeFailures(at.portal, portalHeaders, '2026-11-20'))
+      expect(await exact(failureList, written)).toMatchObject([{ data: '20-11-2026 23:59:59' }])
+    })
+
+    test('a day in another form is a 422', async () => {
+      const { get } = await given()
+      for (const data of ['2026-11-20', '20/11/2026', '201126', '2011202', '']) {
+        expect((await get(`/falhas?data=${encodeURIComponent(data)}`)).status, data).toBe(422)
+      }
+    })
+
+    test('failure records are kept for thirty days, and no longer', async () => {
+      const { portal, answer, failures, clock } = await givenReceiver()
+      answer.status = 500
+      await portal.notify(notice)
+      await clock.advance(30 * dayMs)
+      expect(await failures('?data=20112026')).toHaveLength(1)
+      await clock.advance(1)
+      expect(await failures('?data=20112026')).toEqual([])
+    })
+
+    test('thirty days of nothing but errors delete a subscription, twenty-nine do not', async () => {
+      const { portal, answer, listed, clock, id } = await givenReceiver()
+      answer.status = 500
+      await portal.notify(notice)
+      await clock.advance(29 * dayMs)
+      await portal.notify(notice)
+      expect((await listed()).map(each => each.id)).toEqual([id])
+      await clock.advance(dayMs - 1)
+      expect((await listed()).map(each => each.id)).toEqual([id])
+      await clock.advance(1)
+      expect(await listed()).toEqual([])
+      const [deleted] = await listed('?exibirInativos=true')
+      expect(deleted).toMatchObject({
+        id,
+        dataExclusao: '20-12-2026 09:00:00',
+        motivoExclusao: expect.stringContaining('30 dias'),
+      })
+      expect(deleted?.motivoExclusao?.length).toBeLessThanOrEqual(200)
+      expect(await portal.notify(notice)).toEqual([])
+    })
+
+    test('one success starts the thirty days again', async () => {
+      const { portal, answer, listed, clock } = await givenReceiver()
+      answer.status = 500
+      await portal.notify(notice)
+      await clock.advance(29 * dayMs)
+      answer.status = 204
+      await portal.notify(notice)
+      answer.status = 500
+      await portal.notify(notice)
+      await clock.advance(30 * dayMs - 1)
+      expect(await listed()).toHaveLength(1)
+      await clock.advance(1)
+      expect(await listed()).toEqual([])
+    })
+
+    test('a subscription without any delivery is not deleted', async () => {
+      const { subscribe, listed, clock } = await given()
+      await subscribe()
+      await clock.advance(90 * dayMs)
+      expect(await listed()).toHaveLength(1)
+    })
+  })
+}

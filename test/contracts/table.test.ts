@@ -1,0 +1,143 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { ZodType, z } from 'zod'
+import * as consent from '../../src/adapters/consent/wire.ts'
+import * as portal from '../../src/adapters/portal/wire.ts'
+import * as token from '../../src/adapters/token/wire.ts'
+import * as validation from '../../src/adapters/validation/wire.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const page = readFileSync(join(root, 'docs/contracts.md'), 'utf8')
+
+interface Row {
+  /** Where it stands: the number of its line in the page, and its first cell. */
+  readonly at: string
+  readonly document: string
+  readonly section: string
+  readonly cells: readonly string[]
+}
+
+const header = '| line | kind | client | simulator | test |'
+
+function rowsOf(text: string): Row[] {
+  const rows: Row[] = []
+  let [document, section] = ['', '']
+  for (const [i, line] of text.split('\n').entries()) {
+    if (line.startsWith('## ')) document = line.slice(3)
+    if (line.startsWith('### ')) section = line.slice(4)
+    if (!line.startsWith('|') || line === header || /^\|( -+ \|)+$/.test(line)) continue
+    const cells = line
+      .replace(/^\||\|$/g, '')
+      .split('|')
+      .map(cell => cell.trim())
+    rows.push({ at: `docs/contracts.md:${i + 1} (${cells[0]})`, document, section, cells })
+  }
+  return rows
+}
+
+const rows = rowsOf(page)
+
+function textOf(path: string): string | undefined {
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined
+}
+
+/** What is wrong with a cell that names places in the source: nothing, mostly. */
+function wrongPlaces(cell: string): string[] {
+  if (/^none: \S/.test(cell)) return []
+  const places = [...cell.matchAll(/`([\w./-]+\.ts)` `(\w+)`/g)]
+  const rebuilt = places.map(([all]) => all).join(', ')
+  if (places.length === 0 || rebuilt !== cell) return [`"${cell}" is neither places nor "none: why"`]
+  return places.flatMap(([, file = '', name = '']) => {
+    const text = textOf(join(root, 'src/adapters', file)) ?? textOf(join(root, 'src', file))
+    if (text === undefined) return [`${file} is neither below src/adapters nor below src`]
+    return new RegExp(`\\b${name}\\b`).test(text) ? [] : [`${file} does not contain ${name}`]
+  })
+}
+
+/** What is wrong with a cell that names a test: its file, or the title as a whole text in it. */
+function wrongTest(cell: string): string[] {
+  const [, file = '', title = ''] = /^([\w./-]+\.ts) > (.+)$/.exec(cell) ?? []
+  if (file === '') return [`"${cell}" is no "file > title"`]
+  const text = textOf(join(root, 'test', file))
+  if (text === undefined) return [`test/${file} does not exist`]
+  const isThere = ["'", '"', '`'].some(quote => text.includes(`${quote}${title}${quote}`))
+  return isThere ? [] : [`test/${file} has no test "${title}"`]
+}
+
+function wrong(check: (cells: readonly string[]) => string[]): string[] {
+  return rows.flatMap(row => check(row.cells).map(what => `${row.at}: ${what}`))
+}
+
+test('the three documents have their rows, contract and policy apart', () => {
+  const count = (part: string) => rows.filter(row => row.document.startsWith(part)).length
+  expect(count('Document 1')).toBeGreaterThanOrEqual(80)
+  expect(count('Document 2')).toBeGreaterThanOrEqual(60)
+  expect(count('Document 3')).toBeGreaterThanOrEqual(80)
+  expect(
+    wrong(([, kind = '']) => (/^(contract|policy)$/.test(kind) ? [] : [`the kind is "${kind}"`])),
+  ).toEqual([])
+})
+
+test('every table has the five columns, and no cell is empty', () => {
+  const tables = page.split('\n').filter(line => line.startsWith('| line |'))
+  expect(new Set(tables)).toEqual(new Set([header]))
+  expect(
+    wrong(cells => {
+      if (cells.length !== 5) return [`it has ${cells.length} cells`]
+      return cells.includes('') ? ['a cell is empty'] : []
+    }),
+  ).toEqual([])
+})
+
+test('no line stands twice in one section', () => {
+  const keys = rows.map(({ document, section, cells }) => `${document}, ${section}: ${cells[0]}`)
+  expect(keys.filter((key, i) => keys.indexOf(key) !== i)).toEqual([])
+})
+
+test('every row names where the client and the simulator keep it', () => {
+  expect(wrong(([, , client = '', simulator = '']) => [client, simulator].flatMap(wrongPlaces))).toEqual([])
+})
+
+test('every row has a test', () => {
+  expect(wrong(([, , , , named = '']) => wrongTest(named))).toEqual([])
+})
+
+/** The names of all fields of a schema, at any depth. */
+function fieldsOf(schema: unknown): string[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const { properties = {}, ...rest } = schema as { properties?: object }
+  const inner = [...Object.values(properties), ...Object.values(rest)].flatMap(fieldsOf)
+  return [...Object.keys(properties), ...inner]
+}
+
+test.each([
+  ['Document 1', consent],
+  ['Document 2', token],
+  ['Document 2', validation],
+  ['Document 3', portal],
+])('%s: every field of the wire schemas stands in a line (%#)', (document, wire) => {
+  const schemas = Object.values(wire).filter(value => value instanceof ZodType)
+  const fields = new Set(schemas.flatMap(schema => fieldsOf(z.toJSONSchema(schema))))
+  expect(fields.size).toBeGreaterThan(3)
+  const lines = rows.filter(row => row.document.startsWith(document)).map(row => row.cells[0] ?? '')
+  const named = new Set(
+    [...lines.join(' ').matchAll(/`([^`]+)`/g)].flatMap(([, text = '']) => text.match(/\w+/g) ?? []),
+  )
+  expect([...fields].filter(field => !named.has(field))).toEqual([])
+})
+
+describe('the tests of the suite', () => {
+  const suite = ['consent.ts', 'token.ts', 'validation.ts', 'portal.ts', 'client.test.ts', 'services.test.ts']
+
+  test.each(suite)('%s: each of them shows a row', name => {
+    const text = readFileSync(join(root, 'test/contracts', name), 'utf8')
+    // The title is the first text after `test(`, or after the table of `test.each(`.
+    const titles = [...text.matchAll(/^ *(?:test|\](?: as const)?\))\(\n? *(['"])(.+?)\1,/gm)].map(
+      ([, , t]) => t,
+    )
+    expect(titles.length).toBeGreaterThan(2)
+    const shown = new Set(rows.map(row => row.cells[4]))
+    expect(titles.filter(title => !shown.has(`contracts/${name} > ${title}`))).toEqual([])
+  })
+})

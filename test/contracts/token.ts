@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest'
+import { readToken, writeRequestToken } from '../../src/adapters/token/protocol.ts'
+import { tokenResponseSchema } from '../../src/adapters/token/wire.ts'
+import { consumerKey, consumerSecret, exact, type Open, secondMs } from './ground.ts'
+
+const hourMs = 3_600 * secondMs
+
+/** Document 2, section 4.1 and what belongs to it, line by line, on whichever side it is opened. */
+export function tokenContract(name: string, open: Open): void {
+  describe(`the token service ${name}`, () => {
+    const given = async () => {
+      const ground = await open()
+      const { at, send } = ground
+      const ask = (key: string = consumerKey, secret: string = consumerSecret) =>
+        send(writeRequestToken(at.tokenService, key, secret))
+      return { ...ground, ask }
+    }
+
+    test('a token is answered with access_token, token_type, scope and expires_in, and no others', async () => {
+      const { ask } = await given()
+      const response = await ask()
+      const text = await response.clone().text()
+      expect(await exact(tokenResponseSchema, response)).toEqual({
+        access_token: expect.any(String),
+        token_type: 'Bearer',
+        scope: expect.stringMatching(/^\S+( \S+)*$/),
+        expires_in: 3_600,
+      })
+      expect(readToken(text)).toEqual({ value: JSON.parse(text).access_token, lifetimeMs: hourMs })
+    })
+
+    test('the key and the secret come as HTTP Basic, and grant_type in a form', async () => {
+      const { at, send } = await given()
+      const credentials = Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')
+      const request = new Request(at.tokenService, {
+        method: 'POST',
+        headers: {
+          authorization: `Basic ${credentials}`,
+          'content-type': 'application/x-www-form-urlencoded; charset=utf-8',
+        },
+        body: 'grant_type=client_credentials',
+      })
+      expect(new URL(request.url).pathname).toBe('/token')
+      const written = writeRequestToken(at.tokenService, consumerKey, consumerSecret)
+      expect(written.method).toBe('POST')
+      expect(written.headers.get('authorization')).toBe(request.headers.get('authorization'))
+      expect(await written.text()).toBe('grant_type=client_credentials')
+      expect((await send(request)).status).toBe(200)
+    })
+
+    test('a token request under another Content-Type is a 415', async () => {
+      const { at, send, tokenService } = await given()
+      const { headers } = writeRequestToken(at.tokenService, consumerKey, consumerSecret)
+      const authorization = headers.get('authorization') ?? ''
+      const bodies: [string, BodyInit][] = [
+        ['application/json', '{"grant_type":"client_credentials"}'],
+        ['text/plain', 'grant_type=client_credentials'],
+        ['', new TextEncoder().encode('grant_type=client_credentials')],
+      ]
+      for (const [type, body] of bodies) {
+        const init = { authorization, ...(type !== '' && { 'content-type': type }) }
+        const response = await send(new Request(at.tokenService, { method: 'POST', headers: init, body }))
+        expect(response.status, type).toBe(415)
+      }
+      expect(tokenService.issued).toBe(0)
+    })
+
+    test('wrong credentials are a 401', async () => {
+      const { at, send, ask, tokenService } = await given()
+      expect((await ask('outra-chave')).status).toBe(401)
+      expect((await ask(consumerKey, 'outro-segredo')).status).toBe(401)
+      const without = writeRequestToken(at.tokenService, consumerKey, consumerSecret)
+      without.headers.delete('authorization')
+      expect((await send(without)).status).toBe(401)
+      expect(tokenService.issued).toBe(0)
+    })
+
+    test('another grant_type, or none, is a 400', async () => {
+      const { at, send } = await given()
+      const { headers } = writeRequestToken(at.tokenService, consumerKey, consumerSecret)
+      for (const body of ['grant_type=password', 'x=y']) {
+        const response = await send(new Request(at.tokenService, { method: 'POST', headers, body }))
+        expect(response.status).toBe(400)
+      }
+    })
+
+    test('a token has forty characters', async () => {
+      const { ask } = await given()
+      expect((await exact(tokenResponseSchema, await ask())).access_token).toMatch(/^[0-9a-f]{40}$/)
+    })
+
+    test('while a token lives the same one is given, with the lifetime that remains', async () => {
+      const { ask, clock } = await given()
+      const first = await exact(tokenResponseSchema, await ask())
+      await clock.advance(20 * 60 * secondMs)
+      const second = await exact(tokenResponseSchema, await ask())
+      expect(second).toMatchObject({ access_token: first.access_token, expires_in: 2_400 })
+      await clock.advance(40 * 60 * secondMs - 1)
+      const third = await exact(tokenResponseSchema, await ask())
+      expect(third).toMatchObject({ access_token: first.access_token, expires_in: 1 })
+    })
+
+    test('a token ends after an hour, and the next one is another', async () => {
+      const { ask, clock, tokenService } = await given()
+      const first = await exact(tokenResponseSchema, await ask())
+      await clock.advance(hourMs - 1)
+      expect(tokenService.isValid(first.access_token)).toBe(true)
+      await clock.advance(1)
+      expect(tokenService.isValid(first.access_token)).toBe(false)
+      const second = await exact(tokenResponseSchema, await ask())
+      expect(second.expires_in).toBe(3_600)
+      expect(second.access_token).not.toBe(first.access_token)
+    })
+  })
+}

@@ -1,0 +1,228 @@
+import { describe, expect, test } from 'vitest'
+import { writeRequestToken } from '../../src/adapters/token/protocol.ts'
+import { tokenResponseSchema } from '../../src/adapters/token/wire.ts'
+import { readResult, writeValidatePerson } from '../../src/adapters/validation/protocol.ts'
+import { claimsSchema, validationResponseSchema } from '../../src/adapters/validation/wire.ts'
+import type { Json } from '../../src/message.ts'
+import { consumerKey, consumerSecret, cpf, exact, type Open, secondMs, service } from './ground.ts'
+
+/** Every field that a request may hold (document 2, section 2). */
+const everyClaim = {
+  nome: 'ANA DE EXEMPLO',
+  sexo: 'F',
+  nacionalidade: 1,
+  filiacao: { nome_mae: 'EVA DE EXEMPLO', nome_pai: 'IVO DE EXEMPLO' },
+  documento: { tipo: 2, numero: '0000000002', orgao_expedidor: 'SSP', uf_expedidor: 'RJ' },
+  endereco: {
+    logradouro: 'RUA UM',
+    numero: '10',
+    complemento: 'CASA 2',
+    bairro: 'CENTRO',
+    cep: '20010000',
+    municipio: 'RIO DE JANEIRO',
+    uf: 'RJ',
+  },
+  cnh: {
+    categoria: 'AB',
+    numero_registro: '00000000002',
+    data_primeira_habilitacao: '2010-03-01',
+    data_validade: '2031-03-01',
+    registro_nacional_estrangeiro: 'X1',
+    data_ultima_emissao: '2021-03-01',
+    codigo_situacao: '3',
+  },
+  data_nascimento: '1980-02-29',
+  situacao_cpf: 'regular',
+}
+
+/** Every field that an answer may hold, where each claim is true. */
+const everyMatch = {
+  nome: true,
+  nome_similaridade: 1,
+  sexo: true,
+  nacionalidade: true,
+  situacao_cpf: true,
+  cpf_disponivel: true,
+  filiacao: { nome_mae: true, nome_mae_similaridade: 1, nome_pai: true, nome_pai_similaridade: 1 },
+  cnh: {
+    nome: true,
+    nome_similaridade: 1,
+    categoria: true,
+    numero_registro: true,
+    data_primeira_habilitacao: true,
+    data_validade: true,
+    registro_nacional_estrangeiro: true,
+    data_ultima_emissao: true,
+  },
+  documento: {
+    tipo: true,
+    numero: true,
+    numero_similaridade: 1,
+    orgao_expedidor: true,
+    uf_expedidor: true,
+  },
+  endereco: {
+    logradouro: true,
+    logradouro_similaridade: 1,
+    numero: true,
+    numero_similaridade: 1,
+    bairro: true,
+    bairro_similaridade: 1,
+    cep: true,
+    uf: true,
+  },
+}
+
+const person = '52998224725'
+
+/** The paths of all leaves, in order. */
+function leaves(value: object, prefix = ''): string[] {
+  return Object.entries(value).flatMap(([name, member]) =>
+    typeof member === 'object' ? leaves(member, `${prefix}${name}.`) : [`${prefix}${name}`],
+  )
+}
+
+/** Document 2, section 4.2 and what belongs to it, line by line, on whichever side it is opened. */
+export function validationContract(name: string, open: Open): void {
+  describe(`the validation service ${name}`, () => {
+    const given = async () => {
+      const ground = await open()
+      const { at, send, validationService } = ground
+      validationService.addPerson(person, everyClaim)
+      const response = await send(writeRequestToken(at.tokenService, consumerKey, consumerSecret))
+      const { access_token } = tokenResponseSchema.parse(await response.json())
+      const address = { baseUrl: at.validationService, service }
+      const validate = (claims: Json, of = person, bearer = access_token) =>
+        send(writeValidatePerson(address, { bearer, cpf: of, claims }))
+      return { ...ground, validate, bearer: access_token }
+    }
+
+    test('the operation is a POST of JSON to /<demo_service>/v2/validate/pf, answered with JSON', async () => {
+      const { at, send, bearer } = await given()
+      const post = (path: string) =>
+        send(
+          new Request(`${at.validationService}/${path}`, {
+            method: 'POST',
+            headers: {
+              accept: 'application/json',
+              authorization: `Bearer ${bearer}`,
+              'content-type': 'application/json',
+            },
+            body: JSON.stringify({ key: { cpf }, answer: { sexo: 'F' } }),
+          }),
+        )
+      const answered = await exact(validationResponseSchema, await post(`${service}/v2/validate/pf`))
+      expect(answered).toEqual({ sexo: true, cpf_disponivel: true })
+      expect((await post(`${service}/v3/validate/pf`)).status).toBe(404)
+      expect((await post('outro/v2/validate/pf')).status).toBe(404)
+    })
+
+    test('a request may hold each of the 26 fields', async () => {
+      const { validate, validationService } = await given()
+      expect(claimsSchema.parse(everyClaim)).toEqual(everyClaim)
+      expect(leaves({ key: { cpf }, answer: everyClaim })).toHaveLength(26)
+      expect((await validate(everyClaim)).status).toBe(200)
+      expect(validationService.answered).toBe(1)
+    })
+
+    test('an answer has every field of the validation response, and no others', async () => {
+      const { validate } = await given()
+      const response = await validate(everyClaim)
+      const text = await response.clone().text()
+      expect(await exact(validationResponseSchema, response)).toEqual(everyMatch)
+      const similar = leaves(everyMatch).filter(path => path.endsWith('_similaridade'))
+      const { fields, cpfDisponivel } = readResult(text, everyClaim) ?? { fields: {} }
+      expect(cpfDisponivel).toBe(true)
+      for (const path of leaves(everyMatch)) {
+        if (path === 'cpf_disponivel' || similar.includes(path)) continue
+        const isSimilar = similar.includes(`${path}_similaridade`)
+        expect(fields[path], path).toEqual({ result: 'match', ...(isSimilar && { similarity: 1 }) })
+      }
+    })
+
+    test('a claimed value that does not match is false, with a similarity between 0 and 1', async () => {
+      const { validate } = await given()
+      const response = await validate({
+        nome: 'ANNA DE EXEMPLO',
+        sexo: 'M',
+        endereco: { bairro: 'XYZW' },
+      })
+      expect(await exact(validationResponseSchema, response)).toEqual({
+        nome: false,
+        nome_similaridade: 0.93,
+        sexo: false,
+        endereco: { bairro: false, bairro_similaridade: 0 },
+        cpf_disponivel: true,
+      })
+    })
+
+    test('fields that exist only in the request are not evaluated', async () => {
+      const { validate } = await given()
+      const claims = {
+        data_nascimento: '1980-02-29',
+        endereco: { complemento: 'CASA 2', municipio: 'RIO DE JANEIRO' },
+        cnh: { codigo_situacao: '3' },
+      }
+      const text = await (await validate(claims)).text()
+      expect(JSON.parse(text)).toEqual({ endereco: {}, cnh: {}, cpf_disponivel: true })
+      const { fields } = readResult(text, claims) ?? { fields: {} }
+      expect(Object.keys(fields).sort()).toEqual(leaves(claims).sort())
+      for (const field of Object.values(fields)) expect(field).toEqual({ result: 'not-evaluated' })
+    })
+
+    test('cnh.nome is compared with the claimed nome when a licence is claimed', async () => {
+      const { validate } = await given()
+      const answer = async (claims: Json) => exact(validationResponseSchema, await validate(claims))
+      const cnh = { categoria: 'AB' }
+      expect((await answer({ nome: 'ANA DE EXEMPLO', cnh })).cnh).toEqual({
+        nome: true,
+        nome_similaridade: 1,
+        categoria: true,
+      })
+      expect((await answer({ cnh })).cnh).toEqual({ categoria: true })
+    })
+
+    test('no field of the answer is required', async () => {
+      const { validate } = await given()
+      const response = await validate({})
+      expect(await exact(validationResponseSchema, response)).toEqual({ cpf_disponivel: true })
+    })
+
+    test('an unknown field, another type or another form of date is a 400, and is not counted', async () => {
+      const { validate, validationService } = await given()
+      const wrong: Json[] = [
+        { apelido: 'Ana' },
+        { nome: 7 },
+        { nacionalidade: '1' },
+        { documento: { tipo: '1' } },
+        { data_nascimento: '29/02/1980' },
+        { cnh: { data_validade: '2031' } },
+        null,
+      ]
+      for (const claims of wrong) expect((await validate(claims)).status).toBe(400)
+      expect(validationService.answered).toBe(0)
+    })
+
+    test('a person who is not in the registry is answered with cpf_disponivel false alone', async () => {
+      const { validate } = await given()
+      const response = await validate(everyClaim, '11144477735')
+      expect(await exact(validationResponseSchema, response)).toEqual({ cpf_disponivel: false })
+    })
+
+    test('a call without a token, with an invalid one, or with one that has expired is a 401', async () => {
+      const { at, send, validate, clock, validationService } = await given()
+      const without = writeValidatePerson(
+        { baseUrl: at.validationService, service },
+        { bearer: 'x', cpf: person, claims: {} },
+      )
+      without.headers.delete('authorization')
+      expect((await send(without)).status).toBe(401)
+      expect((await validate({}, person, 'x')).status).toBe(401)
+      await clock.advance(3_600 * secondMs - 1)
+      expect((await validate({})).status).toBe(200)
+      await clock.advance(1)
+      expect((await validate({})).status).toBe(401)
+      expect(validationService).toMatchObject({ answered: 1, refused: 3 })
+    })
+  })
+}
