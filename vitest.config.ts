@@ -1,5 +1,8 @@
 import { defineConfig } from 'vitest/config'
 
+/** What takes the product from outside, or real time: not part of the quick check. */
+const whole = ['test/whole/**/*.test.ts', 'test/contracts/services.test.ts']
+
 export default defineConfig({
   test: {
     projects: [
@@ -7,16 +10,14 @@ export default defineConfig({
         test: {
           name: 'quick',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/whole/**'],
+          exclude: whole,
           testTimeout: 30_000,
+          // No test leaves anything behind in a module: they can share them.
+          isolate: false,
         },
       },
       {
-        test: {
-          name: 'whole',
-          include: ['test/whole/**/*.test.ts'],
-          testTimeout: 120_000,
-        },
+        test: { name: 'whole', include: whole, testTimeout: 120_000 },
       },
     ],
   },
