@@ -136,3 +136,31 @@ test('authentication: session is logged into once, and again when it has ended, 
   expect([again.status, (await again.json()).code]).toEqual([422, 'PLAT-ER2033'])
   await world.close()
 })
+
+test('users: each has its own subscriptions and failures, and one endpoint is notified once for each', async () => {
+  const second = { authorization: 'outra-sessao' }
+  const policies = { portal: { users: [second] } }
+  const world = await simulate({ policies, averba: { subscriptions } })
+  const { averba, portal, samples } = world
+  for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
+  const call = (method: string, path = '', body?: object) =>
+    portal.fetch(
+      new Request(`https://portal.exemplo.br/portal/api/ext/webhook${path}`, {
+        method,
+        headers: { ...second, 'content-type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      }),
+    )
+  expect(await (await call('GET')).json()).toEqual([])
+  const same = { evento, endpoint: 'https://receptor.exemplo.br/averba', chaveSecreta: 'um' }
+  expect((await call('POST', '', same)).status).toBe(200)
+  expect((await averba.subscriptions.plan()).changes).toMatchObject([{ action: 'leave' }])
+  const company = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
+  const delivered = await portal.notify({ evento, ...company, body: { a: 1 } })
+  expect(delivered.map(each => each.isDelivered)).toEqual([true, true])
+  expect(await averba.views.selectFrom('notifications').select('copies').execute()).toEqual([{ copies: 2 }])
+  await portal.notify({ evento, ...company, body: 'x'.repeat(1_100_000) })
+  expect(await averba.subscriptions.failures()).toHaveLength(1)
+  expect(await (await call('GET', '/falhas')).json()).toHaveLength(1)
+  await world.close()
+})

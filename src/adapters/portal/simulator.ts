@@ -44,6 +44,8 @@ export interface Delivered {
 export interface PortalPolicies {
   /** How callers are known: by headers that are fixed, not at all, or by the login that is publicly known. */
   readonly authentication?: 'headers' | 'none' | 'session'
+  /** The headers of further users, where headers tell them apart: each has subscriptions of its own. */
+  readonly users?: readonly Readonly<Record<string, string>>[]
   /** A second active subscription for an event. */
   readonly duplicateEvent?: 'refuse' | 'accept'
   /** What leaving out an optional field means on a change. */
@@ -68,6 +70,7 @@ interface Options {
 
 interface Subscription {
   readonly id: number
+  readonly user: number
   evento: string
   endpoint: string
   chaveSecreta: string | undefined
@@ -87,6 +90,7 @@ export function simulatePortal(options: Options): PortalSimulator {
   const { clock, entropy, deliver, headers = {}, policies = {} } = options
   const {
     authentication = 'headers',
+    users: others = [],
     duplicateEvent = 'refuse',
     omittedFields = 'clear',
     differingId = 'refuse',
@@ -94,7 +98,7 @@ export function simulatePortal(options: Options): PortalSimulator {
     silence = 'keep',
   } = policies
   const subscriptions: Subscription[] = []
-  const failures: { record: Falha; at: number }[] = []
+  const failures: { record: Falha; at: number; user: number }[] = []
   const deliveries = { succeeded: 0, failed: 0 }
   let lastId = 1_000
 
@@ -106,7 +110,8 @@ export function simulatePortal(options: Options): PortalSimulator {
     app.post('/portal/api/autenticar', context => session.logIn(context.req.raw))
 
   app.use(async (context, next) => {
-    if (!isKnown(context.req.raw.headers)) return refuse(context, 401, 'PUCX-ER0201', 'Não autenticado')
+    if (userOf(context.req.raw.headers) === undefined)
+      return refuse(context, 401, 'PUCX-ER0201', 'Não autenticado')
     deleteFailing()
     await next()
     if (authentication === 'session')
@@ -120,7 +125,10 @@ export function simulatePortal(options: Options): PortalSimulator {
     const url = URL.parse(endpoint)
     if (url?.protocol !== 'https:' || url.port !== '')
       return refuse(context, 422, 'ENDPOINT', 'Use https na porta 443')
-    if (duplicateEvent === 'refuse' && active().some(each => each.evento === evento)) {
+    if (
+      duplicateEvent === 'refuse' &&
+      ownOf(context).some(each => isActive(each) && each.evento === evento)
+    ) {
       return refuse(context, 422, 'PLAT-ER9100', 'Já existe uma assinatura para esse evento')
     }
     lastId += 1
@@ -132,6 +140,7 @@ export function simulatePortal(options: Options): PortalSimulator {
     }
     const subscription = {
       id: lastId,
+      user: userOf(context.req.raw.headers) ?? 0,
       evento,
       endpoint,
       chaveSecreta,
@@ -143,18 +152,25 @@ export function simulatePortal(options: Options): PortalSimulator {
   })
   app.get(path, context => {
     const showsDeleted = context.req.query('exibirInativos') === 'true'
-    return context.json((showsDeleted ? subscriptions : active()).map(listed))
+    return context.json(
+      ownOf(context)
+        .filter(each => showsDeleted || isActive(each))
+        .map(listed),
+    )
   })
   app.get(`${path}/falhas`, context => {
     const data = context.req.query('data')
     if (data !== undefined && !/^\d{8}$/.test(data)) return refuse(context, 422, 'DATA', 'Use ddMMyyyy')
     const day = data ? `${data.slice(4)}-${data.slice(2, 4)}-${data.slice(0, 2)}` : brasiliaDay(clock.now())
     const oldest = clock.now() - limits.failureDays * dayMs
-    const shown = failures.filter(each => each.at >= oldest && brasiliaDay(each.at) === day)
+    const user = userOf(context.req.raw.headers)
+    const shown = failures.filter(
+      each => each.user === user && each.at >= oldest && brasiliaDay(each.at) === day,
+    )
     return context.json(shown.map(each => each.record))
   })
   app.put(`${path}/:id`, async context => {
-    const found = active().find(each => String(each.id) === context.req.param('id'))
+    const found = ownOf(context).find(each => isActive(each) && String(each.id) === context.req.param('id'))
     if (!found) return refuse(context, 404, 'ASSINATURA', 'Assinatura não encontrada')
     const parsed = changeRequestSchema.safeParse(await bodyOf(context))
     const isSame = parsed.success && (parsed.data.id === found.id || differingId === 'path')
@@ -172,20 +188,30 @@ export function simulatePortal(options: Options): PortalSimulator {
     return context.json({ id: found.id, evento, endpoint })
   })
   app.delete(`${path}/:id`, context => {
-    const found = active().find(each => String(each.id) === context.req.param('id'))
+    const found = ownOf(context).find(each => isActive(each) && String(each.id) === context.req.param('id'))
     if (!found) return refuse(context, 404, 'ASSINATURA', 'Assinatura não encontrada')
     found.deletedAt = clock.now()
     return context.body(null, 200)
   })
 
-  function isKnown(given: Headers): boolean {
-    if (authentication === 'none') return true
-    if (authentication === 'session') return session.isKnown(given)
-    return Object.entries(headers).every(([name, value]) => given.get(name) === value)
+  /** The number of the user that headers belong to; `undefined` for a stranger. */
+  function userOf(given: Headers): number | undefined {
+    if (authentication === 'none') return 0
+    if (authentication === 'session') return session.isKnown(given) ? 0 : undefined
+    const fits = (user: Readonly<Record<string, string>>) =>
+      Object.entries(user).every(([name, value]) => given.get(name) === value)
+    const user = [headers, ...others].findIndex(fits)
+    return user < 0 ? undefined : user
+  }
+
+  /** Section 4, rule 2: a user sees the subscriptions of that user. */
+  function ownOf(context: Context): Subscription[] {
+    const user = userOf(context.req.raw.headers)
+    return subscriptions.filter(each => each.user === user)
   }
 
   function active(): Subscription[] {
-    return subscriptions.filter(each => each.deletedAt === undefined)
+    return subscriptions.filter(isActive)
   }
 
   /** Section 3: thirty days of nothing but errors. Worked out when somebody looks, so no timer is needed. */
@@ -216,7 +242,7 @@ export function simulatePortal(options: Options): PortalSimulator {
     lastId += 1
     const { evento } = notice
     const record = { id: lastId, data: writeBrasilia(at), descricao: description, evento, conteudo: content }
-    failures.push({ record, at })
+    failures.push({ record, at, user: subscription.user })
     return { subscription: subscription.id, isDelivered: false, description }
   }
 
@@ -258,6 +284,10 @@ export function simulatePortal(options: Options): PortalSimulator {
       return Promise.all(concerned.map(each => deliverTo(each, notice)))
     },
   }
+}
+
+function isActive(subscription: Subscription): boolean {
+  return subscription.deletedAt === undefined
 }
 
 function withSecrets(subscription: Subscription): Assinatura {
