@@ -1,9 +1,10 @@
 import type { Clock } from './clock.ts'
 import type { Delivery } from './decisions.ts'
-import type { About, Engine, Handled } from './engine.ts'
+import type { Engine, Handled } from './engine.ts'
 import { checkActor, checkBasis, checkId } from './given.ts'
 import type { Actor, Basis, Json, Owed, Problem, Recorded } from './message.ts'
 import type { Ask, Outcome } from './outcome.ts'
+import type { About } from './recorder.ts'
 import type { Store } from './store/store.ts'
 
 const defaultWaitMs = 30_000

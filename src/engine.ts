@@ -1,21 +1,14 @@
 import { EventEmitter } from 'eventemitter3'
 import type { Performers } from './adapters/performer.ts'
-import { type Clock, type Entropy, toInstant } from './clock.ts'
+import type { Clock, Entropy } from './clock.ts'
 import { Decisions, type Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import type { Machine } from './machines/machine.ts'
-import type { Actor, Basis, Carried, Json, Outcome, Owed, Recorded, Settlement } from './message.ts'
+import type { Carried, Json, Outcome, Owed, Recorded, Settlement } from './message.ts'
 import { canonicalJson, withoutUndefined } from './proof/canonical-json.ts'
-import type { Append, Appended, NewReceipt, Receipt } from './store/append.ts'
+import { type About, Recorder, refusal } from './recorder.ts'
+import type { Receipt } from './store/append.ts'
 import type { Store } from './store/store.ts'
-
-/** Who asks, why, and under which id. */
-export interface About {
-  readonly commandId?: string
-  readonly correlationId?: string
-  readonly actor?: Actor
-  readonly basis?: Basis
-}
 
 /** What became of a command: recorded, now or before. `effect` is empty when it owed none. */
 export interface Handled {
@@ -45,12 +38,9 @@ export interface EngineParts {
   readonly onTrouble: (what: string, error: unknown) => void
 }
 
-const decisionsMax = 50
 const backoffBaseMs = 1_000
 const backoffMaxMs = 15 * 60_000
 const closeWaitMs = 15_000
-/** How often a fact knocks at a store that another process holds: minutes, each knock waits by itself. */
-const busyRetriesMax = 60
 
 /**
  * The loop: a command is decided, its events and effects are recorded, the effects are performed, and
@@ -58,16 +48,17 @@ const busyRetriesMax = 60
  */
 export class Engine {
   readonly #parts: EngineParts
-  readonly #decisions: Decisions
+  readonly #recorder: Recorder
   readonly #emitter = new EventEmitter()
   readonly #performing = new Map<string, Promise<void>>()
   readonly #running = new Set<Promise<unknown>>()
-  #turn: Promise<unknown> = Promise.resolve()
   #isClosing = false
 
   constructor(parts: EngineParts) {
     this.#parts = parts
-    this.#decisions = new Decisions(parts.store, parts.machines)
+    const decisions = new Decisions(parts.store, parts.machines)
+    const announce = (event: Recorded) => this.#emitter.emit(event.type, event)
+    this.#recorder = new Recorder(parts.store, parts.clock, decisions, announce)
   }
 
   /**
@@ -99,7 +90,7 @@ export class Engine {
     const known = await store.receipt(commandId)
     if (known) return replay(known, digest)
     const receipt = { commandId, digest }
-    const appended = await this.#decide(deliver, { about: { ...about, commandId }, receipt })
+    const appended = await this.#recorder.record(deliver, { about: { ...about, commandId }, receipt })
     if (appended.status === 'known') return replay(appended.receipt, digest)
     const effect = appended.events.find(event => event.effects?.length)
     return {
@@ -112,7 +103,7 @@ export class Engine {
 
   /** Records a fact from outside: decided again on the newest versions until it is in. */
   record(deliver: () => Promise<Delivery>): Promise<readonly Recorded[]> {
-    return this.#hold(this.#decide(deliver, {}).then(decision => decision.events))
+    return this.#hold(this.#recorder.record(deliver, {}).then(made => made.events))
   }
 
   /** Performs one effect, if it is due and nobody else does, and records how it ended. */
@@ -205,7 +196,7 @@ export class Engine {
     const toOwner = { targets: [{ stream: owed.stream, message: fact, since }] }
     const deliver = async () => (await route?.(owed, fact, since)) ?? toOwner
     const about = await this.#aboutOf(owed)
-    await this.#decide(deliver, { settles: { effect: owed.id, as, because }, about })
+    await this.#recorder.record(deliver, { settles: { effect: owed.id, as, because }, about })
   }
 
   /** Who asked for an effect is kept with the event that ends it. */
@@ -231,72 +222,6 @@ export class Engine {
     const [high = 0, low = 0] = this.#parts.entropy.bytes(2)
     return Math.ceil(bound * ((high * 256 + low + 1) / 65_536))
   }
-
-  /** One decision at a time in this process: only other processes can be in its way. */
-  #decide(deliver: () => Promise<Delivery>, options: Deciding): Promise<Decision> {
-    const decision = this.#turn.then(() => this.#decideNow(deliver, options))
-    this.#turn = decision.catch(() => undefined)
-    return decision
-  }
-
-  async #decideNow(deliver: () => Promise<Delivery>, options: Deciding): Promise<Decision> {
-    const { store, clock } = this.#parts
-    const isFact = options.receipt === undefined
-    let { settles } = options
-    let because = ''
-    // A fact is true: it is decided again until it is in. A command may give up.
-    for (let decisions = 0; isFact || decisions < decisionsMax; decisions++) {
-      const delivery = await deliver()
-      const decided = await this.#decisions.decide(delivery)
-      const isRefused = decided.refused !== undefined
-      if (isRefused && isFact) throw new TypeError(`A fact cannot be refused: ${decided.refused}`)
-      const code: NewReceipt['code'] = isRefused ? 'refused' : 'accepted'
-      const receipt = options.receipt && { ...options.receipt, code, detail: decided.refused ?? '' }
-      const appended = await this.#append(isFact, {
-        at: toInstant(clock.now()),
-        streams: isRefused ? [] : decided.streams,
-        events: isRefused ? [] : decided.events,
-        ...(options.about && { about: options.about }),
-        ...(receipt && { receipt }),
-        ...(settles && { settles }),
-        ...(!isRefused && delivery.claims && { claims: delivery.claims }),
-      })
-      if (appended.status === 'known') return { ...appended, position: appended.receipt.position, events: [] }
-      if (appended.status === 'appended') {
-        if (isRefused) throw refusal(decided.refused)
-        for (const event of appended.events) this.#emitter.emit(event.type, event)
-        return appended
-      }
-      because = appended.because
-      // Someone else ended the effect: what we learned is true all the same, and comes in as a late fact.
-      if (settles && !(await store.isOpen(settles.effect))) settles = undefined
-    }
-    const hint = 'Other processes append all the time: try again'
-    throw new AverbaError('CONFLICT', `Cannot record: ${because}`, { hint })
-  }
-
-  /** A fact knocks again at a store that another process holds; a command tells its caller. */
-  async #append(isFact: boolean, input: Append): Promise<Appended> {
-    for (let knocks = 1; ; knocks++) {
-      try {
-        return await this.#parts.store.append(input)
-      } catch (error) {
-        const isBusy = error instanceof AverbaError && error.code === 'STORE_BUSY'
-        if (!isFact || !isBusy || knocks >= busyRetriesMax) throw error
-      }
-    }
-  }
-}
-
-interface Deciding {
-  readonly about?: About
-  readonly receipt?: Pick<NewReceipt, 'commandId' | 'digest'>
-  readonly settles?: { readonly effect: string; readonly as: Settlement; readonly because: string }
-}
-
-type Decision = Exclude<Appended, { status: 'conflict' }> & {
-  readonly position: number
-  readonly events: readonly Recorded[]
 }
 
 function replay(receipt: Receipt, digest: Uint8Array): Handled {
@@ -311,8 +236,4 @@ function replay(receipt: Receipt, digest: Uint8Array): Handled {
   }
   if (receipt.code === 'refused') throw refusal(receipt.detail)
   return { position: receipt.position, effect: receipt.effect, replayed: true, events: [] }
-}
-
-function refusal(reason: string): AverbaError {
-  return new AverbaError('REFUSED', `Cannot do this now: ${reason}`)
 }
