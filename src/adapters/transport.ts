@@ -63,7 +63,8 @@ interface Opened {
  */
 export function openSocket(options: SocketOptions): Socket {
   const { budgetMs = defaultBudgetMs, bodyBytesMax = defaultBodyBytesMax, clock } = options
-  let opened: Promise<Opened> | undefined
+  let opened: Opened | undefined
+  let renewal: Promise<Opened> | undefined
 
   async function renew(before: Opened | undefined): Promise<Opened> {
     const certificate = options.certificate && (await valueFrom(options.certificate, 'client certificate'))
@@ -77,11 +78,15 @@ export function openSocket(options: SocketOptions): Socket {
     return { agent, certificate, askedAt }
   }
 
+  /** One renewal at a time: a burst of requests must not open an agent each. */
   async function current(): Promise<Agent> {
-    const before = await opened?.catch(() => undefined)
-    const isOld = before && clock.now() - before.askedAt >= certificateAgeMaxMs
-    if (!before || (isOld && typeof options.certificate === 'function')) opened = renew(before)
-    return (await (opened ?? renew(undefined))).agent
+    const isOld = opened !== undefined && clock.now() - opened.askedAt >= certificateAgeMaxMs
+    if (opened && !(isOld && typeof options.certificate === 'function')) return opened.agent
+    renewal ??= renew(opened).finally(() => {
+      renewal = undefined
+    })
+    opened = await renewal
+    return opened.agent
   }
 
   return {
@@ -90,7 +95,8 @@ export function openSocket(options: SocketOptions): Socket {
       return exchange(request, await current(), signal, bodyBytesMax)
     },
     async close() {
-      await (await opened?.catch(() => undefined))?.agent.close()
+      const last = (await renewal?.catch(() => undefined)) ?? opened
+      await last?.agent.close()
     },
   }
 }

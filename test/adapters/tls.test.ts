@@ -150,3 +150,23 @@ test('a certificate that is rotated is used without a restart, and a wrong one m
   expect(await name()).toBe('gestora-nova')
   await socket.close()
 })
+
+test('a burst of first requests, and one after a rotation, asks for the certificate once each', async () => {
+  const clock = new VirtualClock()
+  let asked = 0
+  const certificate = async () => {
+    asked += 1
+    return asked === 1 ? client : authority.issueClient('gestora-nova')
+  }
+  const socket = openSocket({ clock, ca: authority.ca, certificate })
+  const burst = () =>
+    Promise.all(
+      Array.from({ length: 20 }, () => socket.fetch(new Request(`https://localhost:${server.port}/`))),
+    )
+  await burst()
+  expect(asked).toBe(1)
+  await clock.advance(60_000)
+  expect((await burst()).map(response => response.status)).toEqual(Array.from({ length: 20 }, () => 200))
+  expect(asked).toBe(2)
+  await socket.close()
+})
