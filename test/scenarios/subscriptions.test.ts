@@ -24,6 +24,20 @@ async function given(options: Parameters<typeof simulate>[0] = {}) {
   return { world, applied }
 }
 
+/** A world whose portal holds our subscriptions, and another log that knows of none. */
+async function givenOther(publicUrl: string) {
+  const { world } = await given()
+  const other = await openAverba({
+    store: ':memory:',
+    clock: world.clock,
+    fetch: request => world.portal.fetch(request),
+    portal: portalOptions,
+    receiver: { publicUrl },
+    subscriptions,
+  })
+  return { world, other }
+}
+
 test('declared subscriptions are planned, made, and then as declared', async () => {
   const { world, applied } = await given()
   expect(applied.map(outcome => valueOf(outcome).state)).toEqual(['active', 'active'])
@@ -80,17 +94,7 @@ test('what changed in the options is changed at the portal, and nothing is delet
 })
 
 test('a subscription that the portal has already, with our secrets, is adopted', async () => {
-  const { world } = await given()
-  const fetch = (request: Request) => world.portal.fetch(request)
-  const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
-  const other = await openAverba({
-    store: ':memory:',
-    clock: world.clock,
-    fetch,
-    portal: portalOptions,
-    receiver,
-    subscriptions,
-  })
+  const { world, other } = await givenOther('https://receptor.exemplo.br/averba')
   const plan = await other.subscriptions.plan()
   expect(plan.changes.map(change => change.action)).toEqual(['adopt', 'adopt'])
   expect((await other.subscriptions.apply(plan)).map(outcome => valueOf(outcome).state)).toEqual([
@@ -103,17 +107,7 @@ test('a subscription that the portal has already, with our secrets, is adopted',
 })
 
 test('an event that is taken by a subscription of someone else is left alone, and shown', async () => {
-  const { world } = await given()
-  const fetch = (request: Request) => world.portal.fetch(request)
-  const receiver = { publicUrl: 'https://outro.exemplo.br/averba' }
-  const other = await openAverba({
-    store: ':memory:',
-    clock: world.clock,
-    fetch,
-    portal: portalOptions,
-    receiver,
-    subscriptions,
-  })
+  const { world, other } = await givenOther('https://outro.exemplo.br/averba')
   const plan = await other.subscriptions.plan()
   expect(plan.changes).toMatchObject([
     { action: 'leave', because: 'the event is taken by one that is not ours' },
