@@ -26,8 +26,8 @@ import { validationMachine } from './machines/validation.ts'
 import type { EffectState, Owed } from './message.ts'
 import { createNotifications, type Notifications, routeNotification } from './notifications.ts'
 import type { AverbaOptions } from './options.ts'
-import type { Rebuilt } from './store/projector.ts'
-import { Store } from './store/store.ts'
+import type { Rebuilt } from './store/rebuilder.ts'
+import { type RebuildAll, Store } from './store/store.ts'
 import { openViews, type ViewsHandle } from './store/views-handle.ts'
 import { Subjects } from './subjects.ts'
 import { routeFailures, routeSubscriptions } from './subscription-routes.ts'
@@ -61,8 +61,11 @@ export interface Averba {
   on<T extends keyof Events>(type: T, listener: (event: Recorded<T>) => void): () => void
   /** Performs what is due now. For scripts, cron and tests. */
   settle(): Promise<{ settled: number; deferred: number; unknown: number }>
-  /** Builds every view anew from the log; `differences` 0 says that the serving rows were equal. */
-  rebuild(onProgress?: (view: string, position: number) => void): Promise<Rebuilt[]>
+  /**
+   * Builds every view anew from the log, beside the rows that serve, and puts it in their place;
+   * `differences` 0 says that they were equal. A signal ends it between two pages, and the next call goes on.
+   */
+  rebuild(options?: RebuildAll): Promise<Rebuilt[]>
   /** Lets the calls under way end, then closes the store. Nothing is lost. */
   close(): Promise<void>
 }
@@ -162,7 +165,7 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
     views: handle,
     on: (type, listener) => engine.on(type, event => listener(event as never)), // The type names its event.
     settle: () => engine.admit(() => engine.settle()),
-    rebuild: onProgress => engine.admit(() => store.rebuild(onProgress)),
+    rebuild: options => engine.admit(() => store.rebuild(options)),
     close() {
       closed ??= close()
       return closed

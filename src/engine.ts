@@ -5,7 +5,7 @@ import { Decisions, type Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import type { Machine } from './machines/machine.ts'
 import type { Carried, Json, Outcome, Owed, Recorded, Settlement } from './message.ts'
-import { canonicalJson, withoutUndefined } from './proof/canonical-json.ts'
+import { canonicalJson } from './proof/canonical-json.ts'
 import { type About, Recorder, refusal } from './recorder.ts'
 import type { Receipt } from './store/append.ts'
 import type { Store } from './store/store.ts'
@@ -86,8 +86,9 @@ export class Engine {
   async handle(input: Json, deliver: () => Promise<Delivery>, about: About = {}): Promise<Handled> {
     const { store, createId } = this.#parts
     const commandId = about.commandId ?? createId()
-    const digest = store.digest('command', canonicalJson(withoutUndefined(input), { fractions: true }))
-    const known = await store.receipt(commandId)
+    const digest = store.digest('command', canonicalJson(input, { fractions: true }))
+    // An id that was made just now cannot be known.
+    const known = about.commandId === undefined ? undefined : await store.receipt(commandId)
     if (known) return replay(known, digest)
     const receipt = { commandId, digest }
     const appended = await this.#recorder.record(deliver, { about: { ...about, commandId }, receipt })

@@ -4,6 +4,7 @@ import { AverbaError } from './errors.ts'
 import type { Actor, Basis, Recorded, Settlement } from './message.ts'
 import type { Append, Appended, NewReceipt } from './store/append.ts'
 import type { Store } from './store/store.ts'
+import { Turns } from './turns.ts'
 
 /** Who asks, why, and under which id. */
 export interface About {
@@ -23,7 +24,7 @@ export class Recorder {
   readonly #clock: Clock
   readonly #decisions: Decisions
   readonly #announce: (event: Recorded) => void
-  #turn: Promise<unknown> = Promise.resolve()
+  readonly #turns = new Turns()
 
   constructor(store: Store, clock: Clock, decisions: Decisions, announce: (event: Recorded) => void) {
     this.#store = store
@@ -33,49 +34,55 @@ export class Recorder {
   }
 
   /**
-   * Decides and appends. One at a time in this process: only other processes can be in its way.
+   * Decides and appends. Decisions on the same stream go one after the other in this process: only other
+   * processes can be in the way.
    *
    * @throws {AverbaError} `REFUSED` and `CONFLICT`, for commands only
    */
-  record(deliver: () => Promise<Delivery>, options: RecordOptions): Promise<Made> {
-    const made = this.#turn.then(() => this.#recordNow(deliver, options))
-    this.#turn = made.catch(() => undefined)
-    return made
-  }
-
-  async #recordNow(deliver: () => Promise<Delivery>, options: RecordOptions): Promise<Made> {
+  async record(deliver: () => Promise<Delivery>, options: RecordOptions): Promise<Made> {
     const isFact = options.receipt === undefined
     let { settles } = options
     let because = ''
     // A fact is true: it is decided again until it is in. A command may give up.
     for (let decisions = 0; isFact || decisions < decisionsMax; decisions++) {
       const delivery = await deliver()
-      const decided = await this.#decisions.decide(delivery)
-      const isRefused = decided.refused !== undefined
-      if (isRefused && isFact) throw new TypeError(`A fact cannot be refused: ${decided.refused}`)
-      const code: NewReceipt['code'] = isRefused ? 'refused' : 'accepted'
-      const receipt = options.receipt && { ...options.receipt, code, detail: decided.refused ?? '' }
-      const appended = await this.#append(isFact, {
-        at: toInstant(this.#clock.now()),
-        streams: isRefused ? [] : decided.streams,
-        events: isRefused ? [] : decided.events,
-        ...(options.about && { about: options.about }),
-        ...(receipt && { receipt }),
-        ...(settles && { settles }),
-        ...(!isRefused && delivery.claims && { claims: delivery.claims }),
-      })
-      if (appended.status === 'known') return { ...appended, position: appended.receipt.position, events: [] }
-      if (appended.status === 'appended') {
-        if (isRefused) throw refusal(decided.refused)
-        for (const event of appended.events) this.#announce(event)
-        return appended
-      }
-      because = appended.because
+      const streams = delivery.targets.map(target => target.stream)
+      const made = await this.#turns.take(streams, () => this.#decide(delivery, { ...options, settles }))
+      if (made.status !== 'conflict') return made
+      because = made.because
       // Someone else ended the effect: what we learned is true all the same, and comes in as a late fact.
       if (settles && !(await this.#store.isOpen(settles.effect))) settles = undefined
     }
     const hint = 'Other processes append all the time: try again'
     throw new AverbaError('CONFLICT', `Cannot record: ${because}`, { hint })
+  }
+
+  async #decide(delivery: Delivery, { about, receipt: asked, settles }: Attempted): Promise<Made | Conflict> {
+    const isFact = asked === undefined
+    const decided = await this.#decisions.decide(delivery)
+    const { refused, streams, events } = decided
+    if (refused !== undefined && isFact) throw new TypeError(`A fact cannot be refused: ${refused}`)
+    const code: NewReceipt['code'] = refused === undefined ? 'accepted' : 'refused'
+    const receipt = asked && { ...asked, code, detail: refused ?? '' }
+    const appended = await this.#append(isFact, {
+      at: toInstant(this.#clock.now()),
+      // A refusal rests on them as well: were they out of date, it would be remembered for nothing.
+      streams,
+      events,
+      ...(about && { about }),
+      ...(receipt && { receipt }),
+      ...(settles && { settles }),
+      ...(refused === undefined && delivery.claims && { claims: delivery.claims }),
+    })
+    if (appended.status === 'known') return { ...appended, position: appended.receipt.position, events: [] }
+    if (appended.status === 'conflict') {
+      this.#decisions.forget(decided)
+      return appended
+    }
+    this.#decisions.remember(decided, appended.events)
+    if (refused !== undefined) throw refusal(refused)
+    for (const event of appended.events) this.#announce(event)
+    return appended
   }
 
   /** A fact knocks again at a store that another process holds; a command tells its caller. */
@@ -97,6 +104,11 @@ export interface RecordOptions {
   readonly receipt?: Pick<NewReceipt, 'commandId' | 'digest'>
   readonly settles?: { readonly effect: string; readonly as: Settlement; readonly because: string }
 }
+
+/** One try: by then the effect may have ended in another way. */
+type Attempted = Omit<RecordOptions, 'settles'> & { readonly settles: RecordOptions['settles'] | undefined }
+
+type Conflict = Extract<Appended, { status: 'conflict' }>
 
 /** What was appended, or the receipt of the same command. */
 export type Made = Exclude<Appended, { status: 'conflict' }> & {

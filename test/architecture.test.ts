@@ -54,7 +54,7 @@ function layerOf(path: string): string {
   const [first = '', ...rest] = path.split('/')
   if (rest.length > 0) return first
   if (vocabulary.includes(first)) return 'vocabulary'
-  return ['engine.ts', 'decisions.ts', 'recorder.ts'].includes(first) ? 'engine' : 'api'
+  return ['engine.ts', 'decisions.ts', 'recorder.ts', 'turns.ts'].includes(first) ? 'engine' : 'api'
 }
 
 function walk(folder: string): string[] {

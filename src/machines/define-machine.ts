@@ -1,4 +1,4 @@
-import { type AnyStateMachine, initialTransition, type SnapshotFrom, transition } from 'xstate'
+import { type AnyStateMachine, createActor, initialTransition, type SnapshotFrom } from 'xstate'
 import type { Event, Message } from '../message.ts'
 import type { Decision, Machine } from './machine.ts'
 
@@ -7,8 +7,7 @@ import type { Decision, Machine } from './machine.ts'
  * folds events over it. `decide` reads the state and answers with the events to record.
  *
  * A chart names the types of its context and events as `{} as Context`: xstate's own way, without a value.
- * These are the only two calls into xstate. Actions other than `assign` would come back as data; the
- * charts here have none.
+ * This file has the only calls into xstate. Actions other than `assign` would be lost here; the charts have none.
  */
 export function defineMachine<C extends AnyStateMachine, M extends Message, E extends Event>(definition: {
   name: string
@@ -16,14 +15,36 @@ export function defineMachine<C extends AnyStateMachine, M extends Message, E ex
   chart: C
   decide: (state: SnapshotFrom<C>, message: M) => Decision<E>
 }): Machine {
-  const { name, version, chart } = definition
-  const [initial] = initialTransition(chart as AnyStateMachine) // No chart here takes an input.
+  const { name, version } = definition
+  const chart: AnyStateMachine = definition.chart
+  const [initial] = initialTransition(chart) // No chart here takes an input.
+  const scope = inertScope(chart)
   return {
     name,
     version,
     chart,
     initial,
-    evolve: (state, event) => transition(chart, state as SnapshotFrom<C>, event as never)[0], // Ours: made above.
+    evolve: (state, event) => chart.transition(state as SnapshotFrom<C>, event as never, scope), // Ours: made above.
     decide: (state, message) => definition.decide(state as SnapshotFrom<C>, message as M), // Streams are only sent what their machine knows.
+  }
+}
+
+/**
+ * What a transition may act on: nothing. xstate's own `transition` makes one for every event, which takes longer
+ * than the transition; an actor that is never started serves for all of them.
+ */
+function inertScope(chart: AnyStateMachine): Parameters<AnyStateMachine['transition']>[2] {
+  const self = createActor(chart)
+  const nothing = () => undefined
+  return {
+    self,
+    system: self.system,
+    id: '',
+    sessionId: '',
+    logger: nothing,
+    defer: nothing,
+    stopChild: nothing,
+    emit: nothing,
+    actionExecutor: nothing,
   }
 }

@@ -1,8 +1,12 @@
 import type { Actor, Basis, Event, Instant, PartMark, Parts, Recorded, Settlement } from '../message.ts'
-import type { OwnerKey, Vault } from '../vault/vault.ts'
-import { type Connection, first, rows, type Steps } from './connection.ts'
+import { leafHash } from '../proof/merkle.ts'
+import type { Vault } from '../vault/vault.ts'
+import { type Batch, findReceipt, lookUp, type StagedEvent } from './batch.ts'
+import type { Steps } from './connection.ts'
 import { writeHeader } from './header.ts'
-import { endEffect, oweEffects, resolveEffect } from './ledger.ts'
+import type { Known, KnownOwner, KnownStream } from './known.ts'
+import { isOpen } from './ledger.ts'
+import { type Schemas, schemaOf } from './schemas.ts'
 
 /** What a stream must look like: not there, there, at a version, or anything. */
 export type Expectation = 'none' | 'exists' | 'any' | number
@@ -18,6 +22,7 @@ export interface NewEvent {
 /** One indivisible append. */
 export interface Append {
   readonly at: Instant
+  /** Every stream that is written, and every one whose state the decision rests on. */
   readonly streams: readonly { readonly stream: string; readonly expect: Expectation }[]
   readonly events: readonly (NewEvent & { readonly stream: string })[]
   readonly about?: { commandId?: string; correlationId?: string; actor?: Actor; basis?: Basis }
@@ -58,125 +63,149 @@ export type Appended =
   | { readonly status: 'conflict'; readonly because: string }
   | { readonly status: 'known'; readonly receipt: Receipt }
 
-/** Checks everything first and writes afterwards, so that a conflict leaves no trace. */
-export function* append(
-  connection: Connection,
-  vault: Vault,
-  input: Append,
-  project: (events: readonly Recorded[], position: number) => Steps<void>,
-): Steps<Appended> {
-  const known = input.receipt && (yield* findReceipt(connection, input.receipt.commandId))
-  if (known) return { status: 'known', receipt: known }
-  const streams = new Map<string, { key: number; version: number }>()
+/** Where appends are staged. */
+export interface Desk {
+  readonly vault: Vault
+  readonly schemas: Schemas
+  readonly known: Known
+  readonly batch: Batch
+}
+
+/**
+ * Checks an append against the log and the appends staged before it, and stages it. Whatever is refused or
+ * throws here leaves no trace: what was known changes in the last step only.
+ */
+export function* stage(desk: Desk, input: Append): Steps<Appended> {
+  const { batch, known } = desk
+  const receipt = input.receipt && (yield* receiptOf(batch, input.receipt.commandId))
+  if (receipt) return { status: 'known', receipt }
+  const streams = new Map<string, KnownStream | undefined>()
   for (const { stream, expect } of input.streams) {
-    const found = yield* findStream(connection, stream)
-    if (!isExpected(expect, found?.version)) {
-      const because = `"${stream}" is at ${found?.version ?? 'none'} instead of ${expect}`
-      return { status: 'conflict', because }
-    }
-    streams.set(stream, found ?? { key: 0, version: 0 })
+    const found = yield* known.findStream(stream)
+    if (!isExpected(expect, found?.version))
+      return conflict(`"${stream}" is at ${found?.version ?? 'none'} instead of ${expect}`)
+    streams.set(stream, found)
   }
   for (const claim of input.claims ?? []) {
-    const value = yield* lookUp(connection, claim.kind, claim.digest)
-    if (value !== claim.replaces)
-      return { status: 'conflict', because: `a ${claim.kind} was claimed meanwhile` }
+    const value = batch.claims.get(nameOf(claim))?.value ?? (yield* lookUp(claim.kind, claim.digest))
+    if (value !== claim.replaces) return conflict(`a ${claim.kind} was claimed meanwhile`)
   }
-  if (input.settles && !(yield* isOpen(connection, input.settles.effect))) {
-    return { status: 'conflict', because: `the effect "${input.settles.effect}" has ended meanwhile` }
+  const ends = input.settles?.effect
+  if (ends !== undefined && (batch.ended.has(ends) || !(yield* isOpen(ends)))) {
+    return conflict(`the effect "${ends}" has ended meanwhile`)
   }
-  return { status: 'appended', ...(yield* write(connection, vault, input, streams, project)) }
+  const owners = new Map<string, KnownOwner>()
+  for (const name of ownersOf(input))
+    owners.set(name, (yield* known.findOwner(name)) ?? known.newOwner(name, desk.vault))
+  return commit(desk, input, streams, owners)
 }
 
-function* write(
-  connection: Connection,
-  vault: Vault,
+/** Writes every event, which can fail, and only then counts them in, which cannot. */
+function commit(
+  { known, batch, vault, schemas }: Desk,
   input: Append,
-  streams: Map<string, { key: number; version: number }>,
-  project: (events: readonly Recorded[], position: number) => Steps<void>,
-): Steps<{ position: number; events: readonly Recorded[] }> {
-  const db = connection.compiler
-  const head = yield* first(db.selectFrom('head').select(['position', 'at']))
-  let position = head?.position ?? 0
+  streams: ReadonlyMap<string, KnownStream | undefined>,
+  owners: ReadonlyMap<string, KnownOwner>,
+): Appended {
   // The clock of the machine may go back; the log does not.
-  const at = input.at > (head?.at ?? '') ? input.at : (head?.at ?? input.at)
-  const recorded: Recorded[] = []
-  for (const item of input.events) {
-    const stream = streams.get(item.stream)
-    if (!stream) throw new TypeError(`Cannot append to "${item.stream}": it has no expectation`)
-    if (stream.key === 0) stream.key = yield* createStream(connection, item.stream)
-    position += 1
-    stream.version += 1
-    const isLast = item === input.events.at(-1)
-    const place = { position, at, stream: item.stream, version: stream.version }
-    recorded.push(yield* writeEvent(connection, vault, input, item, place, stream.key, isLast))
+  let { at } = known
+  if (input.at > at) at = input.at
+  const versions = new Map<string, KnownStream>()
+  const staged: StagedEvent[] = []
+  for (const [i, item] of input.events.entries()) {
+    if (!streams.has(item.stream))
+      throw new TypeError(`Cannot append to "${item.stream}": it has no expectation`)
+    const found = versions.get(item.stream) ?? streams.get(item.stream)
+    const stream = found ?? { key: known.nextStream(), version: 0 }
+    const place = { position: known.position + i + 1, at, stream: item.stream, version: stream.version + 1 }
+    versions.set(item.stream, { key: stream.key, version: place.version })
+    const settles = i === input.events.length - 1 ? input.settles : undefined
+    staged.push(toStaged(vault, schemas, input, item, place, settles, stream.key, owners))
   }
-  for (const { key, version } of streams.values()) {
-    if (key > 0) yield* rows(db.updateTable('stream').set({ version }).where('key', '=', key))
+  for (const [name, stream] of versions) {
+    if (!streams.get(name)) batch.streams.push({ key: stream.key, name })
+    known.streams.set(name, stream)
   }
-  for (const claim of input.claims ?? []) yield* writeClaim(connection, claim)
-  if (input.settles) yield* endEffect(connection, input.settles, position)
+  for (const [name, owner] of owners) {
+    if (!known.owners.has(name)) batch.owners.push(owner)
+    known.owners.set(name, owner)
+  }
+  for (const event of staged) {
+    batch.events.push(event)
+    known.tree.add(event.leaf)
+  }
+  known.position += staged.length
+  if (staged.length > 0) known.at = at
+  const events = staged.map(event => event.recorded)
+  const { position } = known
+  for (const claim of input.claims ?? []) batch.claims.set(nameOf(claim), claim)
+  if (input.settles) {
+    const { effect, as, because } = input.settles
+    batch.ended.set(effect, { as, because, position })
+  }
   if (input.receipt) {
-    const effect = yield* first(
-      db
-        .selectFrom('effect')
-        .select('id')
-        .where('position', '>', head?.position ?? 0)
-        .orderBy('id')
-        .limit(1),
-    )
-    const { commandId, ...receipt } = input.receipt
-    yield* rows(
-      db
-        .insertInto('receipt')
-        .values({ command_id: commandId, ...receipt, effect: effect?.id ?? '', position }),
-    )
+    const owing = events.find(event => event.effects?.length)
+    batch.receipts.set(input.receipt.commandId, {
+      ...input.receipt,
+      effect: owing ? `${owing.id}/0` : '',
+      position,
+    })
   }
-  if (recorded.length === 0) return { position, events: recorded }
-  yield* project(recorded, position)
-  yield* rows(db.updateTable('head').set({ position, at }))
-  return { position, events: recorded }
+  return { status: 'appended', position, events }
 }
 
-function* writeEvent(
-  connection: Connection,
+function toStaged(
   vault: Vault,
-  input: Append,
+  schemas: Schemas,
+  { about }: Append,
   item: NewEvent,
-  place: { position: number; at: Instant; stream: string; version: number },
-  streamKey: number,
-  isLast: boolean,
-): Steps<Recorded> {
-  const { event, because, machine } = item
+  place: Pick<Recorded, 'position' | 'at' | 'stream' | 'version'>,
+  settles: Append['settles'],
+  stream: number,
+  owners: ReadonlyMap<string, KnownOwner>,
+): StagedEvent {
+  const { event, because, machine, parts: given } = item
   const id = `${place.stream}/${place.version}`
-  const sealed: { mark: PartMark; owner: number; bytes: Uint8Array }[] = []
-  for (const [name, part] of Object.entries(item.parts ?? {})) {
-    const owner = yield* ownerKey(connection, vault, part.owner)
-    const { sealed: bytes, hash } = vault.seal(owner, `${id}/${name}`, part.value)
-    sealed.push({ mark: { name, owner: part.owner, hash, bytes: bytes.length }, owner: owner.key, bytes })
+  const parts: { name: string; owner: number; sealed: Uint8Array }[] = []
+  const marks: PartMark[] = []
+  for (const name in given) {
+    const part = given[name]
+    const owner = part && owners.get(part.owner)
+    if (!owner) throw new TypeError(`Cannot seal the part "${name}": its owner has no key`)
+    const { sealed, hash } = vault.seal(owner, `${id}/${name}`, part.value)
+    marks.push({ name, owner: part.owner, hash, bytes: sealed.length })
+    parts.push({ name, owner: owner.key, sealed })
   }
-  const settles = isLast && input.settles ? { effect: input.settles.effect, as: input.settles.as } : undefined
   const recorded: Recorded = {
-    ...place,
     ...event,
+    ...place,
     id,
     because,
     machine,
-    ...input.about,
-    ...(settles && { settles }),
-    ...(sealed.length > 0 && { parts: sealed.map(part => part.mark) }),
+    ...about,
+    ...(settles && { settles: { effect: settles.effect, as: settles.as } }),
+    ...(marks.length > 0 && { parts: marks }),
   }
-  const db = connection.compiler
-  const { position, version } = place
-  const header = writeHeader(recorded)
-  yield* rows(
-    db.insertInto('event').values({ position, stream: streamKey, version, type: event.type, header }),
-  )
-  for (const { mark, owner, bytes } of sealed) {
-    yield* rows(db.insertInto('part').values({ position, name: mark.name, owner, sealed: bytes }))
-  }
-  yield* oweEffects(connection, recorded, streamKey)
-  if (event.resolves) yield* resolveEffect(connection, streamKey, event.resolves, position)
-  return recorded
+  const header = writeHeader(recorded, schemaOf(event.type, schemas))
+  return { recorded, stream, header, leaf: leafHash(header), parts }
+}
+
+function* receiptOf(batch: Batch, commandId: string): Steps<Receipt | undefined> {
+  return batch.receipts.get(commandId) ?? (yield* findReceipt(commandId))
+}
+
+function ownersOf({ events }: Append): Set<string> {
+  const owners = new Set<string>()
+  for (const { parts } of events) for (const name in parts) owners.add(parts[name]?.owner ?? '')
+  return owners
+}
+
+function nameOf({ kind, digest }: Claim): string {
+  return `${kind} ${Buffer.from(digest).toString('hex')}`
+}
+
+function conflict(because: string): Appended {
+  return { status: 'conflict', because }
 }
 
 function isExpected(expect: Expectation, version: number | undefined): boolean {
@@ -184,61 +213,4 @@ function isExpected(expect: Expectation, version: number | undefined): boolean {
   if (expect === 'none') return version === undefined
   if (expect === 'exists') return version !== undefined
   return (version ?? 0) === expect
-}
-
-function* findStream(
-  connection: Connection,
-  name: string,
-): Steps<{ key: number; version: number } | undefined> {
-  const query = connection.compiler.selectFrom('stream').select(['key', 'version']).where('name', '=', name)
-  return yield* first(query)
-}
-
-function* createStream(connection: Connection, name: string): Steps<number> {
-  const query = connection.compiler
-    .insertInto('stream')
-    .values({ name, version: 0 } as never)
-    .returning('key') // The key counts itself.
-  return (yield* first(query))?.key ?? 0
-}
-
-function* ownerKey(connection: Connection, vault: Vault, owner: string): Steps<OwnerKey & { key: number }> {
-  const db = connection.compiler
-  const known = yield* first(db.selectFrom('owner_key').selectAll().where('owner', '=', owner))
-  if (known) return known
-  const made = vault.createOwnerKey(owner)
-  const row = yield* first(
-    db
-      .insertInto('owner_key')
-      .values(made as never)
-      .returning('key'),
-  ) // The key counts itself.
-  return { ...made, key: row?.key ?? 0 }
-}
-
-/** Finds what a keyed digest stands for. */
-export function* lookUp(connection: Connection, kind: string, digest: Uint8Array): Steps<string | undefined> {
-  const query = connection.compiler.selectFrom('keyed_index').select('value')
-  return (yield* first(query.where('kind', '=', kind).where('digest', '=', digest)))?.value
-}
-
-function* writeClaim(connection: Connection, { kind, digest, value }: Claim): Steps<void> {
-  const query = connection.compiler.insertInto('keyed_index').values({ kind, digest, value })
-  yield* rows(query.onConflict(on => on.columns(['kind', 'digest']).doUpdateSet({ value })))
-}
-
-/** Finds what is remembered of a command. */
-export function* findReceipt(connection: Connection, commandId: string): Steps<Receipt | undefined> {
-  const query = connection.compiler.selectFrom('receipt').selectAll().where('command_id', '=', commandId)
-  const row = yield* first(query)
-  if (!row) return undefined
-  const { command_id, code, ...rest } = row
-  return { ...rest, commandId: command_id, code: code === 'refused' ? 'refused' : 'accepted' }
-}
-
-/** Reports whether an effect has neither been settled nor declined. */
-export function* isOpen(connection: Connection, effect: string): Steps<boolean> {
-  const query = connection.compiler.selectFrom('effect').select('state').where('id', '=', effect)
-  const state = (yield* first(query))?.state
-  return state !== undefined && state !== 'settled' && state !== 'declined'
 }

@@ -1,12 +1,29 @@
-import type { Compilable, CompiledQuery, Kysely } from 'kysely'
+import type { CompiledQuery, Kysely } from 'kysely'
 import type { Schema } from './schema.ts'
 
+/** A statement with its parameters. Hand-written ones mark each parameter with `?`, in every dialect. */
+export interface Statement {
+  readonly sql: string
+  readonly parameters: readonly unknown[]
+}
+
+/** The same statement for each of many rows of parameters: one request, however many there are. */
+export interface StatementForEach {
+  readonly sql: string
+  readonly forEach: readonly (readonly unknown[])[]
+}
+
+/** Steps that may fail by themselves: what they wrote is undone, and the rows are what they threw, if anything. */
+export interface Attempt {
+  readonly attempt: () => Steps<void>
+}
+
 /**
- * A piece of work on the database, written once for every dialect: a generator that yields compiled
- * statements and is given their rows. SQLite runs it in one go, without an `await` in which another
- * statement could slip in; PostgreSQL awaits each statement.
+ * A piece of work on the database, written once for every dialect: a generator that yields statements and is
+ * given their rows. SQLite runs it in one go, without an `await` in which another statement could slip in;
+ * PostgreSQL awaits each statement.
  */
-export type Steps<T> = Generator<CompiledQuery, T, readonly unknown[]>
+export type Steps<T> = Generator<Statement | StatementForEach | Attempt, T, readonly unknown[]>
 
 /** One database, whatever its dialect. */
 export interface Connection {
@@ -15,7 +32,15 @@ export interface Connection {
   readonly compiler: Kysely<Schema>
   /** The statement that names the tables that are there. */
   readonly listTables: CompiledQuery<{ name: string }>
-  /** Runs the steps in one write transaction, durable when it resolves. Rolls back when they throw. */
+  /**
+   * Names what the database holds as others left it: another value says that somebody else has written since,
+   * and that what was remembered may be wrong. Asked inside a write transaction.
+   */
+  readonly foreignWrites: Statement
+  /**
+   * Runs the steps in one write transaction, durable when it resolves. Rolls back when they throw. A lock that
+   * another process holds is waited for, for seconds, without holding up the event loop.
+   */
   transact<T>(steps: () => Steps<T>): Promise<T>
   /** Runs the steps on one consistent reading of the database. */
   read<T>(steps: () => Steps<T>): Promise<T>
@@ -24,13 +49,26 @@ export interface Connection {
   close(): Promise<void>
 }
 
+/** A query as Kysely builds it, or a statement written by hand. */
+type Query<R> = { compile(): CompiledQuery<R> } | Statement
+
 /** Runs one statement inside steps and returns its rows. */
-export function* rows<R>(query: Compilable<R> | CompiledQuery<R>): Steps<readonly R[]> {
+export function* rows<R>(query: Query<R>): Steps<readonly R[]> {
   const compiled = 'compile' in query ? query.compile() : query
-  return (yield compiled) as readonly R[] // The compiled statement says what its rows are.
+  return (yield compiled) as readonly R[] // The statement says what its rows are.
 }
 
 /** Runs one statement inside steps and returns its first row. */
-export function* first<R>(query: Compilable<R> | CompiledQuery<R>): Steps<R | undefined> {
+export function* first<R>(query: Query<R>): Steps<R | undefined> {
   return (yield* rows(query))[0]
+}
+
+/** Runs steps that may fail by themselves, and returns what they threw; `undefined` when all went well. */
+export function* attempt(steps: () => Steps<void>): Steps<unknown> {
+  return (yield { attempt: steps })[0]
+}
+
+/** Runs a hand-written statement for each row of parameters; nothing when there are none. */
+export function* each(sql: string, forEach: readonly (readonly unknown[])[]): Steps<void> {
+  if (forEach.length > 0) yield { sql, forEach }
 }

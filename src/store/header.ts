@@ -1,36 +1,49 @@
 import { AverbaError } from '../errors.ts'
 import type { Recorded } from '../message.ts'
-import { canonicalJson, withoutUndefined } from '../proof/canonical-json.ts'
+import { canonicalJson } from '../proof/canonical-json.ts'
+import { type Schemas, upcast } from './schemas.ts'
 
 /** The format of the header itself. */
 const headerFormat = 1
 
-/** Writes an event's clear header: the exact bytes that are stored, hashed and verified. */
-export function writeHeader(event: Recorded): Uint8Array {
-  // Named one by one: nothing else that an object may carry can slip into the log.
-  const { position, stream, version, type, data, at, machine, because } = event
-  const { commandId, correlationId, actor, basis, effects, settles, resolves, anomaly, parts } = event
-  const about = { commandId, correlationId, actor, basis, effects, settles, resolves, anomaly, parts }
-  const header = {
+/** Writes an event's clear header: the exact text that is stored, hashed and verified. */
+export function writeHeader(event: Recorded, schema: number): string {
+  // Named one by one: nothing else that an object may carry can slip into the log. Sorted, so that the
+  // canonical writer has nothing to put in order.
+  return canonicalJson({
+    actor: event.actor,
+    anomaly: event.anomaly,
+    at: event.at,
+    basis: event.basis,
+    because: event.because,
+    commandId: event.commandId,
+    correlationId: event.correlationId,
+    data: event.data,
+    effects: event.effects,
     format: headerFormat,
-    position,
-    stream,
-    version,
-    type,
-    data,
-    at,
-    machine,
-    because,
-    ...about,
-  }
-  return Buffer.from(canonicalJson(withoutUndefined(header)))
+    machine: event.machine,
+    parts: event.parts,
+    position: event.position,
+    resolves: event.resolves,
+    schema: schema === 1 ? undefined : schema,
+    settles: event.settles,
+    stream: event.stream,
+    type: event.type,
+    version: event.version,
+  })
 }
 
-/** Reads a header. Members that this version does not know are kept. */
-export function readHeader(bytes: Uint8Array): Recorded {
-  const { format, ...event } = JSON.parse(Buffer.from(bytes).toString())
-  if (format === headerFormat) return { ...event, id: `${event.stream}/${event.version}` }
-  throw new AverbaError('CORRUPT', `Cannot read an event: its format is ${JSON.stringify(format)}`, {
-    hint: 'The log may be written by a newer version of averba',
-  })
+/**
+ * Reads a header: the one place where stored events become today's. Members that this version does not know
+ * are kept.
+ */
+export function readHeader(text: string, schemas: Schemas): Recorded {
+  const { format, schema, ...event } = JSON.parse(text)
+  if (format !== headerFormat) {
+    throw new AverbaError('CORRUPT', `Cannot read an event: its format is ${JSON.stringify(format)}`, {
+      hint: 'The log may be written by a newer version of averba',
+    })
+  }
+  event.id = `${event.stream}/${event.version}`
+  return upcast(event, schema ?? 1, schemas)
 }

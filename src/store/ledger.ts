@@ -1,74 +1,73 @@
-import type { Instant, Owed, Recorded, Settlement } from '../message.ts'
-import { type Connection, first, rows, type Steps } from './connection.ts'
+import type { EffectState, Instant, Owed, Recorded, Settlement } from '../message.ts'
+import { type Connection, each, first, rows, type Steps } from './connection.ts'
+import { type Schema, selectPosition } from './schema.ts'
 
-/** Writes down the effects that an event owes, in its own transaction. */
-export function* oweEffects(connection: Connection, event: Recorded, stream: number): Steps<void> {
-  for (const [n, effect] of (event.effects ?? []).entries()) {
+/** The ledger of calls owed to the outside. An effect's id is `<stream>/<version>/<n>`. */
+
+const insertEffect = `insert into effect (position, n, stream, type, data, opens, state, is_open, due_at, attempts,
+  because) values (?, ?, ?, ?, ?, ?, 'owed', 1, ?, 0, '')`
+const effectOf = `effect.position = (select event.position from event join stream on stream.key = event.stream
+  where stream.name = ? and event.version = ?) and effect.n = ?`
+const selectEffect = `select effect.*, event.version, stream.name from effect
+  join event on event.position = effect.position join stream on stream.key = event.stream where ${effectOf}`
+const endOne = `update effect set state = ?, is_open = ?, because = ?, settled_at = ?, lease_owner = null,
+  lease_until = null where ${effectOf}`
+const startOne = `update effect set state = 'started', attempts = ?, lease_owner = ?, lease_until = ? where ${effectOf}`
+const deferOne = `update effect set state = 'deferred', due_at = ?, because = ?, lease_owner = null,
+  lease_until = null where ${effectOf}`
+const newestUnknown = `select effect.*, event.version, stream.name from effect
+  join event on event.position = effect.position join stream on stream.key = event.stream
+  where effect.stream = ? and effect.type = ? and effect.state = 'unknown' and effect.is_open = 1
+  order by effect.position desc limit 1`
+
+/** An effect with the stream that owes it. */
+type Row = Schema['effect'] & { readonly version: number; readonly name: string }
+
+/** The row of each effect that an event owes. Addresses that begin with `./` are those of its own parts. */
+export function effectRows(event: Recorded, stream: number): unknown[][] {
+  return (event.effects ?? []).map((effect, n) => {
     const opens = Object.entries(effect.opens ?? {}).map(([name, address]) => {
       return [name, address.startsWith('./') ? `${event.id}/${address.slice(2)}` : address]
     })
-    yield* rows(
-      connection.compiler.insertInto('effect').values({
-        id: `${event.id}/${n}`,
-        stream,
-        position: event.position,
-        type: effect.type,
-        data: JSON.stringify(effect.data),
-        opens: JSON.stringify(Object.fromEntries(opens)),
-        state: 'owed',
-        due_at: effect.dueAt ?? event.at,
-        attempts: 0,
-        because: '',
-        settled_at: null,
-        lease_owner: null,
-        lease_until: null,
-      }),
-    )
-  }
+    const data = [JSON.stringify(effect.data), JSON.stringify(Object.fromEntries(opens))]
+    return [event.position, n, stream, effect.type, ...data, effect.dueAt ?? event.at]
+  })
+}
+
+/** Writes down the effects that events owe, in their own transaction. */
+export function oweEffects(effects: readonly (readonly unknown[])[]): Steps<void> {
+  return each(insertEffect, effects)
 }
 
 /** Marks how an effect ended, with the position of the event that says so. */
 export function* endEffect(
-  connection: Connection,
   { effect, as, because }: { effect: string; as: Settlement; because: string },
   position: number,
 ): Steps<void> {
-  const ended = { state: as, because, settled_at: position, lease_owner: null, lease_until: null }
-  yield* rows(connection.compiler.updateTable('effect').set(ended).where('id', '=', effect))
+  const isOpen = as === 'unknown' ? 1 : 0
+  yield* rows({ sql: endOne, parameters: [as, isOpen, because, position, ...placeOf(effect)] })
 }
 
 /** Ends the newest effect of a type whose outcome was unknown. */
 export function* resolveEffect(
-  connection: Connection,
   stream: number,
   { effect, as }: NonNullable<Recorded['resolves']>,
   position: number,
 ): Steps<void> {
-  const db = connection.compiler
-  const newest = yield* first(
-    db
-      .selectFrom('effect')
-      .select('id')
-      .where('stream', '=', stream)
-      .where('type', '=', effect)
-      .where('state', '=', 'unknown')
-      .orderBy('position', 'desc')
-      .limit(1),
-  )
-  if (newest) yield* endEffect(connection, { effect: newest.id, as, because: 'a reading told' }, position)
+  const newest = yield* first<Row>({ sql: newestUnknown, parameters: [stream, effect] })
+  if (newest) yield* endEffect({ effect: idOf(newest), as, because: 'a reading told' }, position)
 }
 
 /** The effects that are due, the oldest first. Those that another process holds are left to it. */
 export function* dueEffects(connection: Connection, now: Instant): Steps<string[]> {
-  const query = connection.compiler
-    .selectFrom('effect')
-    .select('id')
-    .where('state', 'in', ['owed', 'deferred', 'started'])
-    .where('due_at', '<=', now)
-    .where(eb => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<=', now)]))
-    .orderBy('due_at')
-    .orderBy('position')
-  return (yield* rows(query)).map(row => row.id)
+  const query = openEffects(connection)
+    .where('effect.state', '!=', 'unknown')
+    .where('effect.due_at', '<=', now)
+    .where(eb => eb.or([eb('effect.lease_until', 'is', null), eb('effect.lease_until', '<=', now)]))
+    .orderBy('effect.due_at')
+    .orderBy('effect.position')
+    .orderBy('effect.n')
+  return (yield* rows(query)).map(idOf)
 }
 
 /** What taking an effect found. */
@@ -85,61 +84,79 @@ export interface Claimed {
  * ended, is not due yet, or when another holder's lease still runs.
  */
 export function* claimEffect(
-  connection: Connection,
   id: string,
   lease: { now: Instant; owner: string; until: Instant },
 ): Steps<Claimed | undefined> {
-  const db = connection.compiler
-  const owed = yield* readEffect(connection, id)
-  if (!owed || (owed.state !== 'owed' && owed.state !== 'deferred' && owed.state !== 'started'))
-    return undefined
-  const held = yield* first(db.selectFrom('effect').select('lease_until').where('id', '=', id))
-  if (owed.dueAt > lease.now || (held?.lease_until && held.lease_until > lease.now)) return undefined
-  const attempts = owed.attempts + 1
-  const started = { state: 'started' as const, attempts, lease_owner: lease.owner, lease_until: lease.until }
-  yield* rows(db.updateTable('effect').set(started).where('id', '=', id))
-  const head = yield* first(db.selectFrom('head').select('position'))
-  return { owed: { ...owed, attempts }, wasStarted: owed.state === 'started', since: head?.position ?? 0 }
+  const row = yield* first<Row>({ sql: selectEffect, parameters: placeOf(id) })
+  if (!row?.is_open || row.state === 'unknown') return undefined
+  if (row.due_at > lease.now || (row.lease_until !== null && row.lease_until > lease.now)) return undefined
+  const attempts = row.attempts + 1
+  yield* rows({ sql: startOne, parameters: [attempts, lease.owner, lease.until, ...placeOf(id)] })
+  const head = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
+  const owed = { ...toOwed(row), attempts }
+  return { owed, wasStarted: row.state === 'started', since: head?.position ?? 0 }
 }
 
 /** Puts an effect off until a known time: it is certainly not done. */
-export function* deferEffect(
-  connection: Connection,
-  id: string,
-  dueAt: Instant,
-  because: string,
-): Steps<void> {
-  const deferred = {
-    state: 'deferred' as const,
-    due_at: dueAt,
-    because,
-    lease_owner: null,
-    lease_until: null,
-  }
-  yield* rows(connection.compiler.updateTable('effect').set(deferred).where('id', '=', id))
+export function* deferEffect(id: string, dueAt: Instant, because: string): Steps<void> {
+  yield* rows({ sql: deferOne, parameters: [dueAt, because, ...placeOf(id)] })
 }
 
 /** Reads one effect. */
-export function* readEffect(connection: Connection, id: string): Steps<Owed | undefined> {
-  return (yield* listEffects(connection, { id }))[0]
+export function* readEffect(id: string): Steps<Owed | undefined> {
+  const row = yield* first<Row>({ sql: selectEffect, parameters: placeOf(id) })
+  return row && toOwed(row)
 }
 
-/** Lists effects, the oldest first. */
+/** Reports whether an effect has neither been settled nor declined. */
+export function* isOpen(id: string): Steps<boolean> {
+  const row = yield* first<Row>({ sql: selectEffect, parameters: placeOf(id) })
+  return row?.is_open === 1
+}
+
+/** Lists effects, the oldest first: those that are open, unless a state asks for others. */
 export function* listEffects(
   connection: Connection,
-  filter: { id?: string; stream?: string; states?: readonly Owed['state'][] },
+  filter: { stream?: string; states?: readonly EffectState[] },
 ): Steps<Owed[]> {
-  let query = connection.compiler
+  const { stream, states } = filter
+  const hasEnded = states?.some(state => state === 'settled' || state === 'declined') ?? true
+  let query = hasEnded ? allEffects(connection) : openEffects(connection)
+  if (stream !== undefined) {
+    query = query.where('effect.stream', '=', eb =>
+      eb.selectFrom('stream as owner').select('owner.key').where('owner.name', '=', stream),
+    )
+  }
+  if (states) query = query.where('effect.state', 'in', [...states])
+  return (yield* rows(query.orderBy('effect.position').orderBy('effect.n'))).map(toOwed)
+}
+
+function allEffects({ compiler }: Connection) {
+  return compiler
     .selectFrom('effect')
-    .innerJoin('stream', 'stream.key', 'effect.stream')
+    .innerJoin('event', 'event.position', 'effect.position')
+    .innerJoin('stream', 'stream.key', 'event.stream')
     .selectAll('effect')
-    .select('stream.name')
-    .orderBy('effect.position')
-  if (filter.id !== undefined) query = query.where('effect.id', '=', filter.id)
-  if (filter.stream !== undefined) query = query.where('stream.name', '=', filter.stream)
-  if (filter.states) query = query.where('effect.state', 'in', [...filter.states])
-  return (yield* rows(query)).map(row => ({
-    id: row.id,
+    .select(['event.version', 'stream.name'])
+}
+
+/** The literal lets the small index of open effects serve. */
+function openEffects(connection: Connection) {
+  return allEffects(connection).where('effect.is_open', '=', eb => eb.lit(1))
+}
+
+function placeOf(id: string): [stream: string, version: number, n: number] {
+  const [stream = '', version = '', n = ''] = id.split('/')
+  return [stream, Number(version), Number(n)]
+}
+
+function idOf({ name, version, n }: Pick<Row, 'name' | 'version' | 'n'>): string {
+  return `${name}/${version}/${n}`
+}
+
+function toOwed(row: Row): Owed {
+  return {
+    id: idOf(row),
     type: row.type,
     stream: row.name,
     position: row.position,
@@ -150,5 +167,5 @@ export function* listEffects(
     attempts: row.attempts,
     because: row.because,
     ...(row.settled_at !== null && { settledAt: row.settled_at }),
-  }))
+  }
 }

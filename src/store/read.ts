@@ -1,12 +1,15 @@
 import type { Json, PartAddress, Recorded } from '../message.ts'
-import type { Vault } from '../vault/vault.ts'
-import { type Connection, first, rows, type Steps } from './connection.ts'
+import type { OwnerKey, Vault } from '../vault/vault.ts'
+import { type Connection, first, rows, type Statement, type Steps } from './connection.ts'
 import { readHeader } from './header.ts'
+import type { Schemas } from './schemas.ts'
 
-/** Which events to read: after a position, of some types, of one stream, the newest first or last. */
+/** Which events to read: after a position, of some types, of one kind or stream, the newest first or last. */
 export interface ReadFilter {
   readonly after?: number
   readonly types?: readonly string[]
+  /** The machine whose streams are read, such as `consent`. */
+  readonly kind?: string
   readonly stream?: string
   readonly backward?: boolean
   readonly limit?: number
@@ -15,43 +18,55 @@ export interface ReadFilter {
 const pageRows = 1_000
 
 /** Reads one page of the log, in order of position. */
-export function* readPage(connection: Connection, filter: ReadFilter): Steps<Recorded[]> {
-  const { after, types, stream, backward = false, limit = pageRows } = filter
+export function* readPage(connection: Connection, schemas: Schemas, filter: ReadFilter): Steps<Recorded[]> {
+  return (yield* rows<{ header: string }>(pageOf(connection, filter))).map(row =>
+    readHeader(row.header, schemas),
+  )
+}
+
+function pageOf(connection: Connection, filter: ReadFilter): Statement {
+  const { after = 0, types, kind, stream, backward = false, limit = pageRows } = filter
+  // What replays and rebuilds ask for, again and again, needs no compiling.
+  if (!types && kind === undefined && !backward) {
+    if (stream === undefined) return { sql: selectAfter, parameters: [after, limit] }
+    return { sql: selectOfStream, parameters: [stream, after, limit] }
+  }
   let query = connection.compiler.selectFrom('event').select('event.header').limit(limit)
   query = query.orderBy('event.position', backward ? 'desc' : 'asc')
-  if (after !== undefined) query = query.where('event.position', backward ? '<' : '>', after)
+  if (filter.after !== undefined) query = query.where('event.position', backward ? '<' : '>', after)
   if (types) query = query.where('event.type', 'in', [...types])
+  // Events are named after their machine, and '/' comes right after '.'.
+  if (kind !== undefined)
+    query = query.where('event.type', '>', `${kind}.`).where('event.type', '<', `${kind}/`)
   if (stream !== undefined) {
     query = query.where('event.stream', '=', eb =>
       eb.selectFrom('stream').select('key').where('name', '=', stream),
     )
   }
-  return (yield* rows(query)).map(row => readHeader(row.header))
+  return query.compile()
 }
+
+const selectAfter = 'select header from event where position > ? order by position limit ?'
+const selectOfStream = `select header from event where stream = (select key from stream where name = ?)
+  and position > ? order by version limit ?`
 
 /** Reads one event. */
-export function* readAt(connection: Connection, position: number): Steps<Recorded | undefined> {
-  const query = connection.compiler.selectFrom('event').select('header').where('position', '=', position)
-  const row = yield* first(query)
-  return row && readHeader(row.header)
+export function* readAt(schemas: Schemas, position: number): Steps<Recorded | undefined> {
+  const row = yield* first<{ header: string }>({ sql: selectAt, parameters: [position] })
+  return row && readHeader(row.header, schemas)
 }
 
+const selectAt = 'select header from event where position = ?'
+
 /** Opens a part at its address; `undefined` when it is not there. */
-export function* openPart(
-  connection: Connection,
-  vault: Vault,
-  address: PartAddress,
-): Steps<Json | undefined> {
+export function* openPart(vault: Vault, address: PartAddress): Steps<Json | undefined> {
   const [stream = '', version = '', name = ''] = address.split('/')
-  const query = connection.compiler
-    .selectFrom('part')
-    .innerJoin('event', 'event.position', 'part.position')
-    .innerJoin('stream', 'stream.key', 'event.stream')
-    .innerJoin('owner_key', 'owner_key.key', 'part.owner')
-    .select(['part.sealed', 'owner_key.owner', 'owner_key.epoch', 'owner_key.wrapped'])
-    .where('stream.name', '=', stream)
-    .where('event.version', '=', Number(version))
-    .where('part.name', '=', name)
-  const part = yield* first(query)
+  const parameters = [stream, Number(version), name]
+  const part = yield* first<OwnerKey & { sealed: Uint8Array }>({ sql: selectPart, parameters })
   return part && vault.open(part, address, part.sealed)
 }
+
+const selectPart = `select part.sealed, owner_key.owner, owner_key.epoch, owner_key.wrapped from stream
+  join event on event.stream = stream.key join part on part.position = event.position
+  join owner_key on owner_key.key = part.owner
+  where stream.name = ? and event.version = ? and part.name = ?`

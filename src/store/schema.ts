@@ -2,14 +2,23 @@ import type { EffectState } from '../message.ts'
 
 /** The columns of the log and of what stands beside it. The views have tables of their own. */
 export interface Schema {
-  /** One row: the last position and its time. Taken under the lock of every append. */
-  head: { id: 1; position: number; at: string }
-  /** Facts about the whole file: the version of its schema. */
-  meta: { name: string; value: string }
+  /** One row: the version of these tables, the end of the log and its time, and the views that are there too. */
+  head: { id: 1; schema: number; position: number; at: string; views: string }
+  /** Every view: its version, and, where it has stopped, the position whose rows it shows and why. */
+  projection: { view: string; version: number; position: number; because: string }
   /** Streams by number: integer keys keep the indexes of a long log flat. */
-  stream: { key: number; name: string; version: number }
-  /** The log. `header` is the exact text that is hashed; the other columns only find it. */
-  event: { position: number; stream: number; version: number; type: string; header: Uint8Array }
+  stream: { key: number; name: string }
+  /** The log. `header` is the exact text that is hashed, `leaf` its hash; the other columns only find it. */
+  event: {
+    position: number
+    stream: number
+    version: number
+    type: string
+    header: string
+    leaf: Uint8Array
+  }
+  /** The Merkle tree above its leaves: 256 hashes of a level in a row. */
+  tile: { level: number; number: number; hashes: Uint8Array }
   /** Personal data, sealed, beside its event. Rows can go; the header keeps their hash. */
   part: { position: number; name: string; owner: number; sealed: Uint8Array }
   /** One key per owner, wrapped by an epoch of the keyring. */
@@ -23,15 +32,17 @@ export interface Schema {
     effect: string
     position: number
   }
-  /** The ledger of calls owed to the outside. */
+  /** The ledger of calls owed to the outside: effect `n` of the event at `position`. */
   effect: {
-    id: string
-    stream: number
     position: number
+    n: number
+    stream: number
     type: string
     data: string
     opens: string
     state: EffectState
+    /** 1 until it is settled or declined: the indexes hold the open ones only, and stay small. */
+    is_open: number
     due_at: string
     attempts: number
     because: string
@@ -41,15 +52,12 @@ export interface Schema {
   }
   /** Which stream stands for a CPF, a service's id or a content: keyed digests only. */
   keyed_index: { kind: string; digest: Uint8Array; value: string }
-  /** How far each view has come. */
-  projection: {
-    view: string
-    version: number
-    position: number
-    state: 'running' | 'stopped'
-    because: string
-  }
+  /** How far a view has come that is built anew, in a table of its own, beside the serving one. */
+  rebuild: { view: string; version: number; position: number }
 }
+
+/** The end of the log. */
+export const selectPosition = 'select position from head'
 
 /** The newest version of the tables that this library knows. */
 export const schemaVersion = 1
@@ -64,30 +72,53 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
   const isSqlite = dialect === 'sqlite'
   const bytes = isSqlite ? 'blob' : 'bytea'
   const integer = isSqlite ? 'integer' : 'bigint'
-  const counted = isSqlite ? 'integer primary key' : 'bigint generated always as identity primary key'
   const end = isSqlite ? 'strict' : ''
   const table = (name: string, ...columns: string[]) => `create table ${name} (${columns.join(', ')}) ${end}`
+  /** A table that is nothing but its primary key and what hangs on it: one tree instead of two. */
+  const indexed = (name: string, ...columns: string[]) =>
+    `${table(name, ...columns)}${isSqlite ? ', without rowid' : ''}`
   return [
-    table('head', `id ${integer} primary key`, `position ${integer} not null`, 'at text not null'),
-    table('meta', 'name text primary key', 'value text not null'),
-    table('stream', `key ${counted}`, 'name text not null unique', `version ${integer} not null`),
+    table(
+      'head',
+      `id ${integer} primary key`,
+      `schema ${integer} not null`,
+      `position ${integer} not null`,
+      'at text not null',
+      'views text not null',
+    ),
+    table(
+      'projection',
+      'view text primary key',
+      `version ${integer} not null`,
+      `position ${integer} not null`,
+      'because text not null',
+    ),
+    table('stream', `key ${integer} primary key`, 'name text not null unique'),
     table(
       'event',
       `position ${integer} primary key`,
       `stream ${integer} not null references stream (key)`,
       `version ${integer} not null`,
       'type text not null',
-      `header ${bytes} not null`,
+      'header text not null',
+      `leaf ${bytes} not null`,
       'unique (stream, version)',
     ),
     table(
+      'tile',
+      `level ${integer} not null`,
+      `number ${integer} not null`,
+      `hashes ${bytes} not null`,
+      'primary key (level, number)',
+    ),
+    table(
       'owner_key',
-      `key ${counted}`,
+      `key ${integer} primary key`,
       'owner text not null unique',
       `epoch ${integer} not null`,
       `wrapped ${bytes} not null`,
     ),
-    table(
+    indexed(
       'part',
       `position ${integer} not null references event (position)`,
       'name text not null',
@@ -95,7 +126,7 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       `sealed ${bytes} not null`,
       'primary key (position, name)',
     ),
-    table(
+    indexed(
       'receipt',
       'command_id text primary key',
       `digest ${bytes} not null`,
@@ -104,41 +135,35 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       'effect text not null',
       `position ${integer} not null`,
     ),
-    table(
+    indexed(
       'effect',
-      'id text primary key',
-      `stream ${integer} not null references stream (key)`,
       `position ${integer} not null references event (position)`,
+      `n ${integer} not null`,
+      `stream ${integer} not null references stream (key)`,
       'type text not null',
       'data text not null',
       'opens text not null',
       'state text not null',
+      `is_open ${integer} not null`,
       'due_at text not null',
       `attempts ${integer} not null`,
       'because text not null',
       `settled_at ${integer}`,
       'lease_owner text',
       'lease_until text',
+      'primary key (position, n)',
     ),
-    `create index effect_due on effect (state, due_at)`,
-    `create index effect_of_stream on effect (stream, type)`,
-    table(
+    'create index effect_due on effect (due_at) where is_open = 1',
+    'create index effect_of_stream on effect (stream) where is_open = 1',
+    indexed(
       'keyed_index',
       'kind text not null',
       `digest ${bytes} not null`,
       'value text not null',
       'primary key (kind, digest)',
     ),
-    table(
-      'projection',
-      'view text primary key',
-      `version ${integer} not null`,
-      `position ${integer} not null`,
-      'state text not null',
-      'because text not null',
-    ),
-    `insert into head (id, position, at) values (1, 0, '')`,
-    `insert into meta (name, value) values ('schema', '${schemaVersion}')`,
+    table('rebuild', 'view text primary key', `version ${integer} not null`, `position ${integer} not null`),
+    `insert into head (id, schema, position, at, views) values (1, ${schemaVersion}, 0, '', '')`,
     ...(isSqlite ? appendOnlyTriggers() : []),
   ]
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Database, Statement } from 'better-sqlite3'
+import type { Database, Statement as Prepared } from 'better-sqlite3'
 import {
   type CompiledQuery,
   DummyDriver,
@@ -10,12 +10,17 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely'
+import type { Clock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
-import type { Connection, Steps } from './connection.ts'
+import type { Attempt, Connection, Statement, StatementForEach, Steps } from './connection.ts'
 import type { Schema } from './schema.ts'
 
 const inMemory = ':memory:'
-const busyTimeoutMs = 2_000
+/** How long opening waits for a lock, in one piece. */
+const openTimeoutMs = 2_000
+/** How long a transaction knocks at a lock, which holds the event loop up, and how often, with waits between. */
+const knockMs = 10
+const knocksMax = 250
 const statementsKeptMax = 500
 
 /**
@@ -27,21 +32,22 @@ const statementsKeptMax = 500
  * @throws {AverbaError} `STORE_UNSAFE` when a promise of durability cannot be kept, `NOT_OURS` when the
  * file is no database, `STORE_BUSY` when another process holds it
  */
-export async function openSqlite(path: string): Promise<Connection> {
+export async function openSqlite(path: string, clock: Clock): Promise<Connection> {
   const { default: Sqlite } = await import('better-sqlite3')
   if (path !== inMemory && !existsSync(dirname(path))) {
     throw new AverbaError('STORE_UNSAFE', `Cannot open "${path}": its folder does not exist`)
   }
   return guarded(path, () => {
-    const database = new Sqlite(path, { timeout: busyTimeoutMs })
+    const database = new Sqlite(path, { timeout: openTimeoutMs })
     try {
       checkOwner(database, path)
       setPragmas(database, path)
+      database.pragma(`busy_timeout = ${knockMs}`)
     } catch (error) {
       database.close()
       throw error
     }
-    return new SqliteConnection(path, database)
+    return new SqliteConnection(path, database, clock)
   })
 }
 
@@ -65,6 +71,8 @@ function setPragmas(database: Database, path: string): void {
   database.pragma(`journal_mode = ${mode}`)
   for (const [name, value] of Object.entries(pragmas)) database.pragma(`${name} = ${value}`)
   database.pragma('fullfsync = 1')
+  // A longer log before pages move into the file: fewer syncs, and a page that changes often moves once.
+  database.pragma('wal_autocheckpoint = 8000')
   database.pragma(`application_id = ${applicationId}`)
   const promised = { ...pragmas, journal_mode: mode }
   for (const [name, value] of Object.entries(promised)) {
@@ -80,13 +88,16 @@ class SqliteConnection implements Connection {
   readonly dialect = 'sqlite'
   readonly compiler: Kysely<Schema>
   readonly listTables: CompiledQuery<{ name: string }>
+  readonly foreignWrites = { sql: 'pragma data_version', parameters: [] }
   readonly #path: string
   readonly #database: Database
-  readonly #statements = new Map<string, Statement>()
+  readonly #clock: Clock
+  readonly #statements = new Map<string, Prepared>()
 
-  constructor(path: string, database: Database) {
+  constructor(path: string, database: Database, clock: Clock) {
     this.#path = path
     this.#database = database
+    this.#clock = clock
     this.compiler = new Kysely<Schema>({
       dialect: {
         createAdapter: () => new SqliteAdapter(),
@@ -102,7 +113,15 @@ class SqliteConnection implements Connection {
   }
 
   async transact<T>(steps: () => Steps<T>): Promise<T> {
-    return this.#within('begin immediate', steps)
+    for (let knocks = 1; ; knocks++) {
+      try {
+        return this.#within('begin immediate', steps)
+      } catch (error) {
+        const isBusy = error instanceof AverbaError && error.code === 'STORE_BUSY'
+        if (!isBusy || knocks >= knocksMax) throw error
+      }
+      await this.#clock.sleep(knockMs)
+    }
   }
 
   async read<T>(steps: () => Steps<T>): Promise<T> {
@@ -131,13 +150,13 @@ class SqliteConnection implements Connection {
   #within<T>(begin: string, steps: () => Steps<T>): T {
     this.#checkOpen()
     return guarded(this.#path, () => {
-      this.#database.exec(begin)
+      this.#prepare(begin).run()
       try {
         const result = this.#run(steps())
-        this.#database.exec('commit')
+        this.#prepare('commit').run()
         return result
       } catch (error) {
-        if (this.#database.inTransaction) this.#database.exec('rollback')
+        if (this.#database.inTransaction) this.#prepare('rollback').run()
         throw error
       }
     })
@@ -145,18 +164,38 @@ class SqliteConnection implements Connection {
 
   #run<T>(work: Steps<T>): T {
     let step = work.next()
-    while (!step.done) {
-      const statement = this.#prepare(step.value.sql)
-      const parameters = step.value.parameters
-      let found: unknown[] = []
-      if (statement.reader) found = statement.all(...parameters)
-      else statement.run(...parameters)
-      step = work.next(found)
-    }
+    while (!step.done) step = work.next(this.#answer(step.value))
     return step.value
   }
 
-  #prepare(sql: string): Statement {
+  #answer(request: Statement | StatementForEach | Attempt): readonly unknown[] {
+    if ('attempt' in request) return this.#attempt(request.attempt)
+    const statement = this.#prepare(request.sql)
+    if ('forEach' in request) {
+      for (const parameters of request.forEach) statement.run(...parameters)
+      return []
+    }
+    if (statement.reader) return statement.all(...request.parameters)
+    statement.run(...request.parameters)
+    return []
+  }
+
+  /** SQLite ends the whole transaction on some errors, such as a full disk: then there is nothing to go on with. */
+  #attempt(steps: () => Steps<void>): readonly unknown[] {
+    this.#prepare('savepoint attempt').run()
+    try {
+      this.#run(steps())
+      this.#prepare('release attempt').run()
+      return []
+    } catch (error) {
+      if (!this.#database.inTransaction) throw error
+      this.#prepare('rollback to attempt').run()
+      this.#prepare('release attempt').run()
+      return [error]
+    }
+  }
+
+  #prepare(sql: string): Prepared {
     const known = this.#statements.get(sql)
     if (known) return known
     const statement = this.#database.prepare(sql)

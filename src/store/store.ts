@@ -7,13 +7,25 @@ import type { Json, Owed, PartAddress, Recorded } from '../message.ts'
 import { createKeyring, createKeyringFile, type Keyring, openKeyringFile } from '../vault/keyring.ts'
 import { Vault } from '../vault/vault.ts'
 import type { View } from '../view.ts'
-import { type Append, type Appended, append, findReceipt, isOpen, lookUp, type Receipt } from './append.ts'
+import type { Append, Appended, Receipt } from './append.ts'
+import { findReceipt, lookUp } from './batch.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
-import { type Claimed, claimEffect, deferEffect, dueEffects, listEffects, readEffect } from './ledger.ts'
-import { Projector, type Rebuilt } from './projector.ts'
+import {
+  type Claimed,
+  claimEffect,
+  deferEffect,
+  dueEffects,
+  isOpen,
+  listEffects,
+  readEffect,
+} from './ledger.ts'
+import { type Checkpoint, Projector } from './projector.ts'
 import { openPart, type ReadFilter, readAt, readPage } from './read.ts'
+import { Rebuilder, type RebuildOptions, type Rebuilt } from './rebuilder.ts'
 import { createTables, schemaVersion } from './schema.ts'
+import type { Schemas } from './schemas.ts'
 import { openSqlite } from './sqlite.ts'
+import { Writer, type WriterParts } from './writer.ts'
 
 /** How to open a store. */
 export interface StoreOptions {
@@ -23,10 +35,20 @@ export interface StoreOptions {
   readonly clock: Clock
   readonly entropy: Entropy
   readonly createId: () => string
+  /** How events of older schemas are read; none has changed when absent. */
+  readonly schemas?: Schemas
   /** Told once, with the path, when a keyring file is made. */
   readonly onKeyringCreated?: (path: string) => void
   /** Told of a view that failed, and shows what was before. */
   readonly onViewStopped?: (view: string) => void
+  /** Told after every commit of this process, with the end of the log. */
+  readonly onCommitted?: (position: number) => void
+}
+
+/** How a rebuild of all views goes. */
+export interface RebuildAll extends Pick<RebuildOptions, 'signal'> {
+  /** Told of each page: the view, the position it has come to, the end of the log. */
+  readonly onProgress?: (view: string, position: number, end: number) => void
 }
 
 const leaseMs = 60_000
@@ -38,15 +60,26 @@ const leaseMs = 60_000
 export class Store {
   readonly vault: Vault
   readonly #connection: Connection
+  readonly #writer: Writer
   readonly #projector: Projector
+  readonly #rebuilder: Rebuilder
+  readonly #schemas: Schemas
   readonly #views: readonly View[]
   readonly #owner: string
 
   private constructor(connection: Connection, vault: Vault, options: StoreOptions) {
     this.#connection = connection
     this.vault = vault
-    this.#views = options.views
-    this.#projector = new Projector(connection, options.views, options.onViewStopped)
+    const { views, schemas = {}, onViewStopped, onCommitted = () => undefined } = options
+    this.#views = views
+    this.#schemas = schemas
+    this.#projector = new Projector(connection, views, onViewStopped)
+
+    const project: WriterParts['project'] = (events, known) => this.#projector.project(events, known)
+    this.#writer = new Writer({ connection, vault, schemas, project, onCommitted })
+    const { clock } = options
+    const onRejoined = () => this.#writer.forget()
+    this.#rebuilder = new Rebuilder({ connection, schemas, clock, onRejoined })
     this.#owner = options.createId()
   }
 
@@ -56,10 +89,10 @@ export class Store {
    * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `NOT_OURS`, `KEYS_MISSING`, `KEYS_MISMATCH`
    */
   static async open(options: StoreOptions): Promise<Store> {
-    const connection = await openSqlite(options.path)
+    const connection = await openSqlite(options.path, options.clock)
     try {
       await connection.transact(() => prepare(connection, options.path))
-      const began = await connection.read(() => readAt(connection, 1))
+      const began = await connection.read(() => readAt(options.schemas ?? {}, 1))
       const keyring = openKeyring(options, began === undefined)
       const store = new Store(connection, new Vault(keyring, options.entropy), options)
       await connection.transact(() => store.#projector.createTables())
@@ -77,12 +110,16 @@ export class Store {
     }
   }
 
-  /** A view that stopped, or that a new version of the library folds in another way, is built anew. */
+  /** A view that stopped catches up; one that was never built, or would be folded in another way now, is built. */
   async #restoreViews({ onViewStopped }: StoreOptions): Promise<void> {
-    const stopped = await this.#connection.read(() => this.#projector.stopped())
-    for (const view of this.#views.filter(each => stopped.includes(each.name))) {
+    const checkpoints = await this.#connection.read(() => this.#projector.checkpoints())
+    const stopped = new Map(checkpoints.filter(each => !each.isRunning).map(each => [each.view, each]))
+    for (const view of this.#views) {
+      const checkpoint = stopped.get(view.name)
+      if (!checkpoint) continue
       try {
-        await this.#projector.rebuild(view)
+        if (checkpoint.position === 0) await this.#rebuilder.rebuild(view)
+        else await this.#rebuilder.catchUp(view)
       } catch (error) {
         if (error instanceof AverbaError) throw error
         onViewStopped?.(view.name)
@@ -108,29 +145,27 @@ export class Store {
 
   /** Appends to one or more streams, with all that belongs to it, or leaves no trace. */
   append(input: Append): Promise<Appended> {
-    const project = (events: readonly Recorded[], position: number) =>
-      this.#projector.project(events, position)
-    return this.#connection.transact(() => append(this.#connection, this.vault, input, project))
+    return this.#writer.append(input)
   }
 
   /** Reads a page of the log. */
   read(filter: ReadFilter): Promise<Recorded[]> {
-    return this.#connection.read(() => readPage(this.#connection, filter))
+    return this.#connection.read(() => readPage(this.#connection, this.#schemas, filter))
   }
 
   /** Reads the event at a position. */
   readAt(position: number): Promise<Recorded | undefined> {
-    return this.#connection.read(() => readAt(this.#connection, position))
+    return this.#connection.read(() => readAt(this.#schemas, position))
   }
 
   /** Opens a part; `undefined` when it is not there. */
   open(address: PartAddress): Promise<Json | undefined> {
-    return this.#connection.read(() => openPart(this.#connection, this.vault, address))
+    return this.#connection.read(() => openPart(this.vault, address))
   }
 
   /** Finds what a keyed digest stands for. */
   lookUp(kind: string, text: string): Promise<string | undefined> {
-    return this.#connection.read(() => lookUp(this.#connection, kind, this.digest(kind, text)))
+    return this.#connection.read(() => lookUp(kind, this.digest(kind, text)))
   }
 
   /** The keyed digest under which something is looked up. */
@@ -139,7 +174,7 @@ export class Store {
   }
 
   receipt(commandId: string): Promise<Receipt | undefined> {
-    return this.#connection.read(() => findReceipt(this.#connection, commandId))
+    return this.#connection.read(() => findReceipt(commandId))
   }
 
   dueEffects(now: number): Promise<string[]> {
@@ -149,33 +184,44 @@ export class Store {
   /** Takes an effect for one attempt, written down before the request leaves. */
   claimEffect(id: string, now: number): Promise<Claimed | undefined> {
     const lease = { now: toInstant(now), owner: this.#owner, until: toInstant(now + leaseMs) }
-    return this.#connection.transact(() => claimEffect(this.#connection, id, lease))
+    return this.#connection.transact(() => claimEffect(id, lease))
   }
 
   deferEffect(id: string, dueAt: number, because: string): Promise<void> {
-    return this.#connection.transact(() => deferEffect(this.#connection, id, toInstant(dueAt), because))
+    return this.#connection.transact(() => deferEffect(id, toInstant(dueAt), because))
   }
 
   /** Reports whether an effect has neither been settled nor declined. */
   isOpen(effect: string): Promise<boolean> {
-    return this.#connection.read(() => isOpen(this.#connection, effect))
+    return this.#connection.read(() => isOpen(effect))
   }
 
   effect(id: string): Promise<Owed | undefined> {
-    return this.#connection.read(() => readEffect(this.#connection, id))
+    return this.#connection.read(() => readEffect(id))
   }
 
   effects(filter: { stream?: string; states?: readonly Owed['state'][] }): Promise<Owed[]> {
     return this.#connection.read(() => listEffects(this.#connection, filter))
   }
 
-  /** Builds every view anew from the log and says how the serving rows differed. */
-  async rebuild(onProgress?: (view: string, position: number) => void): Promise<Rebuilt[]> {
+  /** Builds every view anew from the log and says how the serving rows differed. Ended, it gives those done. */
+  async rebuild(options: RebuildAll = {}): Promise<Rebuilt[]> {
+    const { onProgress, signal } = options
     const rebuilt: Rebuilt[] = []
     for (const view of this.#views) {
-      rebuilt.push(await this.#projector.rebuild(view, position => onProgress?.(view.name, position)))
+      const done = await this.#rebuilder.rebuild(view, {
+        ...(signal && { signal }),
+        ...(onProgress && { onProgress: (position, end) => onProgress(view.name, position, end) }),
+      })
+      if (!done) break
+      rebuilt.push(done)
     }
     return rebuilt
+  }
+
+  /** How far every view has come, and which of them stand still. */
+  checkpoints(): Promise<readonly Checkpoint[]> {
+    return this.#connection.read(() => this.#projector.checkpoints())
   }
 
   /** The connection that hosts read views through. */
@@ -197,9 +243,9 @@ function* prepare(connection: Connection, path: string): Steps<void> {
     for (const statement of createTables(connection.dialect)) yield* rows(sql.raw(statement).compile(db))
     return
   }
-  const schema = yield* first(db.selectFrom('meta').select('value').where('name', '=', 'schema'))
-  if (schema?.value === String(schemaVersion)) return
-  const cannot = `Cannot open "${path}": its schema is ${schema?.value ?? 'unknown'}, and this is ${schemaVersion}`
+  const head = yield* first(db.selectFrom('head').select('schema'))
+  if (head?.schema === schemaVersion) return
+  const cannot = `Cannot open "${path}": its schema is ${head?.schema ?? 'unknown'}, and this is ${schemaVersion}`
   throw new AverbaError('NOT_OURS', cannot, { hint: 'Update averba' })
 }
 

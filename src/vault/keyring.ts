@@ -1,8 +1,8 @@
 import {
   createCipheriv,
   createDecipheriv,
-  createHmac,
   createSecretKey,
+  hash,
   hkdfSync,
   type KeyObject,
 } from 'node:crypto'
@@ -140,15 +140,13 @@ function toKeyring(file: KeyringFile, entropy: Entropy): Keyring {
     epochs.set(Number(epoch), createSecretKey(key))
   }
   const epoch = Math.max(...epochs.keys())
-  const digestKey = createSecretKey(
-    Buffer.from(hkdfSync('sha256', root.export(), '', 'averba digest v1', 32)),
-  )
+  const digestKey = hmacKey(Buffer.from(hkdfSync('sha256', root.export(), '', 'averba digest v1', 32)))
   return {
     id: file.id,
     epoch,
     wrap: (key, owner) => encrypt(keyOf(epochs, epoch), key, owner, entropy),
     unwrap: (wrapped, of, owner) => createSecretKey(decrypt(keyOf(epochs, of), wrapped, owner)),
-    digest: (purpose, text) => createHmac('sha256', digestKey).update(`${purpose}\0${text}`).digest(),
+    digest: (purpose, text) => hmac(digestKey, `${purpose}\0${text}`),
   }
 }
 
@@ -156,6 +154,26 @@ function keyOf(epochs: Map<number, KeyObject>, epoch: number): KeyObject {
   const key = epochs.get(epoch)
   if (key) return key
   throw new AverbaError('KEYS_MISMATCH', `Cannot open a key of epoch ${epoch}: the keyring does not hold it`)
+}
+
+/** The two pads of a key (RFC 2104). */
+interface HmacKey {
+  readonly inner: Buffer
+  readonly outer: Buffer
+}
+
+function hmacKey(key: Buffer): HmacKey {
+  const padded = Buffer.concat([key, Buffer.alloc(64 - key.length)])
+  return {
+    inner: padded.map(byte => byte ^ 0x36) as Buffer,
+    outer: padded.map(byte => byte ^ 0x5c) as Buffer,
+  } // A Buffer maps to a Buffer.
+}
+
+/** HMAC-SHA-256 (RFC 2104) by two one-shot hashes: in Node several times as fast as an Hmac object for each. */
+function hmac({ inner, outer }: HmacKey, text: string): Buffer {
+  const first = hash('sha256', Buffer.concat([inner, Buffer.from(text)]), 'buffer')
+  return hash('sha256', Buffer.concat([outer, first]), 'buffer')
 }
 
 /** Encrypts under a key: nonce, ciphertext and tag in one piece, bound to what is said about them. */

@@ -1,4 +1,4 @@
-import { hash, type KeyObject } from 'node:crypto'
+import { createSecretKey, hash, type KeyObject } from 'node:crypto'
 import type { Entropy } from '../clock.ts'
 import type { Json } from '../message.ts'
 import { decrypt, encrypt, type Keyring } from './keyring.ts'
@@ -33,7 +33,9 @@ export class Vault {
   /** Makes a key for an owner who has none yet. */
   createOwnerKey(owner: string): OwnerKey {
     const key = this.#entropy.bytes(32)
-    return { owner, epoch: this.keyring.epoch, wrapped: this.keyring.wrap(key, owner) }
+    const made = { owner, epoch: this.keyring.epoch, wrapped: this.keyring.wrap(key, owner) }
+    this.#keep(nameOf(made), createSecretKey(key))
+    return made
   }
 
   /** Seals a value at its place: the sealed bytes open nowhere else. */
@@ -53,12 +55,20 @@ export class Vault {
   }
 
   #unwrap(key: OwnerKey): KeyObject {
-    const name = `${key.owner}\0${Buffer.from(key.wrapped).toString('base64')}`
+    const name = nameOf(key)
     const known = this.#keys.get(name)
     if (known) return known
     const unwrapped = this.keyring.unwrap(key.wrapped, key.epoch, key.owner)
-    if (this.#keys.size >= keysKeptMax) this.#keys.clear()
-    this.#keys.set(name, unwrapped)
+    this.#keep(name, unwrapped)
     return unwrapped
   }
+
+  #keep(name: string, key: KeyObject): void {
+    if (this.#keys.size >= keysKeptMax) this.#keys.clear()
+    this.#keys.set(name, key)
+  }
+}
+
+function nameOf({ owner, wrapped }: OwnerKey): string {
+  return `${owner}\0${Buffer.from(wrapped).toString('base64')}`
 }

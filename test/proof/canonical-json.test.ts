@@ -8,9 +8,19 @@ test('keys are sorted by code unit, at every depth, without white space', () => 
   )
 })
 
+test('a member that is undefined is left out, wherever it stands', () => {
+  expect(canonicalJson({ a: undefined, b: { c: undefined, d: 1 } })).toBe('{"b":{"d":1}}')
+  expect(canonicalJson({ z: 1, a: undefined, b: [{ d: 1, c: undefined }] })).toBe('{"b":[{"d":1}],"z":1}')
+})
+
+test('keys that the runtime would put in another order are put in ours', () => {
+  expect(canonicalJson({ 10: 'a', 9: 'b', '': 'c' })).toBe('{"":"c","10":"a","9":"b"}')
+})
+
 test.each([
-  [{ a: undefined }, '$.a'],
   [[undefined], '$[0]'],
+  [new Array(1), '$[0]'],
+  [{ b: [{ c: undefined }, undefined] }, '$.b[1]'],
   [{ a: 0.1 }, '$.a'],
   [-0, '$'],
   [2 ** 53, '$'],

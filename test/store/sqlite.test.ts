@@ -52,8 +52,8 @@ test('the handle of hosts reads, and refuses everything else', async () => {
   const run = (sql: string) =>
     store.reader.readOnly({ sql, parameters: [], query: undefined as never, queryId: undefined as never })
   expect(await run('select count(*) as n from consents')).toEqual([{ n: 0 }])
-  await expect(run("insert into meta values ('a', 'b')")).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-  await expect(run("insert into meta values ('a', 'b') returning name")).rejects.toMatchObject({
+  await expect(run("insert into rebuild values ('a', 1, 0)")).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await expect(run("insert into rebuild values ('a', 1, 0) returning view")).rejects.toMatchObject({
     code: 'INVALID_INPUT',
   })
   for (const pragma of ['synchronous = off', 'query_only = 1', 'foreign_keys = 0', 'secure_delete = off']) {
@@ -86,7 +86,7 @@ describe('a file that cannot be used says why', () => {
     const path = newPath()
     await (await open(path)).close()
     const database = new Sqlite(path)
-    database.exec("update meta set value = '99' where name = 'schema'")
+    database.exec('update head set schema = 99')
     database.close()
     await expect(open(path)).rejects.toMatchObject({ code: 'NOT_OURS', hint: 'Update averba' })
   })
@@ -142,22 +142,19 @@ test('a view that fails stops alone, says where, and is brought back by a rebuil
     events: [{ stream: 'token-a', event, because: 'token.request', machine }],
   })
   expect(appended.status).toBe('appended')
-  const run = (sql: string) =>
-    store.reader.readOnly({ sql, parameters: [], query: undefined as never, queryId: undefined as never })
-  expect(await run("select state, because from projection where view = 'tokens'")).toEqual([
-    { state: 'stopped', because: 'RangeError at position 2' },
-  ])
-  expect(await run("select count(*) as n from projection where state = 'running' and position = 2")).toEqual([
-    { n: 8 },
-  ])
+  const of = async (name: string) => (await store.checkpoints()).find(each => each.view === name)
+  expect(await of('tokens')).toMatchObject({
+    isRunning: false,
+    position: 1,
+    because: 'RangeError at position 2',
+  })
+  expect((await store.checkpoints()).filter(each => each.isRunning && each.position === 2)).toHaveLength(8)
   isBroken = false
   expect((await store.rebuild()).find(view => view.view === 'tokens')).toMatchObject({
     rows: 1,
     differences: 1,
   })
-  expect(await run("select count(*) as n from projection where state = 'running' and position = 2")).toEqual([
-    { n: 9 },
-  ])
+  expect((await store.checkpoints()).filter(each => each.isRunning && each.position === 2)).toHaveLength(9)
   await store.close()
 })
 

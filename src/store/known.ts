@@ -1,0 +1,96 @@
+import type { Instant } from '../message.ts'
+import type { OwnerKey, Vault } from '../vault/vault.ts'
+import { first, type Steps } from './connection.ts'
+import { Tree } from './tree.ts'
+
+/** A stream as the writer knows it: its number, and how many events it has. */
+export interface KnownStream {
+  readonly key: number
+  version: number
+}
+
+/** An owner's key with its number. */
+export type KnownOwner = OwnerKey & { readonly key: number }
+
+const streamsMax = 100_000
+const ownersMax = 20_000
+
+/**
+ * What the writer need not read again while nobody else writes: the end of the log, the growing edge of its
+ * tree, the versions of streams, the keys of owners. Thrown away whole when a commit fails or others wrote.
+ */
+export class Known {
+  position: number
+  at: Instant
+  /** The views that stand at the end of the log, as `readViews` reads them. */
+  views: string
+  readonly tree: Tree
+  readonly streams = new Map<string, KnownStream>()
+  readonly owners = new Map<string, KnownOwner>()
+  #lastStream: number
+  #lastOwner: number
+
+  private constructor(head: Head, tree: Tree) {
+    this.position = head.position
+    this.at = head.at
+    this.views = head.views
+    this.#lastStream = head.stream ?? 0
+    this.#lastOwner = head.owner ?? 0
+    this.tree = tree
+  }
+
+  /** Reads what every append needs. */
+  static *load(): Steps<Known> {
+    const head = yield* first<Head>({ sql: selectHead, parameters: [] })
+    const { position = 0, at = '', views = '', stream = 0, owner = 0 } = head ?? {}
+    return new Known({ position, at, views, stream, owner }, yield* Tree.load(position))
+  }
+
+  /** Keeps memory bounded: what is forgotten is read again. */
+  trim(): void {
+    if (this.streams.size > streamsMax) this.streams.clear()
+    if (this.owners.size > ownersMax) this.owners.clear()
+  }
+
+  /** Finds a stream; `undefined` when there is none of this name. */
+  *findStream(name: string): Steps<KnownStream | undefined> {
+    const known = this.streams.get(name)
+    if (known) return known
+    const found = yield* first<KnownStream>({ sql: selectStream, parameters: [name] })
+    if (found) this.streams.set(name, found)
+    return found
+  }
+
+  /** Finds an owner's key; `undefined` when the owner has none yet. */
+  *findOwner(owner: string): Steps<KnownOwner | undefined> {
+    const known = this.owners.get(owner)
+    if (known) return known
+    const found = yield* first<KnownOwner>({ sql: selectOwner, parameters: [owner] })
+    if (found) this.owners.set(owner, found)
+    return found
+  }
+
+  nextStream(): number {
+    this.#lastStream += 1
+    return this.#lastStream
+  }
+
+  newOwner(owner: string, vault: Vault): KnownOwner {
+    this.#lastOwner += 1
+    return { ...vault.createOwnerKey(owner), key: this.#lastOwner }
+  }
+}
+
+interface Head {
+  readonly position: number
+  readonly at: Instant
+  readonly views: string
+  readonly stream: number | null
+  readonly owner: number | null
+}
+
+const selectHead = `select position, at, views, (select max(key) from stream) as stream,
+  (select max(key) from owner_key) as owner from head`
+const selectStream = `select key, (select max(version) from event where event.stream = stream.key) as version
+  from stream where name = ?`
+const selectOwner = 'select key, owner, epoch, wrapped from owner_key where owner = ?'

@@ -1,0 +1,251 @@
+import type { Clock } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
+import type { View } from '../view.ts'
+import { type Connection, first, rows, type Steps } from './connection.ts'
+import { joinHead } from './projector.ts'
+import { readPage } from './read.ts'
+import { selectPosition } from './schema.ts'
+import type { Schemas } from './schemas.ts'
+import { createViewTable, foldOne, type Row, ViewTable } from './view-table.ts'
+
+/** What a rebuild of one view found. */
+export interface Rebuilt {
+  readonly view: string
+  readonly rows: number
+  /** Rows that differed from the serving view: 0 means equal. */
+  readonly differences: number
+  /** Keys of some rows that differed: ids of ours, never personal data. */
+  readonly examples: readonly string[]
+}
+
+/** How a rebuild goes. */
+export interface RebuildOptions {
+  /** Told of each page, with the position it has come to and the end of the log as it began. */
+  readonly onProgress?: (position: number, end: number) => void
+  /** Ends it between two pages. What was built is kept, and the next rebuild goes on from there. */
+  readonly signal?: AbortSignal
+}
+
+/** How many rows are held before they are written: what bounds the memory of a rebuild. */
+const rowsMax = 100_000
+/** A crash loses no more work than this. */
+const saveEveryMs = 30_000
+const examplesMax = 10
+
+/** What a rebuilder is made of. */
+export interface RebuilderParts {
+  readonly connection: Connection
+  readonly schemas: Schemas
+  readonly clock: Clock
+  /** Told when a view stands at the end of the log again. */
+  readonly onRejoined: () => void
+}
+
+/** Builds views anew from the log, beside the serving rows, and puts them in their place at once. */
+export class Rebuilder {
+  readonly #connection: Connection
+  readonly #schemas: Schemas
+  readonly #clock: Clock
+  readonly #onRejoined: () => void
+
+  constructor(parts: RebuilderParts) {
+    this.#connection = parts.connection
+    this.#schemas = parts.schemas
+    this.#clock = parts.clock
+    this.#onRejoined = parts.onRejoined
+  }
+
+  /**
+   * Builds one view from the beginning, or from where an interrupted rebuild was saved, compares it with the
+   * serving rows and takes their place in one transaction. Appends go on meanwhile.
+   *
+   * @returns `undefined` when the signal ended it
+   */
+  async rebuild(view: View, { onProgress, signal }: RebuildOptions = {}): Promise<Rebuilt | undefined> {
+    const next = `${view.name}_next`
+    const connection = this.#connection
+    const begun = await connection.transact(() => begin(connection, view, next))
+    const end = await connection.read(() => headPosition())
+    const table = new ViewTable(view, next)
+    const built = new Map<string, Row | undefined>()
+    let { position } = begun
+    let savedAt = this.#clock.now()
+    let saved = position
+    const save = async () => {
+      await connection.transact(() => saveRows(table, built, view, saved, position))
+      saved = position
+    }
+    while (!signal?.aborted) {
+      const from = position
+      position = await connection.read(() => this.#foldPage(view, table, built, from))
+      if (position === from) return this.#rejoined(() => this.#swap(view, table, built, saved, position))
+      onProgress?.(position, Math.max(position, end))
+      if (built.size < rowsMax && this.#clock.now() - savedAt < saveEveryMs) continue
+      await save()
+      savedAt = this.#clock.now()
+    }
+    await save()
+    return undefined
+  }
+
+  /**
+   * Brings a view that stopped up to the end of the log from where it stands, outside appends, and lets it
+   * rejoin in one transaction.
+   *
+   * @throws what the view throws: it stays where it is
+   */
+  async catchUp(view: View): Promise<void> {
+    const connection = this.#connection
+    const table = new ViewTable(view)
+    const checkpoint = await connection.read(() => checkpointOf(view.name))
+    let position = checkpoint?.position ?? 0
+    for (;;) {
+      const built = new Map<string, Row | undefined>()
+      const from = position
+      position = await connection.read(() => this.#foldPage(view, table, built, from))
+      if (position === from) break
+      const until = position
+      await connection.transact(() => moveOn(table, built, view, from, until))
+    }
+    await this.#rejoined(() => this.#rejoin(view, table, position))
+  }
+
+  async #rejoined<T>(steps: () => Steps<T>): Promise<T> {
+    const result = await this.#connection.transact(steps)
+    this.#onRejoined()
+    return result
+  }
+
+  *#rejoin(view: View, table: ViewTable, from: number): Steps<void> {
+    const built = new Map<string, Row | undefined>()
+    yield* this.#foldToEnd(view, table, built, from)
+    yield* table.write(built.values())
+    yield* joinHead(view)
+  }
+
+  *#foldToEnd(
+    view: View,
+    table: ViewTable,
+    built: Map<string, Row | undefined>,
+    from: number,
+  ): Steps<number> {
+    let position = from
+    for (;;) {
+      const next = yield* this.#foldPage(view, table, built, position)
+      if (next === position) return position
+      position = next
+    }
+  }
+
+  /** Folds one page into the rows held in memory, and says how far it came. */
+  *#foldPage(view: View, table: ViewTable, built: Map<string, Row | undefined>, from: number): Steps<number> {
+    const page = yield* readPage(this.#connection, this.#schemas, { after: from })
+    for (const event of page) {
+      const key = view.key(event)
+      if (key === undefined) continue
+      const before = built.has(key) ? built.get(key) : yield* table.find(key)
+      built.set(key, foldOne(view, key, before, event))
+    }
+    return page.at(-1)?.position ?? from
+  }
+
+  *#swap(
+    view: View,
+    table: ViewTable,
+    built: Map<string, Row | undefined>,
+    saved: number,
+    from: number,
+  ): Steps<Rebuilt> {
+    yield* checkAlone(view, saved)
+    yield* this.#foldToEnd(view, table, built, from)
+    yield* table.write(built.values())
+    const differing = yield* rows<{ key: string; n: number }>({
+      sql: compare(view, table.name),
+      parameters: [],
+    })
+    const count = yield* first<{ n: number }>({
+      sql: `select count(*) as n from ${table.name}`,
+      parameters: [],
+    })
+    yield* rows({ sql: `drop table ${view.name}`, parameters: [] })
+    yield* rows({ sql: `alter table ${table.name} rename to ${view.name}`, parameters: [] })
+    yield* rows({ sql: `delete from rebuild where view = ?`, parameters: [view.name] })
+    yield* joinHead(view)
+    return {
+      view: view.name,
+      rows: count?.n ?? 0,
+      differences: differing[0]?.n ?? 0,
+      examples: differing.map(row => row.key),
+    }
+  }
+}
+
+/** Goes on with what an interrupted rebuild of the same version left, or begins with an empty table. */
+function* begin(connection: Connection, view: View, next: string): Steps<{ position: number }> {
+  const left = yield* first<{ position: number; version: number }>({
+    sql: selectRebuild,
+    parameters: [view.name],
+  })
+  if (left?.version === view.version) return left
+  yield* rows({ sql: `drop table if exists ${next}`, parameters: [] })
+  yield* rows({ sql: createViewTable(view, next, connection.dialect), parameters: [] })
+  yield* rows({ sql: saveRebuild, parameters: [view.name, view.version, 0] })
+  return { position: 0 }
+}
+
+/** Another process that builds the same view would write into the same table. */
+function* checkAlone({ name }: View, saved: number): Steps<void> {
+  const left = yield* first<{ position: number }>({ sql: selectRebuild, parameters: [name] })
+  if (left?.position === saved) return
+  throw new AverbaError('STORE_BUSY', `Cannot rebuild "${name}": another process rebuilds it`)
+}
+
+function* saveRows(
+  table: ViewTable,
+  built: Map<string, Row | undefined>,
+  view: View,
+  saved: number,
+  position: number,
+): Steps<void> {
+  yield* checkAlone(view, saved)
+  yield* table.write(built.values())
+  yield* rows({ sql: saveRebuild, parameters: [view.name, view.version, position] })
+  built.clear()
+}
+
+function* moveOn(
+  table: ViewTable,
+  built: Map<string, Row | undefined>,
+  view: View,
+  from: number,
+  until: number,
+): Steps<void> {
+  const checkpoint = yield* checkpointOf(view.name)
+  if (checkpoint?.position !== from) throw new TypeError(`Somebody else moved the view "${view.name}"`)
+  yield* table.write(built.values())
+  yield* rows({ sql: moveStopped, parameters: [until, view.name] })
+}
+
+function* checkpointOf(view: string): Steps<{ position: number } | undefined> {
+  return yield* first({ sql: 'select position from projection where view = ?', parameters: [view] })
+}
+
+function* headPosition(): Steps<number> {
+  return (yield* first<{ position: number }>({ sql: selectPosition, parameters: [] }))?.position ?? 0
+}
+
+/** Counts the rows of which only one table has the key, or that differ, and names some. */
+function compare(view: View, next: string): string {
+  const [key = '', ...others] = Object.keys(view.columns)
+  const isOther = others.map(column => `a.${column} is distinct from b.${column}`).join(' or ')
+  return `select key, count(*) over () as n from (
+    select a.${key} as key from ${view.name} a left join ${next} b on b.${key} = a.${key}
+      where b.${key} is null${isOther && ` or ${isOther}`}
+    union all select b.${key} from ${next} b left join ${view.name} a on a.${key} = b.${key} where a.${key} is null
+  ) as differing limit ${examplesMax}`
+}
+
+const selectRebuild = 'select position, version from rebuild where view = ?'
+const saveRebuild = `insert into rebuild (view, version, position) values (?, ?, ?)
+  on conflict (view) do update set version = excluded.version, position = excluded.position`
+const moveStopped = 'update projection set position = ? where view = ?'

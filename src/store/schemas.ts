@@ -1,0 +1,43 @@
+import { AverbaError } from '../errors.ts'
+import type { Recorded } from '../message.ts'
+
+/** Turns the clear data of an event, as one schema version has it, into that of the next version. */
+export type Upcaster = (event: Recorded) => Pick<Recorded, 'type' | 'data'>
+
+/**
+ * The schema versions of event types that have changed: `upcasters[0]` leads from version 1 to 2, and so on.
+ * The newest version is one more than there are upcasters. A type that is not named has version 1.
+ *
+ * An upcaster maps one event to exactly one, and may rename it: then the old name stays here, and the new one
+ * begins at version 1 of its own.
+ */
+export type Schemas = Readonly<Record<string, readonly Upcaster[]>>
+
+/** The schema version under which a type is written today. */
+export function schemaOf(type: string, schemas: Schemas): number {
+  return (schemas[type]?.length ?? 0) + 1
+}
+
+/**
+ * Brings an event from the schema version that it was written under to today's. Types that nobody names are
+ * left as they are.
+ *
+ * @throws {AverbaError} `NOT_OURS` when it was written under a version that this library does not know yet
+ */
+export function upcast(event: Recorded, version: number, schemas: Schemas): Recorded {
+  const upcasters = schemas[event.type]
+  if (!upcasters && version === 1) return event
+  const newest = (upcasters?.length ?? 0) + 1
+  if (version > newest) {
+    const cannot = `Cannot read an event of type "${event.type}": its schema is ${version}, and this library knows ${newest}`
+    throw new AverbaError('NOT_OURS', cannot, { hint: 'Update averba' })
+  }
+  let current = event
+  for (const step of upcasters?.slice(version - 1) ?? []) {
+    const { type, data } = step(current)
+    const isRenamed = type !== current.type
+    current = { ...current, type, data }
+    if (isRenamed) return upcast(current, 1, schemas)
+  }
+  return current
+}

@@ -1,0 +1,109 @@
+import { hashBytes, rootOver } from '../proof/merkle.ts'
+import { first, rows, type Steps } from './connection.ts'
+
+/** How many hashes a tile holds. */
+const tileHashes = 256
+
+/** A row of hashes as it is stored: tile `number` of `level`. Leaves are level 0, and stand beside their events. */
+export interface Tile {
+  readonly level: number
+  readonly number: number
+  readonly hashes: Buffer
+}
+
+/** The unfinished tile of one level. */
+interface Edge {
+  readonly hashes: Buffer
+  count: number
+}
+
+/**
+ * The Merkle tree of the log at its growing edge. A hash of level `n` stands for 256 of the level below, so
+ * that only the last tile of each level is held, and a leaf costs one hash now and one when its tile is full.
+ */
+export class Tree {
+  #size = 0
+  readonly #edges: Edge[] = []
+  #changed = new Map<string, Tile>()
+
+  /** How many leaves it has. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** Adds the hash of a leaf, in hexadecimal. */
+  add(leaf: string): void {
+    this.#size += 1
+    this.#push(0, leaf)
+  }
+
+  #push(level: number, hash: string): void {
+    const edge = this.#edgeOf(level)
+    edge.hashes.write(hash, edge.count * hashBytes, 'hex')
+    edge.count += 1
+    if (level > 0) this.#stage(level, edge)
+    if (edge.count < tileHashes) return
+    edge.count = 0
+    this.#push(level + 1, rootOver(edge.hashes).toString('hex'))
+  }
+
+  #stage(level: number, { hashes, count }: Edge): void {
+    const number = Math.ceil(this.#size / tileHashes ** (level + 1)) - 1
+    this.#changed.set(`${level}/${number}`, {
+      level,
+      number,
+      hashes: Buffer.from(hashes.subarray(0, count * hashBytes)),
+    })
+  }
+
+  #edgeOf(level: number): Edge {
+    this.#edges[level] ??= { hashes: Buffer.alloc(tileHashes * hashBytes), count: 0 }
+    return this.#edges[level]
+  }
+
+  /** The tiles that changed since it was last asked. */
+  takeChanged(): Tile[] {
+    if (this.#changed.size === 0) return []
+    const changed = [...this.#changed.values()]
+    this.#changed = new Map()
+    return changed
+  }
+
+  /** The root over all leaves, in hexadecimal; `undefined` when there are none. */
+  root(): string | undefined {
+    let below: Buffer = Buffer.alloc(0)
+    for (const { hashes, count } of this.#edges) {
+      const row = Buffer.concat([hashes.subarray(0, count * hashBytes), below])
+      below = row.length > 0 ? rootOver(row) : row
+    }
+    return below.length > 0 ? below.toString('hex') : undefined
+  }
+
+  /** Reads the edge of a log of `size` events. */
+  static *load(size: number): Steps<Tree> {
+    const tree = new Tree()
+    tree.#size = size
+    const leaves = yield* rows<{ leaf: Uint8Array }>({
+      sql: selectLeaves,
+      parameters: [size - (size % tileHashes)],
+    })
+    const edge = tree.#edgeOf(0)
+    for (const { leaf } of leaves) {
+      edge.hashes.set(leaf, edge.count * hashBytes)
+      edge.count += 1
+    }
+    for (let level = 1; tileHashes ** level <= size; level++) {
+      const count = Math.floor(size / tileHashes ** level) % tileHashes
+      const upper = tree.#edgeOf(level)
+      if (count === 0) continue
+      const number = Math.floor(size / tileHashes ** (level + 1))
+      const tile = yield* first<{ hashes: Uint8Array }>({ sql: selectTile, parameters: [level, number] })
+      upper.hashes.set(tile?.hashes ?? Buffer.alloc(0))
+      upper.count = count
+    }
+    return tree
+  }
+}
+
+const selectLeaves = 'select leaf from event where position > ? order by position'
+const selectTile = 'select hashes from tile where level = ? and number = ?'

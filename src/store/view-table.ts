@@ -1,0 +1,54 @@
+import type { Recorded } from '../message.ts'
+import type { Cell, View } from '../view.ts'
+import { type Connection, each, first, type Steps } from './connection.ts'
+
+/** A row of any view, by column. */
+export type Row = Record<string, Cell>
+
+/** The table of one view: the serving one, or one that is being built beside it. */
+export class ViewTable {
+  readonly name: string
+  readonly #columns: readonly string[]
+  readonly #select: string
+  readonly #upsert: string
+
+  constructor(view: View, name: string = view.name) {
+    this.name = name
+    this.#columns = Object.keys(view.columns)
+    const [key, ...others] = this.#columns
+    const marks = this.#columns.map(() => '?').join(', ')
+    const updates = others.map(column => `${column} = excluded.${column}`).join(', ')
+    this.#select = `select * from ${name} where ${key} = ?`
+    this.#upsert = `insert into ${name} (${this.#columns.join(', ')}) values (${marks})
+      on conflict (${key}) do update set ${updates}`
+  }
+
+  /** Finds the row of a key. */
+  *find(key: string): Steps<Row | undefined> {
+    return yield* first<Row>({ sql: this.#select, parameters: [key] })
+  }
+
+  /** Writes rows in one request, whether they are new or not. */
+  write(changed: Iterable<Row | undefined>): Steps<void> {
+    const cells: Cell[][] = []
+    for (const row of changed) if (row) cells.push(this.#columns.map(column => row[column] ?? null))
+    return each(this.#upsert, cells)
+  }
+}
+
+/** Folds one event into the row of its key. */
+export function foldOne(view: View, key: string, before: Row | undefined, event: Recorded): Row | undefined {
+  const row = view.fold(before, event) as Row | undefined // A view's row holds cells only.
+  const [column = ''] = Object.keys(view.columns)
+  if (row && row[column] !== key) throw new TypeError(`The view "${view.name}" keeps a row under another key`)
+  return row
+}
+
+/** The statement that makes the table of a view. */
+export function createViewTable(view: View, name: string, dialect: Connection['dialect']): string {
+  const types = { text: 'text', integer: dialect === 'sqlite' ? 'integer' : 'bigint' }
+  const columns = Object.entries(view.columns).map(([column, type], i) => {
+    return `${column} ${types[type]}${i === 0 ? ' primary key' : ''}`
+  })
+  return `create table ${name} (${columns.join(', ')}) ${dialect === 'sqlite' ? 'strict' : ''}`
+}

@@ -1,0 +1,136 @@
+import { AverbaError } from '../errors.ts'
+import type { Recorded } from '../message.ts'
+import type { Vault } from '../vault/vault.ts'
+import { type Append, type Appended, stage } from './append.ts'
+import { Batch } from './batch.ts'
+import { type Connection, first, type Steps } from './connection.ts'
+import { Known } from './known.ts'
+import type { Schemas } from './schemas.ts'
+
+/** What a writer is made of. */
+export interface WriterParts {
+  readonly connection: Connection
+  readonly vault: Vault
+  readonly schemas: Schemas
+  /** Brings the views in step, in the transaction of the events. */
+  readonly project: (events: readonly Recorded[], known: Known) => Steps<void>
+  /** Told after a commit, with the end of the log. */
+  readonly onCommitted: (position: number) => void
+}
+
+interface Waiting {
+  readonly input: Append
+  readonly resolve: (appended: Appended) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** What became of one append of a transaction: its answer, or what it threw. */
+type Result = { readonly appended: Appended } | { readonly error: unknown }
+
+/** How many appends share a transaction: more would hold the event loop for too long. */
+const batchMax = 512
+/** How many appends may wait. Only those of commands are turned away: what happened outside has to get in. */
+const waitingMax = 10_000
+
+/**
+ * Group commit: appends that are asked for in the same turn of the event loop share one transaction, and each
+ * gets its own answer. One that asks alone waits for nobody.
+ */
+export class Writer {
+  readonly #parts: WriterParts
+  readonly #waiting: Waiting[] = []
+  #known: Known | undefined
+  /** What the database said of foreign writes when `#known` was last right. */
+  #mark: unknown
+  #isScheduled = false
+
+  constructor(parts: WriterParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Appends to one or more streams, with all that belongs to it, or leaves no trace.
+   *
+   * @throws {AverbaError} `STORE_BUSY` when another process holds the file for seconds, or too many wait
+   */
+  append(input: Append): Promise<Appended> {
+    if (input.receipt && this.#waiting.length >= waitingMax) {
+      const hint = 'Wait for earlier commands before you send more'
+      return Promise.reject(
+        new AverbaError('STORE_BUSY', `Cannot record: ${waitingMax} appends wait already`, { hint }),
+      )
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ input, resolve, reject })
+      this.#schedule()
+    })
+  }
+
+  /** Forgets what was remembered: the next append reads it again. */
+  forget(): void {
+    this.#known = undefined
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => void this.#flush())
+  }
+
+  async #flush(): Promise<void> {
+    const batch = this.#waiting.splice(0, batchMax)
+    try {
+      const results = await this.#commit(batch)
+      for (const [i, { resolve, reject }] of batch.entries()) {
+        const result = results[i]
+        if (result && 'appended' in result) resolve(result.appended)
+        else reject(result?.error)
+      }
+    } catch (error) {
+      this.#known = undefined
+      for (const { reject } of batch) reject(error)
+    } finally {
+      this.#isScheduled = false
+      if (this.#waiting.length > 0) this.#schedule()
+    }
+  }
+
+  async #commit(waiting: readonly Waiting[]): Promise<Result[]> {
+    const { connection, onCommitted } = this.#parts
+    const results = await connection.transact(() => this.#steps(waiting))
+    if (this.#known) onCommitted(this.#known.position)
+    return results
+  }
+
+  *#steps(waiting: readonly Waiting[]): Steps<Result[]> {
+    const { connection, vault, schemas, project } = this.#parts
+    const known = yield* this.#refresh(connection)
+    const batch = new Batch()
+    const desk = { vault, schemas, known, batch }
+    const results: Result[] = []
+    for (const { input } of waiting) {
+      try {
+        results.push({ appended: yield* stage(desk, input) })
+      } catch (error) {
+        results.push({ error })
+      }
+    }
+    if (batch.isEmpty) return results
+    yield* batch.write(known.tree.takeChanged())
+    if (batch.events.length > 0)
+      yield* project(
+        batch.events.map(event => event.recorded),
+        known,
+      )
+    known.trim()
+    return results
+  }
+
+  /** What is known stands until somebody else has written. */
+  *#refresh(connection: Connection): Steps<Known> {
+    const mark = Object.values((yield* first<Record<string, unknown>>(connection.foreignWrites)) ?? {})[0]
+    if (!this.#known || mark !== this.#mark) this.#known = yield* Known.load()
+    this.#mark = mark
+    return this.#known
+  }
+}

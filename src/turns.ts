@@ -1,0 +1,22 @@
+/**
+ * Lets work on the same names go one after the other, and work on others at the same time. Whoever asks takes a
+ * place in the line of every name at once, so that no two can wait for each other.
+ */
+export class Turns {
+  readonly #last = new Map<string, Promise<void>>()
+
+  /** Does the work when all earlier work on any of these names has ended. */
+  async take<T>(names: Iterable<string>, work: () => Promise<T>): Promise<T> {
+    const own = new Set(names)
+    const earlier = [...own].flatMap(name => this.#last.get(name) ?? [])
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    for (const name of own) this.#last.set(name, ended)
+    try {
+      if (earlier.length > 0) await Promise.all(earlier)
+      return await work()
+    } finally {
+      for (const name of own) if (this.#last.get(name) === ended) this.#last.delete(name)
+      end()
+    }
+  }
+}
