@@ -22,6 +22,7 @@ import {
   cienciaResumidaSchema,
   consentimentoDetalhadoSchema,
   consentimentoResumidoSchema,
+  problemaDetalhadoSchema,
   statusSchema,
   titularAutenticadoStatusSchema,
   titularLoginUrlSchema,
@@ -34,15 +35,6 @@ import { cnpj, cpf, dayMs, exact, type Ground, type Open, otherCnpj, secondMs } 
 const own = '52998224725'
 const dateTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/
 const noRecord = '0'.repeat(32)
-
-const problemSchema = z.strictObject({
-  type: z.string(),
-  title: z.string().nullable(),
-  status: z.int32(),
-  detail: z.string().nullable(),
-  instance: z.string().nullable(),
-  properties: z.record(z.string(), z.unknown()).nullable(),
-})
 
 /** The seven operations as the client writes them. */
 function operations(base: string, of: string, id: string): [string, Request][] {
@@ -61,7 +53,7 @@ async function expectProblem(response: Response, status: number): Promise<void> 
   expect(response.status).toBe(status)
   expect(response.headers.get('content-type')).toBe('application/problem+json')
   const text = await response.text()
-  const problem = problemSchema.parse(JSON.parse(text))
+  const problem = problemaDetalhadoSchema.strict().parse(JSON.parse(text))
   expect(problem).toMatchObject({ status, detail: null, instance: null, properties: { servico: 'simulado' } })
   expect(URL.canParse(problem.type)).toBe(true)
   expect(readProblem(status, text)).toEqual({ status, type: problem.type, title: problem.title })

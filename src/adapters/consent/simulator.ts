@@ -10,6 +10,7 @@ import {
   cienciaResumidaSchema,
   consentimentoDetalhadoSchema,
   consentimentoResumidoSchema,
+  problemaDetalhadoSchema,
   titularAutenticadoStatusSchema,
   titularLoginUrlSchema,
 } from './wire.ts'
@@ -265,14 +266,14 @@ function recordsOf<T>(all: Map<string, Map<string, T>>, cpf: string): Map<string
 
 /** An error body as RFC 9457 has it, with the free-form members nested (section 7). */
 function problem(context: Context, status: 400 | 401 | 403 | 404 | 409 | 500, title: string): Response {
-  const body = {
+  const body = problemaDetalhadoSchema.parse({
     type: 'about:blank',
     title,
     status,
     detail: null,
     instance: null,
     properties: { servico: 'simulado' },
-  }
+  })
   return context.json(body, status, { 'content-type': 'application/problem+json' })
 }
 

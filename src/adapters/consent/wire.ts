@@ -9,46 +9,71 @@ export const statusSchema = z.enum(['ATIVO', 'NEGADO', 'REVOGADO', 'PENDENTE', '
 
 const text = z.string()
 
+/**
+ * Texts of a form that the contract names. The form stands beside the type, for the documents in docs/openapi:
+ * readers do not insist on it.
+ */
+const dateTime = text.meta({ format: 'date-time' })
+const uri = text.meta({ format: 'uri' })
+
 /** ConsentimentoResumido: a consent in a list, and the answer to a change. */
 export const consentimentoResumidoSchema = z.object({
   id: text,
   status: statusSchema,
-  dataHora: text,
-  dataExpiracao: text,
-  cnpjUsuario: text.nullable(),
-  href: text,
+  dataHora: dateTime.describe('When it was created.'),
+  dataExpiracao: dateTime.describe('When it expires.'),
+  cnpjUsuario: text.nullable().describe('The CNPJ of the controller.'),
+  href: uri.describe('Where the same record stands in full.'),
 })
 
-const metadadoSchema = z.object({ identificador: text, descricao: text, rotulo: text, sensivel: z.boolean() })
-
-const categoriaSchema = z.object({
+/** Metadado: one item of the data that is asked for. */
+export const metadadoSchema = z.object({
   identificador: text,
   descricao: text,
-  rotulo: text,
+  rotulo: text.describe('Its label.'),
+  sensivel: z.boolean().describe('Whether the item is sensitive.'),
+})
+
+/** Categoria: what kind of data is asked for. */
+export const categoriaSchema = z.object({
+  identificador: text,
+  descricao: text,
+  rotulo: text.describe('Its label.'),
   metadados: z.array(metadadoSchema),
 })
 
-const finalidadeSchema = z.object({ identificador: text, descricao: text, rotulo: text })
+/** Finalidade: what the data is used for. */
+export const finalidadeSchema = z.object({ identificador: text, descricao: text, rotulo: text })
 
-const titularSchema = z.object({ cpf: text, nome: text, email: text })
+/** Titular: the data subject. */
+export const titularSchema = z.object({ cpf: text, nome: text.describe('The full name.'), email: text })
 
-const usuarioControladorSchema = z.object({
+/** Responsavel: who answers for data protection at a controller. */
+export const responsavelSchema = z.object({ cpf: text, cnpj: text, tipo: text })
+
+/** UsuarioControlador: the controller. */
+export const usuarioControladorSchema = z.object({
   cnpj: text,
   nome: text,
   email: text,
   contato: text,
-  responsavel: z.object({ cpf: text, cnpj: text, tipo: text }),
+  responsavel: responsavelSchema,
 })
 
-const statusConsentimentoSchema = z.object({ status: text, dataHora: text, dataExpiracao: text })
+/** StatusConsentimento: one entry of the history of a consent. */
+export const statusConsentimentoSchema = z.object({
+  status: text,
+  dataHora: dateTime.describe('When the status changed.'),
+  dataExpiracao: dateTime,
+})
 
 /** ConsentimentoDetalhado: a consent in full. */
 export const consentimentoDetalhadoSchema = z.object({
   id: text,
-  idTemplatePdc: text,
+  idTemplatePdc: text.describe('The template that it was made from.'),
   status: statusSchema,
-  dataHora: text,
-  dataExpiracao: text,
+  dataHora: dateTime.describe('When it was created.'),
+  dataExpiracao: dateTime.describe('When it expires.'),
   categoria: categoriaSchema,
   usuario: usuarioControladorSchema.nullable(),
   finalidade: finalidadeSchema.nullable(),
@@ -59,27 +84,33 @@ export const consentimentoDetalhadoSchema = z.object({
 /** CienciaResumida: an awareness record in a list. */
 export const cienciaResumidaSchema = z.object({
   id: text,
-  dataHora: text,
-  cnpjUsuario: text.nullable(),
-  href: text,
+  dataHora: dateTime.describe('When it was created.'),
+  cnpjUsuario: text.nullable().describe('The CNPJ of the controller.'),
+  href: uri.describe('Where the same record stands in full.'),
 })
 
-const statusTratamentoSchema = z.object({
-  info: text,
-  dataHora: text,
-  dataInicio: text,
+/** StatusTratamento: one entry of the history of processing. */
+export const statusTratamentoSchema = z.object({
+  info: text.describe('What else there is to say.'),
+  dataHora: dateTime.describe('When the entry was made.'),
+  dataInicio: dateTime.describe('When the processing began.'),
   metadados: z.array(metadadoSchema),
 })
 
-const hipoteseSchema = z.object({
-  complemento: text,
-  hipoteseTratamento: z.object({ envolveDadoSensivel: z.boolean(), id: text, nome: text }),
+/** DetalheHipotese: a legal basis. */
+export const detalheHipoteseSchema = z.object({
+  envolveDadoSensivel: z.boolean().describe('Whether data that the law calls sensitive is involved.'),
+  id: text,
+  nome: text,
 })
+
+/** Hipotese: a legal basis, with what completes it. */
+export const hipoteseSchema = z.object({ complemento: text, hipoteseTratamento: detalheHipoteseSchema })
 
 /** CienciaDetalhada: an awareness record in full. */
 export const cienciaDetalhadaSchema = z.object({
   id: text,
-  dataHora: text,
+  dataHora: dateTime.describe('When it was created.'),
   titular: titularSchema,
   usuario: usuarioControladorSchema.nullable(),
   finalidade: finalidadeSchema.nullable(),
@@ -88,10 +119,23 @@ export const cienciaDetalhadaSchema = z.object({
 })
 
 /** TitularAutenticadoStatus: the login state of a data subject. */
-export const titularAutenticadoStatusSchema = z.object({ autenticado: z.boolean(), horaExpiracao: text })
+export const titularAutenticadoStatusSchema = z.object({
+  autenticado: z.boolean(),
+  horaExpiracao: dateTime.describe('When the login ends.'),
+})
 
 /** TitularLoginUrl: the address of the national login. */
 export const titularLoginUrlSchema = z.object({ url: text })
+
+/** ProblemaDetalhado: the body of an error, as RFC 9457 has it (section 7). */
+export const problemaDetalhadoSchema = z.object({
+  type: uri,
+  title: text.nullable(),
+  status: z.int32().meta({ format: 'int32' }),
+  detail: text.nullable(),
+  instance: uri.nullable(),
+  properties: z.record(z.string(), z.unknown()).nullable().describe('Members of any kind.'),
+})
 
 export type ConsentimentoResumido = z.infer<typeof consentimentoResumidoSchema>
 export type ConsentimentoDetalhado = z.infer<typeof consentimentoDetalhadoSchema>
@@ -99,3 +143,4 @@ export type CienciaResumida = z.infer<typeof cienciaResumidaSchema>
 export type CienciaDetalhada = z.infer<typeof cienciaDetalhadaSchema>
 export type TitularAutenticadoStatus = z.infer<typeof titularAutenticadoStatusSchema>
 export type TitularLoginUrl = z.infer<typeof titularLoginUrlSchema>
+export type ProblemaDetalhado = z.infer<typeof problemaDetalhadoSchema>

@@ -5,6 +5,7 @@ import type { Fetch } from '../transport.ts'
 import { SimulatedSession } from './simulated-session.ts'
 import {
   type Assinatura,
+  type AssinaturaAlterada,
   type AssinaturaListada,
   changeRequestSchema,
   type Falha,
@@ -185,7 +186,8 @@ export function simulatePortal(options: Options): PortalSimulator {
       chaveSecreta: chaveSecreta ?? (keeps ? found.chaveSecreta : undefined),
       chaveAutenticacao: chaveAutenticacao ?? (keeps ? found.chaveAutenticacao : undefined),
     })
-    return context.json({ id: found.id, evento, endpoint })
+    const changed: AssinaturaAlterada = { id: found.id, evento, endpoint }
+    return context.json(changed)
   })
   app.delete(`${path}/:id`, context => {
     const found = ownOf(context).find(each => isActive(each) && String(each.id) === context.req.param('id'))

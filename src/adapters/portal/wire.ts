@@ -30,36 +30,51 @@ export const subscribeRequestSchema = z.object({
 /** The body of Change. */
 export const changeRequestSchema = subscribeRequestSchema.extend({ id })
 
-/** The answer to Subscribe. */
-export const assinaturaSchema = z.object({
+/** The body of Delete. */
+export const deleteRequestSchema = z.object({ id })
+
+/**
+ * Texts of answers. The form that the contract gives them stands beside the type, for the documents in
+ * docs/openapi: readers do not insist on it.
+ */
+const text = (maxLength: number) => z.string().meta({ maxLength })
+const time = z.string().meta({ pattern: '^\\d{2}-\\d{2}-\\d{4} \\d{2}:\\d{2}:\\d{2}$' })
+
+/** The answer to Change: no secrets. */
+export const assinaturaAlteradaSchema = z.object({
   id,
-  evento: z.string(),
-  endpoint: z.string(),
-  chaveSecreta: z.string().nullish(),
-  chaveAutenticacao: z.string().nullish(),
+  evento: text(limits.evento),
+  endpoint: text(limits.endpoint),
+})
+
+/** The answer to Subscribe. */
+export const assinaturaSchema = assinaturaAlteradaSchema.extend({
+  chaveSecreta: text(limits.chave).nullish(),
+  chaveAutenticacao: text(limits.chave).nullish(),
 })
 
 /** A subscription in a list. */
 export const assinaturaListadaSchema = assinaturaSchema.extend({
-  dataRegistro: z.string().nullish(),
-  dataExclusao: z.string().nullish(),
-  motivoExclusao: z.string().nullish(),
-  dataUltimoSucesso: z.string().nullish(),
+  dataRegistro: time.nullish().describe('When it was registered.'),
+  dataExclusao: time.nullish().describe('When it was deleted.'),
+  motivoExclusao: text(limits.motivoExclusao).nullish().describe('Why it was deleted.'),
+  dataUltimoSucesso: time.nullish().describe('When a notification was last answered with success.'),
 })
 
 /** A failure record. */
 export const falhaSchema = z.object({
   id,
-  data: z.string(),
-  descricao: z.string(),
-  evento: z.string(),
-  conteudo: z.string(),
+  data: time.describe('When it failed, in Brasilia.'),
+  descricao: z.string().describe('What went wrong.'),
+  evento: text(limits.evento),
+  conteudo: z.string().describe('What was sent to the endpoint.'),
 })
 
 /** The kinds of recipient (section 6). */
 export const recipientKinds = ['CPF', 'CNPJ', 'ORGAO'] as const
 
 export type Assinatura = z.infer<typeof assinaturaSchema>
+export type AssinaturaAlterada = z.infer<typeof assinaturaAlteradaSchema>
 export type AssinaturaListada = z.infer<typeof assinaturaListadaSchema>
 export type Falha = z.infer<typeof falhaSchema>
 export type RecipientKind = (typeof recipientKinds)[number]

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import type { Clock, Entropy } from '../../clock.ts'
-import { tokenResponseSchema } from './wire.ts'
+import { tokenRequestSchema, tokenResponseSchema } from './wire.ts'
 
 /** The token endpoint as document 2 describes it. What it does not show is a policy of docs/unspecified.md. */
 export interface TokenSimulator {
@@ -59,7 +59,8 @@ export function simulateTokenService(options: Options): TokenSimulator {
       return refuse(415, 'invalid_request')
     }
     if (context.req.header('authorization') !== expected) return refuse(401, 'invalid_client')
-    if (new URLSearchParams(await context.req.text()).get('grant_type') !== 'client_credentials') {
+    const form = Object.fromEntries(new URLSearchParams(await context.req.text()))
+    if (!tokenRequestSchema.safeParse(form).success) {
       return refuse(400, 'unsupported_grant_type')
     }
     if (endsAt <= clock.now() || reissue === 'revoke') {

@@ -10,6 +10,7 @@ const text = z
 const date = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}$/)
+  .meta({ format: 'date' })
   .optional()
 
 /** What is claimed of a person. Which fields are required, and their domains, are not shown. */
