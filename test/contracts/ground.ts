@@ -11,6 +11,7 @@ import {
   VirtualClock,
 } from '../../src/simulation/index.ts'
 import { createSimulators, credentials } from '../../src/simulation/services.ts'
+import { Watch } from '../openapi/watch.ts'
 
 type Names = 'consentService' | 'tokenService' | 'validationService' | 'portal'
 
@@ -27,8 +28,12 @@ export interface Ground extends Pick<Simulators, Names> {
   receive(host: string, handle: (request: Request) => Response | Promise<Response>): Promise<void>
 }
 
-/** Opens a ground for the test that runs, which closes it at its end. */
-export type Open = () => Promise<Ground>
+/** Opens a ground for the test that runs, which closes it at its end. What passes is held against the documents. */
+export interface Open {
+  (): Promise<Ground>
+  /** What has passed so far. */
+  readonly watch: Watch
+}
 
 export const { consumerKey, consumerSecret, service, portalHeaders } = credentials
 export const { cpf, cnpj } = samples
@@ -42,8 +47,24 @@ const hosts = {
   portal: 'https://portal.exemplo.br',
 } as const
 
+function watched(open: () => Promise<Ground>): Open {
+  const watch = new Watch()
+  const watchedOpen = async () => {
+    const ground = await open()
+    const receive: Ground['receive'] = (host, handle) => ground.receive(host, watch.receiver(handle))
+    const { send, sendWithoutCertificate } = ground
+    return {
+      ...ground,
+      receive,
+      send: watch.around(send),
+      sendWithoutCertificate: watch.around(sendWithoutCertificate),
+    }
+  }
+  return Object.assign(watchedOpen, { watch })
+}
+
 /** The simulators as functions. */
-export const openInProcess: Open = async () => {
+export const openInProcess: Open = watched(async () => {
   const clock = new VirtualClock()
   const receivers = new Map<string, (request: Request) => Response | Promise<Response>>()
   const deliver: Fetch = async request => {
@@ -73,10 +94,10 @@ export const openInProcess: Open = async () => {
     sendWithoutCertificate: reach({}),
     receive: async (host, handle) => void receivers.set(host, handle),
   }
-}
+})
 
 /** The simulators behind HTTPS servers of this machine, and a socket with a client certificate. */
-export const openOverTls: Open = async () => {
+export const openOverTls: Open = watched(async () => {
   const clock = new VirtualClock()
   const services = await startServices({ clock, entropy: seededEntropy(1) })
   const { ca } = services
@@ -108,7 +129,7 @@ export const openOverTls: Open = async () => {
       services.connect(host, server.port)
     },
   }
-}
+})
 
 /** Reads JSON that has every field of a schema and, at any depth, no other. */
 export async function exact<T>(schema: ZodType<T>, response: Response): Promise<T> {

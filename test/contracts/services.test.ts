@@ -5,6 +5,7 @@ import { connect } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { type RunningServices, startServices, VirtualClock } from '../../src/simulation/index.ts'
 import { consentContract } from './consent.ts'
+import { documentsContract } from './documents.ts'
 import { openInProcess, openOverTls, portalHeaders } from './ground.ts'
 import { portalContract } from './portal.ts'
 import { tokenContract } from './token.ts'
@@ -18,6 +19,7 @@ for (const [name, open] of [
   tokenContract(name, open)
   validationContract(name, open)
   portalContract(name, open)
+  documentsContract(name, open)
 }
 
 const evento = 'dimp-situacao-import'

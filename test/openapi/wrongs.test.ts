@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest'
+import { type Described, describedBy, notification, operations } from './described.ts'
+import { wrongsOfRequest, wrongsOfResponse } from './wrongs.ts'
+
+/** What the check finds, so that it cannot pass for want of looking. */
+
+const base = 'https://consentimento.exemplo.br/consentimento/v1'
+const webhook = 'https://portal.exemplo.br/portal/api/ext/webhook'
+const headers = { authorization: 'sessao', 'content-type': 'application/json' }
+
+function operation(id: string): Described {
+  const found = operations.find(each => each.operation.operationId === id)
+  if (!found) throw new TypeError(`There is no operation "${id}"`)
+  return found
+}
+
+describe('a response', () => {
+  const readLogin = operation('readLogin')
+  const state = { autenticado: true, horaExpiracao: '2026-11-20T12:00:00.000Z' }
+  const json = (body: unknown, init?: ResponseInit) => wrongsOfResponse(readLogin, Response.json(body, init))
+
+  test('that fits is not wrong', async () => {
+    expect(await json(state)).toEqual([])
+  })
+
+  test.each([
+    ['with a field too many', { ...state, cpf: '' }, /additional properties/],
+    ['without a field', { autenticado: true }, /required property 'horaExpiracao'/],
+    ['with a value of another type', { ...state, autenticado: 'true' }, /must be boolean/],
+    ['with a text of another form', { ...state, horaExpiracao: '20-11-2026' }, /format "date-time"/],
+    ['that is a list', [state], /must be object/],
+  ])('%s is wrong', async (_, body, wrong) => {
+    expect((await json(body)).join()).toMatch(wrong)
+  })
+
+  test('with a field too many deep inside is wrong', async () => {
+    const fault = { code: 1, message: '', description: '' }
+    const wrongs = (body: unknown) =>
+      wrongsOfResponse(operation('validatePerson'), Response.json(body, { status: 401 }))
+    expect(await wrongs({ fault })).toEqual([])
+    expect((await wrongs({ fault: { ...fault, type: '' } })).join()).toMatch(/^\S+, 401: .*"type"/)
+  })
+
+  test('with a status that is not described is wrong', async () => {
+    expect(await json(state, { status: 201 })).toEqual(['readLogin has no status 201'])
+    expect(await json({}, { status: 403 })).toEqual(['readLogin has no status 403'])
+  })
+
+  test('of another media type is wrong', async () => {
+    const type = { headers: { 'content-type': 'application/problem+json' } }
+    expect(await json(state, type)).toEqual(['readLogin, 200: the media type is "application/problem+json"'])
+  })
+
+  test('with a body where there is none is wrong', async () => {
+    const remove = operation('deleteSubscription')
+    expect(await wrongsOfResponse(remove, new Response(null))).toEqual([])
+    expect(await wrongsOfResponse(remove, Response.json({}))).toEqual([
+      'deleteSubscription, 200: there is a body',
+    ])
+  })
+})
+
+describe('a request', () => {
+  const wrongs = (url: string, init?: RequestInit) => {
+    const request = new Request(url, init)
+    const described = describedBy(request)
+    return described ? wrongsOfRequest(described, request) : ['it is of no operation']
+  }
+  const wanted = { evento: 'e', endpoint: 'https://a.exemplo.br/' }
+  const post = (body: unknown, more: object = headers) =>
+    wrongs(webhook, { method: 'POST', headers: { ...more }, body: JSON.stringify(body) })
+
+  test('that fits is not wrong', async () => {
+    expect(await wrongs(`${base}/consentimentos/1/a%2Fb/status/ATIVO`, { method: 'PUT' })).toEqual([])
+    expect(await wrongs(`${base}/ciencias/1?cnpj=2`)).toEqual([])
+    const { authorization } = headers
+    expect(await wrongs(`${webhook}/falhas?data=20112026`, { headers: { authorization } })).toEqual([])
+    expect(await wrongs(`${webhook}?exibirInativos=false`, { headers: { authorization } })).toEqual([])
+    expect(await post(wanted)).toEqual([])
+  })
+
+  test.each([
+    ['with a parameter that is none', () => wrongs(`${base}/autenticacao/1?cnpj=2`), /cnpj is not a param/],
+    [
+      'with a value that is not listed',
+      () => wrongs(`${base}/consentimentos/1/a/status/EXPIRADO`, { method: 'PUT' }),
+      /status: .*allowed values/,
+    ],
+    [
+      'with a header credential for the consent service',
+      () => wrongs(`${base}/autenticacao/1`, { headers: { authorization: 'Bearer x' } }),
+      /credential/,
+    ],
+    ['without a credential', () => post(wanted, { 'content-type': 'application/json' }), /credential/],
+    ['with a field too many', () => post({ ...wanted, id: 1 }), /additional properties/],
+    ['without a field', () => post({ evento: 'e' }), /required property 'endpoint'/],
+    ['with a text that is too long', () => post({ ...wanted, evento: 'e'.repeat(41) }), /more than 40/],
+    ['under another Content-Type', () => post(wanted, { ...headers, 'content-type': 'text/plain' }), /media/],
+    ['with a Content-Type and no body', () => wrongs(webhook, { headers }), /there is a body/],
+    ['with a day of another form', () => wrongs(`${webhook}/falhas?data=2026-11-20`, { headers }), /data: /],
+    [
+      'with another grant_type',
+      () =>
+        wrongs('https://gateway.exemplo.br/token', {
+          method: 'POST',
+          headers: { authorization: 'Basic eA==' },
+          body: new URLSearchParams({ grant_type: 'password' }),
+        }),
+      /grant_type/,
+    ],
+    ['of no operation', () => wrongs(`${webhook}/7`, { headers }), /no operation/],
+  ])('%s is wrong', async (_, find, wrong) => {
+    expect((await find()).join()).toMatch(wrong)
+  })
+
+  test('a notification without a header of section 6, or with another kind of recipient, is wrong', async () => {
+    const all = { 'destinatario-tipo': 'CNPJ', 'destinatario-id': '1', 'event-type': 'e' }
+    const notify = (given: object) => {
+      const init = { method: 'POST', headers: { 'content-type': 'application/json', ...given }, body: '7' }
+      return wrongsOfRequest(notification, new Request('https://receptor.exemplo.br/', init))
+    }
+    expect(await notify(all)).toEqual([])
+    const { 'event-type': _, ...without } = all
+    expect(await notify(without)).toEqual(['notify: event-type is missing'])
+    expect((await notify({ ...all, 'destinatario-tipo': 'X' })).join()).toMatch(/destinatario-tipo: /)
+  })
+})
