@@ -8,10 +8,12 @@ interface Marked {
 /** A schema of JSON Schema 2020-12. */
 export type Schema = { readonly [keyword: string]: unknown }
 
+/** A body of one media type. */
 export interface MediaType extends Marked {
   readonly schema: Schema
 }
 
+/** What a request carries beside its body. */
 export interface Parameter extends Marked {
   readonly name: string
   readonly in: 'path' | 'query' | 'header'
@@ -20,11 +22,13 @@ export interface Parameter extends Marked {
   readonly schema: Schema
 }
 
+/** What is answered under one status; without `content` there is no body. */
 export interface Response extends Marked {
   readonly description: string
   readonly content?: Readonly<Record<string, MediaType>>
 }
 
+/** One operation of a service, or one request that the service makes. */
 export interface Operation extends Marked {
   readonly operationId: string
   readonly summary: string
@@ -39,14 +43,17 @@ export interface Operation extends Marked {
   readonly responses: Readonly<Record<string, Response>>
 }
 
+/** The methods that the three services know. */
 export type Method = 'get' | 'put' | 'post' | 'delete'
 
+/** Where a service is: an address with parts that the contracts leave open. */
 export interface Server {
   readonly url: string
   readonly description: string
   readonly variables: Readonly<Record<string, { readonly default: string; readonly description: string }>>
 }
 
+/** What a path offers, by method. */
 export type PathItem = { readonly servers?: readonly Server[] } & {
   readonly [method in Method]?: Operation
 }

@@ -91,9 +91,12 @@ const oneText = (...names: string[]): Schema => ({
   required: names,
 })
 
-/** The request without what we ask of it: neither what is required nor how long a text may be is shown. */
-function asShown({ required, ...schema }: Schema): Schema {
-  return JSON.parse(JSON.stringify(schema, (key, value) => (key === 'maxLength' ? undefined : value)))
+/** Our demands on the request: neither what is required nor how long a text may be is shown. */
+const demands = ['required', 'maxLength']
+
+/** The request without our demands on it. */
+function asShown(schema: Schema): Schema {
+  return JSON.parse(JSON.stringify(schema, (key, value) => (demands.includes(key) ? undefined : value)))
 }
 
 const { ValidationRequest = {}, ...schemas } = toSchemas({
