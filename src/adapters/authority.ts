@@ -22,6 +22,8 @@ export interface Authority {
   readonly ca: string
   /** Issues a server's certificate for names and addresses. */
   issueServer(names: readonly string[]): Promise<Issued>
+  /** Issues one that ended an hour before the authority was made. */
+  issueExpiredServer(names: readonly string[]): Promise<Issued>
   /** Issues a client's certificate; the simulated services know the client by this name. */
   issueClient(name: string): Promise<Issued>
 }
@@ -29,17 +31,20 @@ export interface Authority {
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const serverAuth = '1.3.6.1.5.5.7.3.1'
 const clientAuth = '1.3.6.1.5.5.7.3.2'
-const dayMs = 86_400_000
+const [hourMs, dayMs] = [3_600_000, 86_400_000]
 
 /** Makes an authority whose certificates are valid from a day before `now`, for a year. */
-export async function createAuthority(now: number): Promise<Authority> {
+export async function createAuthority(
+  now: number,
+  authorityName = 'averba simulated authority',
+): Promise<Authority> {
   const crypto = webcrypto as unknown as Crypto // The same interface under two declarations.
   const notBefore = new Date(now - dayMs)
   const notAfter = new Date(now + 365 * dayMs)
   let serial = 1
   const createKeys = () => crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   const keys = await createKeys()
-  const name = 'CN=averba simulated authority'
+  const name = `CN=${authorityName}`
   const root = await X509CertificateGenerator.createSelfSigned(
     {
       serialNumber: '01',
@@ -56,7 +61,12 @@ export async function createAuthority(now: number): Promise<Authority> {
     crypto,
   )
 
-  async function issue(subject: string, usage: string, names: readonly string[]): Promise<Issued> {
+  async function issue(
+    subject: string,
+    usage: string,
+    names: readonly string[],
+    until = notAfter,
+  ): Promise<Issued> {
     const own = await createKeys()
     serial += 1
     const cert: X509Certificate = await X509CertificateGenerator.create(
@@ -65,7 +75,7 @@ export async function createAuthority(now: number): Promise<Authority> {
         subject: `CN=${subject}`,
         issuer: root.subject,
         notBefore,
-        notAfter,
+        notAfter: until,
         signingAlgorithm: algorithm,
         publicKey: own.publicKey,
         signingKey: keys.privateKey,
@@ -88,6 +98,7 @@ export async function createAuthority(now: number): Promise<Authority> {
   return {
     ca: root.toString('pem'),
     issueServer: names => issue(names[0] ?? 'localhost', serverAuth, names),
+    issueExpiredServer: names => issue(names[0] ?? 'localhost', serverAuth, names, new Date(now - hourMs)),
     issueClient: clientName => issue(clientName, clientAuth, []),
   }
 }

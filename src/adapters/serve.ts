@@ -40,7 +40,8 @@ export async function serve(
       const clientName = [subject?.CN ?? []].flat()[0]
       const remoteAddress = socket.remoteAddress ?? ''
       const peer = { remoteAddress, ...(clientName !== undefined && { clientName }) }
-      return Promise.resolve(handle(request, peer)).catch((error: unknown) => {
+      const answered = async () => handle(request, peer)
+      return answered().catch((error: unknown) => {
         socket.destroy()
         throw error
       })

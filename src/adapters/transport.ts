@@ -13,8 +13,13 @@ export class UnsentError extends Error {
   override readonly name = 'UnsentError'
 }
 
+/** A request that never left, with what Node calls the reason, in words. */
+export function unsentError(code: string): UnsentError {
+  return new UnsentError(inWords(code))
+}
+
 /** A response larger than the bound. */
-class OversizedError extends Error {
+export class OversizedError extends Error {
   override readonly name = 'OversizedError'
 }
 
@@ -42,8 +47,10 @@ export interface SocketOptions {
   readonly connectTo?: (authority: string) => { host: string; port: number } | undefined
 }
 
-const defaultBudgetMs = 10_000
-const defaultBodyBytesMax = 4 * 1_048_576
+/** How long a whole exchange may take when nothing is said. */
+export const defaultBudgetMs = 10_000
+/** How large an answer may be when nothing is said. */
+export const defaultBodyBytesMax = 4 * 1_048_576
 
 /** From when on an expiring certificate is told of. */
 const expiryWarningDays = 30
@@ -111,15 +118,18 @@ function createAgent(options: SocketOptions, certificate: UsableCertificate | un
   }
   const connector = buildConnector(tls)
   return new Agent({
-    ...(localAddress !== undefined && { localAddress }),
-    connect: connectTo
-      ? (target, callback) => {
-          const port = target.port || (target.protocol === 'https:' ? '443' : '80')
-          const to = connectTo(`${target.hostname}:${port}`)
-          const redirected = to && { hostname: to.host, port: String(to.port), servername: target.hostname }
-          connector({ ...target, ...redirected, localAddress: localAddress ?? null }, callback)
-        }
-      : tls,
+    connect(target, callback) {
+      const port = target.port || (target.protocol === 'https:' ? '443' : '80')
+      const to = connectTo?.(`${target.hostname}:${port}`)
+      const redirected = to && { hostname: to.host, port: String(to.port), servername: target.hostname }
+      connector({ ...target, ...redirected, localAddress: localAddress ?? null }, (...connected) => {
+        const [, socket] = connected
+        // TLS 1.3 refuses our certificate after we have begun to send: its alert is the reason, not the
+        // end of the connection that follows.
+        socket?.once('error', reason => socket.destroy(reason))
+        callback(...connected)
+      })
+    },
     allowH2: false,
   })
 }
@@ -193,7 +203,7 @@ const unsentCodes = new Set([
 
 /** The handshake itself was refused, or was none: no request was read. */
 const refusedHandshake =
-  /^ERR_SSL_(WRONG_VERSION_NUMBER|UNSUPPORTED_PROTOCOL|\w*ALERT_(HANDSHAKE_FAILURE|PROTOCOL_VERSION|UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_\w+|ACCESS_DENIED))$/
+  /^ERR_SSL_(WRONG_VERSION_NUMBER|UNSUPPORTED_PROTOCOL|[\w/]*ALERT_(HANDSHAKE_FAILURE|PROTOCOL_VERSION|UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_\w+|ACCESS_DENIED))$/
 
 function isUnsent(error: unknown): boolean {
   return unsentCodes.has(codeOf(error)) || refusedHandshake.test(codeOf(error))
@@ -207,7 +217,10 @@ function codeOf(error: unknown): string {
 export function describe(error: unknown): string {
   if (error instanceof AverbaError || error instanceof UnsentError) return error.message
   if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time'
-  const code = codeOf(error) || (error instanceof Error ? error.name : 'unknown')
+  return inWords(codeOf(error) || (error instanceof Error ? error.name : 'unknown'))
+}
+
+function inWords(code: string): string {
   const words = wordsOf(code)
   return words === undefined ? code : `${words} (${code})`
 }
@@ -217,7 +230,7 @@ function wordsOf(code: string): string | undefined {
   if (code === 'ECONNREFUSED') return 'the connection was refused'
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return "the service's certificate is for another name"
   if (code === 'CERT_HAS_EXPIRED') return "the service's certificate has expired"
-  if (/CERT|CA$/.test(code))
+  if (/CERT|CA$|^UNABLE_TO_VERIFY/.test(code))
     return "the service's certificate is not trusted: is the option ca missing or wrong?"
   return undefined
 }

@@ -1,0 +1,48 @@
+import { createConsentClient } from '../../src/adapters/consent/client.ts'
+import { openSocket, type SocketOptions } from '../../src/adapters/transport.ts'
+import { createValidationClient, type TokenSource } from '../../src/adapters/validation/client.ts'
+import { systemClock } from '../../src/clock.ts'
+import type { Outcome, Owed } from '../../src/message.ts'
+import { samples } from '../../src/simulation/index.ts'
+
+/** A reading, a change that can be read back, and a call that may cost money. */
+export const kinds = ['read', 'change', 'paid'] as const
+export type Kind = (typeof kinds)[number]
+
+/** Where the calls go, and with whose token. */
+interface Target {
+  readonly consentUrl: string
+  readonly validationUrl: string
+  readonly service: string
+  readonly tokens: TokenSource
+  /** The id of a consent that may become ATIVO. */
+  readonly consent: string
+}
+
+const owed: Owed = {
+  ...{ type: 'x', id: 's/1/1', stream: 's', position: 1, state: 'owed', attempts: 0, because: '' },
+  ...{ dueAt: '2026-11-20T12:00:00.000Z', data: { status: 'ATIVO', validation: 'p1' } },
+}
+
+/** The clients over real sockets: one call of each kind, as the engine has it performed. */
+export function openThreeCalls(target: Target, options: Omit<SocketOptions, 'clock'>) {
+  const socket = openSocket({ clock: systemClock, ...options })
+  const common = { fetch: socket.fetch, clock: systemClock }
+  const { consentUrl, validationUrl, service, tokens, consent } = target
+  const performers = {
+    ...createConsentClient(consentUrl, common),
+    ...createValidationClient({ ...common, baseUrl: validationUrl, service, tokens }),
+  }
+  const opened = { cpf: samples.cpf, record: { id: consent }, claims: {} }
+  const perform = async (type: string): Promise<Outcome> => {
+    const performer = performers[type]
+    if (!performer) throw new TypeError(`Nobody performs ${type}`)
+    return performer.perform(owed, opened)
+  }
+  const calls: Record<Kind, () => Promise<Outcome>> = {
+    read: () => perform('consentService.listConsents'),
+    change: () => perform('consentService.changeStatus'),
+    paid: () => perform('validationService.validatePerson'),
+  }
+  return { calls, close: () => socket.close() }
+}
