@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { faultSchema } from '../src/adapters/faults.ts'
+import { faultSchema } from '../src/adapters/fault.ts'
 import { createTables } from '../src/store/schema.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -101,9 +101,11 @@ test('the layers of the page about the architecture are those that the test enfo
 test('the page about simulating has a row for every kind of fault and every control', () => {
   const page = read('docs/simulating.md')
   for (const kind of faultSchema.shape.kind.options) expect(page).toContain(`| \`${kind}\` |`)
-  const routes = [...read('src/adapters/control.ts').matchAll(/(?:post|app\.(?:post|get))\('(\/[\w/-]+)'/g)]
-  expect(routes.length).toBeGreaterThan(7)
-  for (const [, route = ''] of routes) expect(page).toMatch(new RegExp(`(POST|GET) ${route}[ \`]`))
+  const routes = [...read('src/adapters/control.ts').matchAll(/\b(post|get|delete)\('(\/[\w/-]+)'/g)]
+  expect(routes.length).toBeGreaterThan(8)
+  for (const [, method = '', route = ''] of routes) {
+    expect(page).toMatch(new RegExp(`${method.toUpperCase()} ${route}[ \`]`))
+  }
 })
 
 test('the page about what is not shown names every policy and every setting', () => {

@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import { statusSchema } from './consent/wire.ts'
-import { type Fault, faultSchema } from './faults.ts'
+import { type Fault, faultSchema } from './fault.ts'
 import { recipientKinds } from './portal/wire.ts'
 import type { ReceivedRequest } from './received-requests.ts'
 import { claimsSchema } from './validation/wire.ts'
@@ -33,7 +33,9 @@ export interface Controlled {
   addAwareness(awareness: z.infer<typeof bodies.awareness>): string
   addPerson(person: z.infer<typeof bodies.person>): void
   notify(notification: z.infer<typeof bodies.notification>): Promise<unknown>
-  addFault(fault: Fault): void
+  /** Resolves when the fault is in force. */
+  addFault(fault: Fault): Promise<void>
+  endFaults(): void
   connect(from: { host: string }, to: { host: string; port: number }): void
   requests(): readonly ReceivedRequest[]
   reset(): void
@@ -57,6 +59,10 @@ export function createControl(world: Controlled): (request: Request) => Promise<
   post('/persons', bodies.person, person => world.addPerson(person))
   post('/notifications', bodies.notification, async notice => ({ deliveries: await world.notify(notice) }))
   post('/faults', faultSchema, fault => world.addFault(fault))
+  app.delete('/faults', context => {
+    world.endFaults()
+    return context.json({})
+  })
   app.post('/connect-to', async context => {
     const parsed = bodies.connection.safeParse(await context.req.json().catch(() => undefined))
     if (!parsed.success) return refuse(context, parsed.error)

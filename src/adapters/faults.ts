@@ -1,127 +1,131 @@
-import { z } from 'zod'
 import type { Clock, Entropy } from '../clock.ts'
-import { type Fetch, UnsentError } from './transport.ts'
+import { AverbaError } from '../errors.ts'
+import { befall } from './befall.ts'
+import {
+  type Fault,
+  type FaultKind,
+  type FaultyService,
+  faultSchema,
+  isCertificateFault,
+  isMeantFor,
+  type ServiceName,
+} from './fault.ts'
+import { HeldDeliveries } from './held-deliveries.ts'
+import type { Fetch } from './transport.ts'
 
-/**
- * What can go wrong on the way to a service, as data:
- *
- * - `refuse`: the connection is refused. Over a real socket it is closed when the request arrives, which
- *   looks like `reset`.
- * - `reset`: the connection breaks before the work is done; `lose`: after it, so that the answer is lost.
- * - `delay`: the answer comes `ms` later.
- * - `status`: another status with a problem body, and `retryAfterS` where given; no work is done.
- * - `html`, `contentType`: the answer of the work as a page, or under the wrong content type.
- * - `truncate`, `oversize`: half of the answer, or far too much.
- */
-export const faultSchema = z.strictObject({
-  kind: z.enum(['refuse', 'reset', 'lose', 'delay', 'status', 'html', 'contentType', 'truncate', 'oversize']),
-  /** The service that it befalls; every one when absent. */
-  service: z.enum(['consentService', 'tokenService', 'validationService', 'portal']).optional(),
-  /** The method, and a part of the path; any when absent. */
-  method: z.string().max(10).optional(),
-  path: z.string().max(200).optional(),
-  /** How often it happens; for ever when absent. */
-  times: z.int().positive().optional(),
-  /** How likely it is each time, in percent; certain when absent. */
-  percent: z.int().min(1).max(100).optional(),
-  status: z.int().min(400).max(599).optional(),
-  retryAfterS: z.int().nonnegative().optional(),
-  ms: z.int().nonnegative().optional(),
-})
+/** The certificate that a server shows to a connection: its own, or a bad one. */
+export type ShownCertificate = 'own' | 'expired' | 'unknown'
 
-export type Fault = z.infer<typeof faultSchema>
-export type FaultKind = Fault['kind']
-export type FaultyService = NonNullable<Fault['service']>
-
-const oversizeBytes = 8 * 1_048_576
+/** Servers whose connections meet the faults of certificates. Without one, each request is a connection. */
+export interface Connections {
+  /** Ends the connections that are idle, so that the next request needs a new one. */
+  renew(): Promise<void>
+}
 
 /** The faults that are to come, in the order in which they were given. */
 export class Faults {
   readonly #clock: Clock
   readonly #entropy: Entropy
+  readonly #connections: Connections | undefined
+  readonly #held: HeldDeliveries
   #coming: { fault: Fault; left: number }[] = []
 
-  constructor(clock: Clock, entropy: Entropy) {
+  constructor(clock: Clock, entropy: Entropy, connections?: Connections) {
     this.#clock = clock
     this.#entropy = entropy
+    this.#connections = connections
+    this.#held = new HeldDeliveries(clock)
   }
 
-  add(fault: Fault): void {
+  /**
+   * Adds a fault behind those that are to come. Resolves when it is in force: over sockets a bad certificate
+   * is met by new connections, so the idle ones are ended first.
+   *
+   * @throws {AverbaError} `INVALID_INPUT`, at once
+   */
+  add(given: Fault): Promise<void> {
+    const fault = parseFault(given)
     this.#coming.push({ fault, left: fault.times ?? Number.POSITIVE_INFINITY })
+    return (isCertificateFault(fault) && this.#connections?.renew()) || Promise.resolve()
   }
 
+  /** Ends all faults; a delivery that was held back goes now. */
   clear(): void {
     this.#coming = []
+    this.#held.releaseAll()
   }
 
   /** Puts the faults between callers and a service. */
   around(service: FaultyService, forward: Fetch): Fetch {
     return async request => {
       const fault = this.#take(service, request)
-      return fault ? this.#befall(fault, request, forward) : forward(request)
+      const go = () => (fault ? befall(fault, request, forward, this.#clock) : forward(request))
+      if (fault?.kind === 'reorder') return this.#held.hold(request, fault.ms, go)
+      return service === 'receiver' ? this.#held.overtake(request, go) : go()
+    }
+  }
+
+  /** The certificate that the next connection to a service is shown. */
+  nextCertificate(service: ServiceName): ShownCertificate {
+    const kind = this.#find(service, fault => isCertificateFault(fault))?.kind
+    if (kind === undefined) return 'own'
+    return kind === 'expiredCertificate' ? 'expired' : 'unknown'
+  }
+
+  /** The fault that rejects the token of a call now, if one does. */
+  nextRejection(): Fault | undefined {
+    return this.#find('validationService', fault => fault.kind === 'rejectToken')
+  }
+
+  /** The clock of a service: ours, ahead or behind by the skew that lasts. */
+  clockOf(service: ServiceName): Clock {
+    const isSkew = ({ kind }: Fault) => kind === 'clockSkew'
+    return {
+      now: () => this.#clock.now() + (this.#find(service, isSkew)?.ms ?? 0),
+      sleep: (ms, signal) => this.#clock.sleep(ms, signal),
     }
   }
 
   #take(service: FaultyService, request: Request): Fault | undefined {
-    const found = this.#coming.find(({ fault, left }) => left > 0 && this.#isMeant(fault, service, request))
+    return this.#find(service, fault => {
+      const { kind, method = request.method, path = '' } = fault
+      if (elsewhere.has(kind) || (isCertificateFault(fault) && this.#areShown(service))) return false
+      // The delivery that another one waits for is not held back itself: the two would wait for each other.
+      if (kind === 'reorder' && this.#held.isWaiting(request)) return false
+      return method === request.method && new URL(request.url).pathname.includes(path)
+    })
+  }
+
+  /** Whether sockets show the bad certificates of a service; the receiver's server is never ours. */
+  #areShown(service: FaultyService): boolean {
+    return this.#connections !== undefined && service !== 'receiver'
+  }
+
+  #find(service: FaultyService, isMeant: (fault: Fault) => boolean): Fault | undefined {
+    const found = this.#coming.find(
+      ({ fault, left }) => left > 0 && isMeantFor(fault, service) && isMeant(fault) && this.#isDrawn(fault),
+    )
     if (!found) return undefined
     found.left -= 1
     return found.fault
   }
 
-  #isMeant(fault: Fault, service: FaultyService, request: Request): boolean {
-    const { service: only = service, method = request.method, path = '', percent = 100 } = fault
-    const isIt = only === service && method === request.method && new URL(request.url).pathname.includes(path)
-    if (!isIt || percent === 100) return isIt
+  #isDrawn({ percent = 100 }: Fault): boolean {
+    if (percent === 100) return true
     const [byte = 0] = this.#entropy.bytes(1)
     return byte * 100 < percent * 256
   }
-
-  async #befall(fault: Fault, request: Request, forward: Fetch): Promise<Response> {
-    switch (fault.kind) {
-      case 'refuse':
-        throw new UnsentError('the connection was refused (ECONNREFUSED)')
-      case 'reset':
-        throw new Error('The connection broke before the work')
-      case 'lose':
-        await forward(request)
-        throw new Error('The connection broke after the work')
-      case 'delay':
-        await this.#clock.sleep(fault.ms ?? 0)
-        return forward(request)
-      case 'status':
-        return statusOf(fault)
-      case 'html': {
-        const { status } = await forward(request)
-        return new Response('<html>Manutenção</html>', { status, headers: { 'content-type': 'text/html' } })
-      }
-      case 'contentType':
-        return changed(await forward(request), text => text, { 'content-type': 'text/plain' })
-      case 'truncate':
-        return changed(await forward(request), text => text.slice(0, text.length / 2))
-      case 'oversize':
-        return changed(await forward(request), text => text + ' '.repeat(oversizeBytes))
-    }
-  }
 }
 
-function statusOf({ status = 500, retryAfterS }: Fault): Response {
-  const wait = retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }
-  const headers = { 'content-type': 'application/problem+json', ...wait }
-  return new Response(JSON.stringify({ type: 'about:blank', title: 'Falha pedida', status }), {
-    status,
-    headers,
-  })
-}
+/** The kinds that are asked for where they happen, not on the way. */
+const elsewhere = new Set<FaultKind>(['rejectToken', 'clockSkew'])
 
-async function changed(
-  response: Response,
-  change: (text: string) => string,
-  headers: Record<string, string> = {},
-): Promise<Response> {
-  const text = change(await response.text())
-  return new Response(text, {
-    status: response.status,
-    headers: { ...Object.fromEntries(response.headers), ...headers },
+/** Checks a fault, and names what is wrong by its member. */
+function parseFault(given: unknown): Fault {
+  const parsed = faultSchema.safeParse(given)
+  if (parsed.success) return parsed.data
+  const fields = parsed.error.issues.map(issue => `${issue.path.join('.') || 'fault'}: ${issue.message}`)
+  throw new AverbaError('INVALID_INPUT', `Cannot add the fault: ${fields.join('; ')}`, {
+    hint: 'docs/simulating.md has every kind of fault with its members',
   })
 }

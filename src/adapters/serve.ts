@@ -3,6 +3,7 @@ import { createServer, type Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { getRequestListener } from '@hono/node-server'
+import { OpenConnections } from './open-connections.ts'
 
 /** Who is at the other end of a request. */
 export interface Peer {
@@ -11,10 +12,16 @@ export interface Peer {
   readonly clientName?: string
 }
 
-/** The server's certificate, and whose clients it knows. */
-export interface ServeOptions {
+/** What a server shows of itself: a certificate with its key, as PEM text. */
+interface Shown {
   readonly cert: string
   readonly key: string
+}
+
+/** The server's certificate, and whose clients it knows. */
+export interface ServeOptions extends Shown {
+  /** Asked at each new connection: what to show instead of the server's own certificate. */
+  readonly showInstead?: () => Shown | undefined
   /** Asks the client for a certificate of this authority. Without one the request still arrives. */
   readonly clientCa?: string
   readonly host?: string
@@ -27,12 +34,18 @@ export interface Server {
   close(): Promise<void>
 }
 
+/** A server over TLS, to be closed. */
+export interface TlsServer extends Server {
+  /** Ends the connections; resolves when the next request needs a new one. */
+  renewConnections(): Promise<void>
+}
+
 /** Serves a handler over HTTPS, TLS 1.2 or newer. A handler that throws breaks the connection. */
 export async function serve(
   handle: (request: Request, peer: Peer) => Response | Promise<Response>,
   options: ServeOptions,
-): Promise<Server> {
-  const { cert, key, clientCa, host = '127.0.0.1', port = 0 } = options
+): Promise<TlsServer> {
+  const { cert, key, clientCa, showInstead, host = '127.0.0.1', port = 0 } = options
   const listener = getRequestListener(
     (request, { incoming }) => {
       const socket = incoming.socket as TLSSocket // An HTTPS server's requests come over TLS.
@@ -59,7 +72,21 @@ export async function serve(
       void listener(incoming, outgoing)
     },
   )
-  return listen(server, host, port)
+  if (showInstead) showPerConnection(server, showInstead, { cert, key, ...asksForCertificate })
+  const connections = new OpenConnections(server)
+  return { ...(await listen(server, host, port)), renewConnections: () => connections.renew() }
+}
+
+/** Decides at each connection, before its handshake, which certificate it is shown. */
+function showPerConnection(server: HttpsServer, showInstead: () => Shown | undefined, own: Shown): void {
+  let shown = own
+  // A new context has new ticket keys, so that no client resumes a session past the certificate.
+  server.prependListener('connection', () => {
+    const next = { ...own, ...showInstead() }
+    if (next.cert === shown.cert) return
+    server.setSecureContext(next)
+    shown = next
+  })
 }
 
 /** Serves a handler over plain HTTP, on loopback only: for the control of simulated services. */

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { AverbaError } from '../index.ts'
+import type { Fault } from '../simulation/index.ts'
 import type { DevOptions } from './dev.ts'
 
 /** Exit codes: 0 done, 1 an error that the message explains, 70 a bug. */
@@ -35,6 +36,7 @@ function createProgram(): Command {
     .description('Serve the simulated services over TLS on loopback, until stopped.')
     .option('--json', 'print where they are as one JSON object on the first line')
     .option('--dir <folder>', 'a new folder for the certificates; a temporary one otherwise')
+    .option('--fault <json>', 'what goes wrong from the start; may be given again', addFault, [])
     .action(simulate)
   program
     .command('dev')
@@ -75,21 +77,42 @@ async function triggerOne(evento: string, { body }: { body: string }): Promise<v
   if (deliveries.some(each => !each.isDelivered)) process.exitCode = exitCodes.error
 }
 
-async function simulate({ json = false, dir }: { json?: boolean; dir?: string }): Promise<void> {
+/** Reads one more fault; the simulation checks its members. */
+function addFault(text: string, before: readonly Fault[]): readonly Fault[] {
+  try {
+    return [...before, JSON.parse(text)]
+  } catch (cause) {
+    const hint = `Give an object, such as --fault '{"kind":"lose","times":1}'`
+    throw new AverbaError('INVALID_INPUT', 'Cannot add the fault: it is not JSON', { cause, hint })
+  }
+}
+
+async function simulate({
+  json = false,
+  dir,
+  fault: faults = [],
+}: {
+  json?: boolean
+  dir?: string
+  fault?: readonly Fault[]
+}): Promise<void> {
   const { runSimulation } = await import('./simulate.ts')
-  await runSimulation(addresses => {
-    if (json) return console.log(JSON.stringify(addresses))
-    const { consentService, tokenService, validationService, portal, control } = addresses
-    console.log(`consent service     ${consentService.baseUrl}/consentimento/v1`)
-    console.log(`token service       ${tokenService.url}`)
-    console.log(
-      `validation service  ${validationService.baseUrl}/${validationService.service}/v2/validate/pf`,
-    )
-    console.log(`portal              ${portal.baseUrl}/portal/api/ext/webhook`)
-    console.log(`control             ${control.baseUrl}`)
-    console.log(`certificates        ${consentService.ca} and beside it`)
-    console.log('Stop with Ctrl-C. --json prints all of it for programs.')
-  }, dir)
+  await runSimulation(
+    addresses => {
+      if (json) return console.log(JSON.stringify(addresses))
+      const { consentService, tokenService, validationService, portal, control } = addresses
+      console.log(`consent service     ${consentService.baseUrl}/consentimento/v1`)
+      console.log(`token service       ${tokenService.url}`)
+      console.log(
+        `validation service  ${validationService.baseUrl}/${validationService.service}/v2/validate/pf`,
+      )
+      console.log(`portal              ${portal.baseUrl}/portal/api/ext/webhook`)
+      console.log(`control             ${control.baseUrl}`)
+      console.log(`certificates        ${consentService.ca} and beside it`)
+      console.log('Stop with Ctrl-C. --json prints all of it for programs.')
+    },
+    { faults, ...(dir !== undefined && { dir }) },
+  )
   process.exit()
 }
 

@@ -1,7 +1,13 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { type RunningServices, ShiftedClock, startControl, startServices } from '../simulation/index.ts'
+import {
+  type Fault,
+  type RunningServices,
+  ShiftedClock,
+  startControl,
+  startServices,
+} from '../simulation/index.ts'
 import { untilToldToStop } from './until-told-to-stop.ts'
 
 /** Where the simulated services are, for programs: file paths for certificates, whole addresses. */
@@ -20,10 +26,10 @@ export interface SimulationAddresses {
 /** Serves the simulated services until the process is told to stop, or whoever started it is gone. */
 export async function runSimulation(
   announce: (addresses: SimulationAddresses) => void,
-  dir?: string,
+  { dir, faults = [] }: { dir?: string; faults?: readonly Fault[] } = {},
 ): Promise<void> {
   const clock = new ShiftedClock()
-  const services = await startServices({ clock })
+  const services = await startServices({ clock, faults })
   const control = await startControl(services, clock)
   const stopped = untilToldToStop()
   announce(await addressesOf(services, control.baseUrl, folderOf(dir)))

@@ -1,5 +1,5 @@
 /** The simulated services: over real TLS on loopback, or in process under a virtual clock. */
-export type { Fault, FaultKind } from '../adapters/faults.ts'
+export type { Fault, FaultKind } from '../adapters/fault.ts'
 export type { Policies } from './policies.ts'
 export { seededEntropy } from './seeded-entropy.ts'
 export { type Simulators, samples } from './services.ts'

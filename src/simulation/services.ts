@@ -1,5 +1,6 @@
 import { type ConsentSimulator, simulateConsentService } from '../adapters/consent/simulator.ts'
-import { Faults, type FaultyService } from '../adapters/faults.ts'
+import type { Fault, ServiceName } from '../adapters/fault.ts'
+import { type Connections, Faults } from '../adapters/faults.ts'
 import { type PortalSimulator, simulatePortal } from '../adapters/portal/simulator.ts'
 import { noteRequest, type ReceivedRequest } from '../adapters/received-requests.ts'
 import type { Peer } from '../adapters/serve.ts'
@@ -18,12 +19,12 @@ export interface Simulators {
   readonly tokenService: TokenSimulator
   readonly validationService: ValidationSimulator
   readonly portal: PortalSimulator
-  /** What goes wrong on the way to them. */
+  /** What goes wrong at them, on the way to them, and on the way to the receiver. */
   readonly faults: Faults
   /** What they received, the oldest first, secrets masked. */
   readonly requests: readonly ReceivedRequest[]
   /** The way to each of them, through the faults. */
-  readonly reach: Readonly<Record<FaultyService, Reach>>
+  readonly reach: Readonly<Record<ServiceName, Reach>>
 }
 
 type Reach = (request: Request, peer?: Pick<Peer, 'clientName'>) => Promise<Response>
@@ -42,21 +43,33 @@ export function createSimulators(options: {
   entropy: Entropy
   deliver: Fetch
   policies?: Policies
+  /** What goes wrong from the start. */
+  faults?: readonly Fault[]
+  /** The servers in front of them, where there are any. */
+  connections?: Connections
 }): Simulators {
-  const { clock, entropy, deliver, policies = {} } = options
-  const common = { clock, entropy }
+  const { clock, entropy, policies = {} } = options
+  const faults = new Faults(clock, entropy, options.connections)
+  for (const fault of options.faults ?? []) void faults.add(fault)
+  const common = (service: ServiceName) => ({ clock: faults.clockOf(service), entropy })
   const { consumerKey, consumerSecret, service, portalHeaders } = credentials
-  const consentService = simulateConsentService({ ...common, ...policiesOf(policies.consentService) })
+  const consentService = simulateConsentService({
+    ...common('consentService'),
+    ...policiesOf(policies.consentService),
+  })
   const tokenService = simulateTokenService({
-    ...common,
+    ...common('tokenService'),
     ...policiesOf(policies.tokenService),
     consumerKey,
     consumerSecret,
   })
-  const validationService = simulateValidationService({ service, isTokenValid: tokenService.isValid })
+  const validationService = simulateValidationService({
+    service,
+    isTokenValid: token => tokenService.isValid(token) && !isRejectedEarly(faults, tokenService),
+  })
   const portal = simulatePortal({
-    ...common,
-    deliver,
+    ...common('portal'),
+    deliver: whole(faults.around('receiver', options.deliver)),
     headers: portalHeaders,
     ...policiesOf(policies.portal),
   })
@@ -67,10 +80,9 @@ export function createSimulators(options: {
   consentService.addConsent({ cpf, cnpj: '00000000000191', status: 'ATIVO' })
   consentService.addAwareness({ cpf, cnpj })
   validationService.addPerson(cpf, samplePerson)
-  const faults = new Faults(clock, entropy)
   const requests: ReceivedRequest[] = []
   const through =
-    (service: FaultyService, forward: Reach): Reach =>
+    (service: ServiceName, forward: Reach): Reach =>
     (request, peer) => {
       noteRequest(requests, service, request, clock)
       return faults.around(service, through => forward(through, peer))(request)
@@ -82,6 +94,21 @@ export function createSimulators(options: {
     portal: through('portal', portal.fetch),
   }
   return { consentService, tokenService, validationService, portal, faults, requests, reach }
+}
+
+/** The portal waits for the whole answer, however slowly it comes. */
+function whole(deliver: Fetch): Fetch {
+  return async request => {
+    const { body, status, headers } = await deliver(request)
+    return new Response(body && (await new Response(body).arrayBuffer()), { status, headers })
+  }
+}
+
+/** A token that lives may be rejected all the same, and is over then unless the fault says otherwise. */
+function isRejectedEarly(faults: Faults, tokenService: TokenSimulator): boolean {
+  const fault = faults.nextRejection()
+  if (fault && (fault.ended ?? true)) tokenService.expire()
+  return fault !== undefined
 }
 
 function policiesOf<P>(policies: P | undefined): { policies?: P } {

@@ -1,3 +1,4 @@
+import type { Fault } from '../adapters/fault.ts'
 import { staticHeaders } from '../adapters/portal/static-headers.ts'
 import type { Fetch } from '../adapters/transport.ts'
 import { type Averba, openAverba } from '../averba.ts'
@@ -6,6 +7,7 @@ import type { Policies } from './policies.ts'
 import { seededEntropy } from './seeded-entropy.ts'
 import { createSimulators, credentials, type Simulators, samples } from './services.ts'
 import { VirtualClock } from './virtual-clock.ts'
+import { withinBudget } from './within-budget.ts'
 
 /** The services, the engine and one virtual clock in one process, without sockets. */
 export interface World extends Simulators {
@@ -36,6 +38,8 @@ export async function simulate(
     averba?: Partial<AverbaOptions>
     /** What the services do where the contracts are silent. */
     policies?: Policies
+    /** What goes wrong from the start. */
+    faults?: readonly Fault[]
     intercept?: (request: Request, forward: Fetch) => Promise<Response>
   } = {},
 ): Promise<World> {
@@ -45,6 +49,7 @@ export async function simulate(
     clock,
     entropy,
     ...(options.policies && { policies: options.policies }),
+    ...(options.faults && { faults: options.faults }),
     deliver: request => averba.receiver.fetch(request, { remoteAddress: portalAddress }),
   })
   const { reach } = simulators
@@ -54,11 +59,11 @@ export async function simulate(
     [hosts.validationService]: request => reach.validationService(request),
     [hosts.portal]: request => reach.portal(request),
   }
-  const forward: Fetch = async request => {
+  const forward = withinBudget(clock, async request => {
     const service = services[new URL(request.url).hostname]
     if (!service) throw new TypeError('No simulated service has this name')
     return service(request)
-  }
+  })
   const { intercept } = options
   const { consumerKey, consumerSecret, service, portalHeaders } = credentials
   const averba = await openAverba({

@@ -29,6 +29,7 @@ export async function startControl(services: RunningServices, clock: ShiftedCloc
     addPerson: ({ cpf, ...person }) => services.validationService.addPerson(cpf, person),
     notify: notice => services.portal.notify(notice),
     addFault: fault => services.faults.add(fault),
+    endFaults: () => services.faults.clear(),
     connect: ({ host }, to) => services.connect(host, to.port, to.host),
     requests: () => services.requests,
     reset: () => services.reset(),

@@ -1,6 +1,7 @@
 import { createAuthority, type Issued } from '../adapters/authority.ts'
+import type { Fault, ServiceName } from '../adapters/fault.ts'
 import { staticHeaders } from '../adapters/portal/static-headers.ts'
-import { type Peer, serve } from '../adapters/serve.ts'
+import { type Peer, serve, type TlsServer } from '../adapters/serve.ts'
 import { openSocket } from '../adapters/transport.ts'
 import { type Clock, type Entropy, systemClock, systemEntropy } from '../clock.ts'
 import type { AverbaOptions } from '../options.ts'
@@ -36,12 +37,19 @@ const deliveryBudgetMs = 3_500
 
 /** Starts the four services as HTTPS servers, with certificates made for this run. */
 export async function startServices(
-  options: { clock?: Clock; entropy?: Entropy; policies?: Policies } = {},
+  options: {
+    clock?: Clock
+    entropy?: Entropy
+    policies?: Policies
+    /** What goes wrong from the start, until a reset. */
+    faults?: readonly Fault[]
+  } = {},
 ): Promise<RunningServices> {
   const { clock = systemClock, entropy = systemEntropy } = options
   const policies = options.policies && { policies: options.policies }
   // The certificates are checked by TLS itself, against the time of the machine.
-  const authority = await createAuthority(Math.min(clock.now(), systemClock.now()))
+  const now = Math.min(clock.now(), systemClock.now())
+  const authority = await createAuthority(now)
   const { ca } = authority
   const routes = new Map<string, { host: string; port: number }>()
   const outgoing = openSocket({
@@ -50,17 +58,32 @@ export async function startServices(
     budgetMs: deliveryBudgetMs,
     connectTo: target => routes.get(target),
   })
-  const create = () => createSimulators({ clock, entropy, deliver: outgoing.fetch, ...policies })
-  let simulators = create()
-  const server = await authority.issueServer(['localhost', '127.0.0.1'])
+  let servers: TlsServer[] = []
+  const connections = {
+    renew: async () => void (await Promise.all(servers.map(each => each.renewConnections()))),
+  }
+  const create = (faults: readonly Fault[] = []) =>
+    createSimulators({ clock, entropy, deliver: outgoing.fetch, connections, faults, ...policies })
+  let simulators = create(options.faults)
+  const names = ['localhost', '127.0.0.1']
+  const stranger = await createAuthority(now, 'an authority that nobody knows')
+  const certificates = {
+    own: await authority.issueServer(names),
+    expired: await authority.issueExpiredServer(names),
+    unknown: await stranger.issueServer(names),
+  }
   const client = await authority.issueClient('gestora-de-exemplo')
-  const serviceOf = (name: keyof Simulators['reach']) => (request: Request, peer: Peer) =>
-    simulators.reach[name](request, peer)
-  const servers = await Promise.all([
-    serve(serviceOf('consentService'), { ...server, clientCa: ca }),
-    serve(serviceOf('tokenService'), server),
-    serve(serviceOf('validationService'), server),
-    serve(serviceOf('portal'), server),
+  const start = (name: ServiceName, clientCa?: string) =>
+    serve((request: Request, peer: Peer) => simulators.reach[name](request, peer), {
+      ...certificates.own,
+      showInstead: () => certificates[simulators.faults.nextCertificate(name)],
+      ...(clientCa !== undefined && { clientCa }),
+    })
+  servers = await Promise.all([
+    start('consentService', ca),
+    start('tokenService'),
+    start('validationService'),
+    start('portal'),
   ])
   const [consentUrl = '', tokenUrl = '', validationUrl = '', portalUrl = ''] = servers.map(each => {
     return `https://localhost:${each.port}`

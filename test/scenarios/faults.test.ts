@@ -8,85 +8,115 @@ import {
   type World,
 } from '../../src/simulation/index.ts'
 
+type Kind = 'read' | 'change' | 'paid'
+type Row = Record<Kind, string> & { fault: Fault; because?: string; stepMs?: number }
+
+const inAll = (status: string) => ({ read: status, change: status, paid: status })
+const inDoubt = { read: 'deferred', change: 'unknown', paid: 'unknown' }
+const hourMs = 3_600_000
+
 /** What three kinds of call make of every fault: a reading, a change that can be read back, a paid call. */
-const table: Record<FaultKind, { fault: Fault; read: string; change: string; paid: string }> = {
-  refuse: { fault: { kind: 'refuse' }, read: 'deferred', change: 'deferred', paid: 'deferred' },
-  reset: { fault: { kind: 'reset' }, read: 'deferred', change: 'unknown', paid: 'unknown' },
-  lose: { fault: { kind: 'lose' }, read: 'deferred', change: 'unknown', paid: 'unknown' },
-  delay: { fault: { kind: 'delay', ms: 1 }, read: 'settled', change: 'settled', paid: 'settled' },
-  status: { fault: { kind: 'status', status: 500 }, read: 'deferred', change: 'unknown', paid: 'unknown' },
-  html: { fault: { kind: 'html' }, read: 'deferred', change: 'unknown', paid: 'unknown' },
-  contentType: { fault: { kind: 'contentType' }, read: 'settled', change: 'settled', paid: 'settled' },
-  truncate: { fault: { kind: 'truncate' }, read: 'deferred', change: 'unknown', paid: 'unknown' },
-  oversize: { fault: { kind: 'oversize' }, read: 'settled', change: 'settled', paid: 'settled' },
+const table: Record<FaultKind, Row> = {
+  refuse: {
+    fault: { kind: 'refuse' },
+    ...inAll('deferred'),
+    because: 'the connection was refused (ECONNREFUSED)',
+  },
+  expiredCertificate: {
+    fault: { kind: 'expiredCertificate' },
+    ...inAll('deferred'),
+    because: "the service's certificate has expired (CERT_HAS_EXPIRED)",
+  },
+  unknownCertificate: {
+    fault: { kind: 'unknownCertificate' },
+    ...inAll('deferred'),
+    because: expect.stringContaining("the service's certificate is not trusted"),
+  },
+  reset: { fault: { kind: 'reset' }, ...inDoubt },
+  lose: { fault: { kind: 'lose' }, ...inDoubt },
+  delay: { fault: { kind: 'delay', ms: 1 }, ...inAll('settled'), stepMs: 1 },
+  trickle: { fault: { kind: 'trickle' }, ...inDoubt, because: 'no answer in time', stepMs: 500 },
+  status: { fault: { kind: 'status', status: 500 }, ...inDoubt },
+  html: { fault: { kind: 'html' }, ...inDoubt },
+  contentType: { fault: { kind: 'contentType' }, ...inAll('settled') },
+  truncate: { fault: { kind: 'truncate' }, ...inDoubt },
+  oversize: { fault: { kind: 'oversize' }, ...inDoubt },
+  rejectToken: { fault: { kind: 'rejectToken', times: 1 }, ...inAll('settled') },
+  // These befall deliveries: what becomes of them is in deliveries.test.ts.
+  duplicate: { fault: { kind: 'duplicate' }, ...inAll('settled') },
+  reorder: { fault: { kind: 'reorder' }, ...inAll('settled') },
+  wrongSecret: { fault: { kind: 'wrongSecret' }, ...inAll('settled') },
+  clockSkew: { fault: { kind: 'clockSkew', ms: -2 * hourMs }, ...inAll('settled') },
 }
 
-async function given(): Promise<{
-  world: World
-  calls: Record<'read' | 'change' | 'paid', () => Promise<Outcome<unknown>>>
-}> {
+async function given(): Promise<{ world: World; calls: Record<Kind, () => Promise<Outcome<unknown>>> }> {
   const world = await simulate()
   const { averba, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
   valueOf(await averba.validations.validate({ id: 'first', cpf: samples.cpf, claims: {} }))
   const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
+  const ask = { waitMs: hourMs }
   const calls = {
-    read: () => averba.consents.sync({ subject }),
-    change: () => averba.consents.approve({ subject, id: pending?.id ?? '' }),
-    paid: () => averba.validations.validate({ id: 'second', cpf: samples.cpf, claims: {} }),
+    read: () => averba.consents.sync({ subject }, ask),
+    change: () => averba.consents.approve({ subject, id: pending?.id ?? '' }, ask),
+    paid: () => averba.validations.validate({ id: 'second', cpf: samples.cpf, claims: {} }, ask),
   }
   return { world, calls }
 }
 
-describe.each(Object.values(table))('$fault.kind', ({ fault, ...expected }) => {
+/** Waits for a call while time passes, a step each turn. */
+async function whileTimePasses<T>({ clock }: World, stepMs: number, calling: Promise<T>): Promise<T> {
+  let isDone = false
+  const done = calling.finally(() => {
+    isDone = true
+  })
+  while (!isDone) {
+    await new Promise(resolve => setImmediate(resolve))
+    await clock.advance(stepMs)
+  }
+  return done
+}
+
+/** Whatever went wrong: nothing paid went twice, no doubt about a consent is left, and the views agree. */
+async function expectAllIsWell(world: World): Promise<void> {
+  await world.clock.advance(hourMs)
+  await world.averba.settle()
+  expect(world.validationService.answered).toBeLessThanOrEqual(2)
+  const rows = await world.averba.views.selectFrom('consents').select('knowledge').execute()
+  expect(new Set(rows.map(row => row.knowledge))).toEqual(new Set(['known']))
+  expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await world.close()
+}
+
+describe.each(Object.values(table))('$fault.kind', ({ fault, because, stepMs = 0, ...expected }) => {
   test.each(['read', 'change', 'paid'] as const)(`%s`, async kind => {
     const { world, calls } = await given()
-    world.faults.add(fault)
-    const calling = calls[kind]()
-    if (fault.kind === 'delay') {
-      await expect.poll(() => world.clock.sleeping).toBeGreaterThan(1)
-      await world.clock.advance(1)
+    await world.faults.add(fault)
+    const outcome = await whileTimePasses(world, stepMs, calls[kind]())
+    expect(outcome.status).toBe(expected[kind])
+    if (because !== undefined) {
+      const owed = await world.averba.effects.get(outcome.effect)
+      expect(owed?.because).toEqual(because)
     }
-    expect((await calling).status).toBe(expected[kind])
     world.faults.clear()
-    await world.clock.advance(3_600_000)
-    await world.averba.settle()
-    // Whatever it was: nothing paid went twice, no doubt about a consent is left, and the views agree.
-    expect(world.validationService.answered).toBeLessThanOrEqual(2)
-    const rows = await world.averba.views.selectFrom('consents').select('knowledge').execute()
-    expect(new Set(rows.map(row => row.knowledge))).toEqual(new Set(['known']))
-    expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-    await world.close()
+    await expectAllIsWell(world)
   })
 })
 
-describe.each([
-  [400, undefined, 'declined', 'declined', 'declined'],
-  [401, undefined, 'declined', 'declined', 'deferred'],
-  [403, undefined, 'declined', 'declined', 'declined'],
-  [404, undefined, 'declined', 'declined', 'declined'],
-  [408, undefined, 'deferred', 'unknown', 'unknown'],
-  [429, undefined, 'deferred', 'deferred', 'deferred'],
-  [429, 120, 'deferred', 'deferred', 'deferred'],
-  [500, undefined, 'deferred', 'unknown', 'unknown'],
-  [503, undefined, 'deferred', 'unknown', 'unknown'],
-  [503, 120, 'deferred', 'deferred', 'deferred'],
-])('status %i with Retry-After %s', (status, retryAfterS, read, change, paid) => {
-  test.each(Object.entries({ read, change, paid }))('%s is %s', async (kind, expected) => {
-    const { world, calls } = await given()
-    world.faults.add({ kind: 'status', status, ...(retryAfterS !== undefined && { retryAfterS }) })
-    const outcome = await calls[kind as keyof typeof calls]()
-    expect(outcome.status).toBe(expected)
-    if (retryAfterS !== undefined) expect(outcome).toMatchObject({ retryAt: '2026-11-20T12:02:00.000Z' })
-    await world.close()
-  })
+test.each([429, 503])('a service that answers %i and says when is asked again then', async status => {
+  const { world, calls } = await given()
+  await world.faults.add({ kind: 'status', status, retryAfterS: 120 })
+  const expected = { status: 'deferred', retryAt: '2026-11-20T12:02:00.000Z' }
+  for (const call of Object.values(calls)) expect(await call()).toMatchObject(expected)
+  world.faults.clear()
+  await expectAllIsWell(world)
 })
 
 test('a fault befalls what it names, as often as it says, and a seed repeats its chances', async () => {
   const statuses = async (seed: number) => {
     const world = await simulate({ seed })
-    world.faults.add({
+    await world.faults.add({
       kind: 'status',
       status: 429,
       service: 'consentService',
@@ -105,17 +135,78 @@ test('a fault befalls what it names, as often as it says, and a seed repeats its
   expect(await statuses(7)).toEqual(first)
 })
 
+test('an answer that trickles within the budget is an answer', async () => {
+  const { world, calls } = await given()
+  await world.faults.add({ kind: 'trickle', ms: 100 })
+  expect((await whileTimePasses(world, 10, calls.read())).status).toBe('settled')
+  await expectAllIsWell(world)
+})
+
+test.each([
+  [true, 'settled', 'a new token is had, and the call repeated with it'],
+  [false, 'deferred', 'the gateway gives the same token again, which is not asked for twice'],
+])('a token that is rejected early and ended: %s is renewed once', async (ended, status) => {
+  const { world } = await given()
+  const validate = (id: string) =>
+    world.averba.validations.validate({ id, cpf: world.samples.cpf, claims: {} })
+  await world.faults.add({ kind: 'rejectToken', ended, times: 1 })
+  expect(world.tokenService.requests).toBe(1)
+  expect((await validate('second')).status).toBe(status)
+  expect(world.tokenService.requests).toBe(2)
+  expect(world.validationService).toMatchObject({ refused: 1, answered: ended ? 2 : 1 })
+  await world.clock.advance(hourMs)
+  await world.averba.settle()
+  expect((await validate('second')).status).toBe('settled')
+  expect(world.validationService.answered).toBe(2)
+  await expectAllIsWell(world)
+})
+
+test('many calls in flight when a token is rejected early cost one token request', async () => {
+  const { world } = await given()
+  await world.faults.add({ kind: 'rejectToken', times: 1 })
+  const calls = Array.from({ length: 30 }, (_, i) =>
+    world.averba.validations.validate({ id: `p${i}`, cpf: world.samples.cpf, claims: {} }),
+  )
+  for (const outcome of await Promise.all(calls)) valueOf(outcome)
+  expect(world.tokenService.requests).toBe(2)
+  expect(world.validationService.answered).toBe(31)
+  await world.close()
+})
+
+test('faults are there from the start, and end all at once', async () => {
+  const world = await simulate({ faults: [{ kind: 'reset' }, { kind: 'clockSkew', ms: hourMs }] })
+  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  expect((await world.averba.consents.sync({ subject })).status).toBe('deferred')
+  world.faults.clear()
+  expect((await world.averba.consents.sync({ subject })).status).toBe('settled')
+  const [first] = await world.averba.consents.list({ subject })
+  expect(first?.dataHora).toBe('2026-11-20T13:00:00.000Z')
+  await world.close()
+})
+
+test.each([
+  ['duplicate', { kind: 'duplicate', service: 'portal' }, 'service: duplicate befalls the receiver'],
+  ['rejectToken', { kind: 'rejectToken', service: 'portal' }, 'befalls the validationService'],
+  ['a skew of the receiver', { kind: 'clockSkew', service: 'receiver' }, 'no simulated clock'],
+  ['a skew that is counted', { kind: 'clockSkew', times: 1 }, 'times: clockSkew lasts'],
+  ['a certificate of one path', { kind: 'expiredCertificate', path: '/x' }, 'path: '],
+  ['a negative delay', { kind: 'delay', ms: -1 }, 'ms: only clockSkew'],
+  ['an end of no token', { kind: 'reset', ended: true }, 'ended: only rejectToken'],
+] as [string, Fault, string][])('%s is refused in words', async (_, fault, words) => {
+  const expected = { code: 'INVALID_INPUT', message: expect.stringContaining(words) }
+  await expect(simulate({ faults: [fault] })).rejects.toMatchObject(expected)
+  await expect(startServices({ faults: [fault] })).rejects.toMatchObject(expected)
+})
+
 test('over real sockets a lost answer is read back all the same', async () => {
   const services = await startServices()
   const averba = await openAverba({ store: ':memory:', ...services.options })
   const subject = await averba.consents.enrol({ cpf: services.samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
   const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
-  services.faults.add({ kind: 'lose', method: 'PUT', times: 1 })
+  await services.faults.add({ kind: 'lose', method: 'PUT', times: 1 })
   const outcome = await averba.consents.approve({ subject, id: pending?.id ?? '' })
   expect(outcome).toMatchObject({ status: 'settled', value: { status: 'ATIVO' } })
-  services.faults.add({ kind: 'oversize', times: 3 })
-  expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'deferred' })
   await averba.close()
   await services.close()
 })

@@ -20,8 +20,8 @@ afterEach(async () => {
 })
 
 /** Starts `averba simulate --json` as another program would, and reads its first line. */
-async function start() {
-  const child = spawn(process.execPath, ['src/cli/main.ts', 'simulate', '--json'], { cwd: root })
+async function start(...options: string[]) {
+  const child = spawn(process.execPath, ['src/cli/main.ts', 'simulate', '--json', ...options], { cwd: root })
   const [line] = await createInterface({ input: child.stdout })
     [Symbol.asyncIterator]()
     .next()
@@ -33,8 +33,8 @@ async function start() {
   const socket = openSocket({ clock: systemClock, ca: read(addresses.ca), certificate })
   running = { child, socket }
   const ended = new Promise<number | null>(done => child.once('exit', code => done(code)))
-  const control = async (path: string, body?: unknown) => {
-    const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+  const control = async (path: string, body?: unknown, method = 'POST') => {
+    const init = body === undefined ? {} : { method, body: JSON.stringify(body) }
     const response = await fetch(`${addresses.control.baseUrl}${path}`, init)
     return { status: response.status, body: await response.json() }
   }
@@ -113,6 +113,39 @@ test('the control server moves the clock, adds records and faults, and shows wha
   expect((await get(list)).body).toHaveLength(4)
 })
 
+test('faults come with the command or over the control server, certificates too, and end together', async () => {
+  const { addresses, control, get } = await start(
+    ...['--fault', '{"kind":"status","status":503,"times":1}'],
+    ...['--fault', '{"kind":"clockSkew","ms":-3600000}'],
+  )
+  const list = `${addresses.consentService.baseUrl}/consentimento/v1/consentimentos/${addresses.samples.cpf}`
+  expect((await get(list)).status).toBe(503)
+  const answered = await get(list)
+  expect(answered.status).toBe(200)
+  expect(Date.parse(answered.body[0].dataHora)).toBeLessThan(systemClock.now() - 3_500_000)
+  // The connection is open already: the fault ends it, and the next one meets the certificate.
+  expect(await control('/faults', { kind: 'expiredCertificate' })).toMatchObject({ status: 200 })
+  await expect(get(list)).rejects.toMatchObject({
+    name: 'UnsentError',
+    message: expect.stringContaining('expired'),
+  })
+  expect(await control('/faults', {}, 'DELETE')).toMatchObject({ status: 200 })
+  expect((await get(list)).status).toBe(200)
+})
+
+test.each([
+  ['{"kind":"earthquake"}', 'INVALID_INPUT: Cannot add the fault: kind: '],
+  ['lose', 'INVALID_INPUT: Cannot add the fault: it is not JSON'],
+])('the fault %s stops the command, and it says why', async (fault, words) => {
+  const child = spawn(process.execPath, ['src/cli/main.ts', 'simulate', '--fault', fault], { cwd: root })
+  let said = ''
+  child.stderr.on('data', chunk => {
+    said += chunk
+  })
+  expect(await new Promise(done => child.once('close', done))).toBe(1)
+  expect(said).toContain(words)
+})
+
 test('a notification reaches a receiver of one’s own, without port 443', async () => {
   const { addresses, control, get } = await start()
   const { cert, key } = addresses.receiver
@@ -149,6 +182,7 @@ test.each([
   ['/clock/advance', { ms: -1 }, 'ms'],
   ['/clock/advance', {}, 'ms'],
   ['/faults', { kind: 'earthquake' }, 'kind'],
+  ['/faults', { kind: 'duplicate', service: 'portal' }, 'service: duplicate befalls the receiver'],
   ['/connect-to', { from: 'a.exemplo.br:80', to: '127.0.0.1:1' }, 'host:443'],
   ['/connect-to', { from: 'a.exemplo.br:443', to: '203.0.113.7:1' }, 'this machine'],
   ['/notifications', { evento: 'e' }, 'destinatarioTipo'],

@@ -1,0 +1,121 @@
+import type { Clock } from '../clock.ts'
+import type { Fault } from './fault.ts'
+import { defaultBodyBytesMax, defaultBudgetMs, type Fetch, unsentError } from './transport.ts'
+
+/** Sends a request as a fault has it. Throws where the transport would. */
+export async function befall(
+  fault: Fault,
+  request: Request,
+  forward: Fetch,
+  clock: Clock,
+): Promise<Response> {
+  switch (fault.kind) {
+    case 'refuse':
+      throw unsentError('ECONNREFUSED')
+    case 'expiredCertificate':
+      throw unsentError('CERT_HAS_EXPIRED')
+    case 'unknownCertificate':
+      throw unsentError('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
+    case 'reset':
+      throw new Error('The connection broke before the work')
+    case 'lose':
+      await forward(request)
+      throw new Error('The connection broke after the work')
+    case 'delay':
+      await clock.sleep(fault.ms ?? 0)
+      return forward(request)
+    case 'trickle':
+      return trickled(await forward(request), clock, fault.ms)
+    case 'status':
+      return statusOf(fault)
+    case 'html':
+      return changed(await forward(request), () => '<html>Manutenção</html>', 'text/html')
+    case 'contentType':
+      return changed(await forward(request), text => text, 'text/plain')
+    case 'truncate':
+      return changed(await forward(request), text => text.slice(0, text.length / 2))
+    case 'oversize':
+      return changed(await forward(request), text => text + ' '.repeat(2 * defaultBodyBytesMax))
+    case 'duplicate': {
+      const copy = request.clone()
+      const first = await forward(request)
+      // Nobody waits for the answer to the second one.
+      await forward(copy).catch(() => undefined)
+      return first
+    }
+    case 'wrongSecret':
+      return forward(withWrongSecrets(request))
+    case 'reorder':
+    case 'rejectToken':
+    case 'clockSkew':
+      return forward(request)
+  }
+}
+
+function statusOf({ status = 500, retryAfterS }: Fault): Response {
+  const wait = retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }
+  const headers = { 'content-type': 'application/problem+json', ...wait }
+  return new Response(JSON.stringify({ type: 'about:blank', title: 'Falha pedida', status }), {
+    status,
+    headers,
+  })
+}
+
+async function changed(
+  response: Response,
+  change: (text: string) => string,
+  contentType?: string,
+): Promise<Response> {
+  const text = change(await response.text())
+  const headers = new Headers(response.headers)
+  headers.delete('content-length')
+  if (contentType !== undefined) headers.set('content-type', contentType)
+  // A body cannot come with 204: where there was none, it comes with 200.
+  return new Response(text, { status: isBodiless(response) ? 200 : response.status, headers })
+}
+
+const piecesMax = 20
+
+/** Answers at once, and lets the body come piece by piece: by default it takes twice a client's budget. */
+async function trickled(response: Response, clock: Clock, ms?: number): Promise<Response> {
+  const body = new Uint8Array(await response.arrayBuffer())
+  const pieceBytes = Math.max(1, Math.ceil(body.length / piecesMax))
+  const pieces = Math.max(1, Math.ceil(body.length / pieceBytes))
+  const pauseMs = ms ?? Math.ceil((2 * defaultBudgetMs) / pieces)
+  const { status, headers } = response
+  if (isBodiless(response)) {
+    await clock.sleep(pauseMs)
+    return new Response(null, { status, headers })
+  }
+  const cancelled = new AbortController()
+  let sent = 0
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        await clock.sleep(pauseMs, cancelled.signal)
+        if (cancelled.signal.aborted) return
+        const piece = body.subarray(sent, sent + pieceBytes)
+        if (piece.length > 0) controller.enqueue(piece)
+        sent += pieceBytes
+        if (sent >= body.length) controller.close()
+      },
+      cancel: () => cancelled.abort(),
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(stream, { status, headers })
+}
+
+function isBodiless({ status }: Response): boolean {
+  return status === 204 || status === 304
+}
+
+const neverAgreed = 'segredo-nunca-combinado'
+
+/** Another secret in place of each that is carried; one is carried in any case. */
+function withWrongSecrets(request: Request): Request {
+  const headers = new Headers(request.headers)
+  headers.set('secret', neverAgreed)
+  if (headers.has('authorization')) headers.set('authorization', neverAgreed)
+  return new Request(request, { headers })
+}
