@@ -5,8 +5,11 @@ import { AverbaError } from './errors.ts'
 import { checkActor, checkBasis } from './given.ts'
 import type { AverbaOptions } from './options.ts'
 
-/** Every option by its name: a name that is not here is a slip, and could leave out a secret in silence. */
-const names: Readonly<Record<string, readonly string[]>> = {
+/**
+ * Every option by its name, in groups: those at the top under the empty name. A name that is not here is a slip, and
+ * could leave out a secret in silence.
+ */
+export const optionNames: Readonly<Record<string, readonly string[]>> = {
   '': [
     ...['store', 'actor', 'basis', 'consentService', 'tokenService', 'validationService', 'portal'],
     ...['receiver', 'subscriptions', 'clock', 'entropy', 'fetch', 'logger'],
@@ -16,8 +19,8 @@ const names: Readonly<Record<string, readonly string[]>> = {
   validationService: ['baseUrl', 'service', 'bearer', 'traceHeader', 'ca'],
   portal: ['baseUrl', 'authenticate', 'ca'],
   receiver: ['publicUrl', 'trustedProxies', 'sources'],
+  subscriptions: ['evento', 'endpoint', 'chaveSecreta', 'chaveAutenticacao'],
 }
-const subscriptionNames = ['evento', 'endpoint', 'chaveSecreta', 'chaveAutenticacao']
 
 /**
  * Says what is missing, misspelt or cannot work, before anything is opened.
@@ -54,13 +57,15 @@ export async function checkOptions(options: AverbaOptions, clock: Clock): Promis
 function checkNames(options: AverbaOptions): void {
   const groups = new Map<string, object>([['', options]])
   for (const [name, value] of Object.entries(options)) {
-    if (typeof value === 'object' && value !== null && name in names) groups.set(name, value)
+    if (name === 'subscriptions' || typeof value !== 'object' || value === null) continue
+    if (name in optionNames) groups.set(name, value)
   }
-  for (const [group, value] of groups) checkGroup(group, value, names[group] ?? [])
-  for (const each of options.subscriptions ?? []) checkGroup('subscriptions', each, subscriptionNames)
+  for (const [group, value] of groups) checkGroup(group, value)
+  for (const each of options.subscriptions ?? []) checkGroup('subscriptions', each)
 }
 
-function checkGroup(group: string, value: object, known: readonly string[]): void {
+function checkGroup(group: string, value: object): void {
+  const known = optionNames[group] ?? []
   const unknown = Object.keys(value).find(name => !known.includes(name))
   if (unknown === undefined) return
   const name = group === '' ? unknown : `${group}.${unknown}`

@@ -72,3 +72,18 @@ export interface DesiredSubscription {
   readonly chaveSecreta?: Source<string>
   readonly chaveAutenticacao?: Source<string>
 }
+
+/**
+ * Types the options of an `averba.config.ts`, so that an editor knows each of them: one object for the host, which
+ * gives it to `openAverba`, and for the command line. Nothing is checked or opened here.
+ *
+ * @example
+ * ```ts
+ * import { defineConfig } from 'averba'
+ *
+ * export default defineConfig({ store: 'averba.sqlite' })
+ * ```
+ */
+export function defineConfig(options: AverbaOptions): AverbaOptions {
+  return options
+}

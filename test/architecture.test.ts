@@ -38,7 +38,8 @@ const layers: Record<string, { imports: readonly string[]; packages: readonly st
     packages: [],
   },
   simulation: { imports: ['vocabulary', 'adapters', 'api'], packages: [] },
-  cli: { imports: ['api', 'simulation', 'proof'], packages: ['commander'] },
+  // The text that `averba init` writes imports averba by its name.
+  cli: { imports: ['api', 'simulation', 'proof'], packages: ['commander', 'averba'] },
 }
 
 interface File {

@@ -26,6 +26,13 @@ function createProgram(): Command {
     .name('averba')
     .description('Consents, identity validations and customs webhooks, kept in an append-only log.')
   program
+    .command('init')
+    .description('Write averba.config.ts: every option, with what it is and where its value comes from.')
+    .option('--json', 'print one JSON object on the last line')
+    .option('--dir <folder>', 'where to write it', '.')
+    .option('--force', 'write it anew where one is there already')
+    .action(init)
+  program
     .command('demo')
     .description('Walk every lifecycle against simulated services over real TLS, on a SQLite file.')
     .option('--json', 'print one JSON object on the last line')
@@ -57,6 +64,17 @@ function createProgram(): Command {
     .option('--body <json>', 'its body', '{"numero":"26BR0000000001"}')
     .action(triggerOne)
   return program
+}
+
+async function init({ json = false, ...options }: { json?: boolean; dir: string; force?: boolean }) {
+  const { writeConfig } = await import('./init.ts')
+  const result = writeConfig(options)
+  if (json) return console.log(JSON.stringify(result))
+  console.log(`Wrote ${result.file}. What to do next:`)
+  console.log('1. Delete the services in it that you do not use.')
+  console.log(`2. Set the environment variables that are left: ${result.variables.join(', ')}.`)
+  console.log("3. Open the log: import config from './averba.config.ts', then await openAverba(config).")
+  console.log('To try it without any account, see averba simulate.')
 }
 
 async function triggerOne(evento: string, { body }: { body: string }): Promise<void> {

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 const root = resolve(import.meta.dirname, '../..')
 const run = promisify(execFile)
 
-test('the package, installed in an empty folder, runs the demonstration and the lines of the README', async () => {
+test('the package, installed in an empty folder, runs its commands and the lines of the README', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'averba-package-'))
   await run('npm', ['pack', '--pack-destination', folder], { cwd: root })
   const [tarball = ''] = readdirSync(folder)
@@ -28,12 +28,15 @@ test('the package, installed in an empty folder, runs the demonstration and the 
   expect(stdout).toMatch(/settled ATIVO\nsettled ATIVO\n1 \S+ log\.began\n/)
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(['averba.sqlite', 'averba.sqlite.keys']))
 
+  await run('npx', ['--no-install', 'averba', 'init'], { cwd: folder })
+
   // The types stand on their own, under a host's strict compiler that looks into every declaration.
   const compilerOptions = {
     ...{ module: 'nodenext', target: 'es2024', lib: ['es2024', 'dom'], noEmit: true },
     ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false },
     ...{ types: ['node'], typeRoots: [join(root, 'node_modules/@types')] },
   }
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['first-steps.ts'] }))
+  const files = ['first-steps.ts', 'averba.config.ts']
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
   await run(join(root, 'node_modules/.bin/tsc'), ['-p', '.'], { cwd: folder })
 })

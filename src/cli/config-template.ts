@@ -1,0 +1,144 @@
+/**
+ * What `averba init` writes: every option with what it is and where its value comes from. Here as text, and not as a
+ * file of its own, so that it is in the built package and holds nothing that this package would have to compile.
+ */
+export const configTemplate = `/**
+ * The configuration of averba: one object for your program and for the command line.
+ *
+ *   import { openAverba } from 'averba'
+ *   import config from './averba.config.ts'
+ *   const averba = await openAverba(config)
+ *
+ * Each service is optional: delete its block, and a call that needs it is refused with SERVICE_NOT_CONFIGURED. What
+ * stands behind // is optional too. No secret belongs into this file: secrets come from the environment or from a
+ * vault of yours, private keys from files that only your program can read.
+ */
+import { readFileSync } from 'node:fs'
+import { defineConfig } from 'averba'
+
+/** A value from the environment; where it is missing, its name is said. */
+function env(name: string): string {
+  const value = process.env[name]
+  if (value === undefined || value === '') throw new Error('The environment variable ' + name + ' is not set')
+  return value
+}
+
+/** The file that an environment variable names, as text. */
+const textOf = (name: string) => readFileSync(env(name), 'utf8')
+
+/**
+ * The authority that signed the services' own certificates, for services whose authority the system does not know,
+ * such as those of "averba simulate". Without the variable AVERBA_CA the system's authorities are trusted.
+ */
+const ca = process.env['AVERBA_CA'] ? { ca: textOf('AVERBA_CA') } : {}
+
+export default defineConfig({
+  // The SQLite file that keeps everything; it is made when it is not there. A path that is not absolute begins at the
+  // folder in which the program is started. The keyring that opens its personal data is made beside it, once, as
+  // "<store>.keys": back it up, apart from the file. ":memory:" keeps a log that ends with the process.
+  store: 'averba.sqlite',
+
+  // Who acts, and for what, where a call does not say so itself. Both are kept in clear with every event: no CPF, no
+  // name, nothing that leads to a person. The kind is 'subject', 'person' or 'system'.
+  actor: { kind: 'system', ref: 'host' },
+  // basis: { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' },
+
+  // ---- The consent service: consents, awareness records, login state. Delete the block if you do not use it.
+  consentService: {
+    // Its address, without /consentimento.
+    baseUrl: env('AVERBA_CONSENT_URL'),
+    // Your client certificate and its key, as PEM files. The function is asked again from time to time: files that
+    // are replaced need no restart.
+    certificate: () => ({
+      cert: textOf('AVERBA_CONSENT_CERT'),
+      key: textOf('AVERBA_CONSENT_KEY'),
+      // passphrase: env('AVERBA_CONSENT_PASSPHRASE'), // where the key is encrypted
+    }),
+    // Or a PKCS#12 file, such as an A1 certificate, also one of the old RC2-40 kind:
+    // certificate: () => ({
+    //   pfx: readFileSync(env('AVERBA_CONSENT_PFX')),
+    //   passphrase: env('AVERBA_CONSENT_PASSPHRASE'),
+    // }),
+    ...ca, // ca: the authority to trust instead of the system's, as PEM text
+    // The addresses that a login may return to, compared as whole texts. Others are refused.
+    // redirectUrls: ['https://app.example/back'],
+  },
+
+  // ---- The token gateway. Delete the block if you do not use the validation service, or are given its tokens.
+  tokenService: {
+    // The whole address of the token endpoint.
+    url: env('AVERBA_TOKEN_URL'),
+    // From the customer area. As functions they are asked each time, so a rotated secret needs no restart.
+    consumerKey: () => env('AVERBA_CONSUMER_KEY'),
+    consumerSecret: () => env('AVERBA_CONSUMER_SECRET'),
+    // What the log calls this credential.
+    // credential: 'default',
+    ...ca, // ca: as above
+  },
+
+  // ---- The validation service, which is paid per call. Delete the block if you do not use it.
+  validationService: {
+    // Its address, and the name of the service in the path: <baseUrl>/<service>/v2/validate/pf
+    baseUrl: env('AVERBA_VALIDATION_URL'),
+    service: env('AVERBA_VALIDATION_SERVICE'),
+    // A token that you are given, as for the demonstration environment; then tokenService is not needed.
+    // bearer: () => env('AVERBA_VALIDATION_BEARER'),
+    // The header that carries our id of a validation, where the gateway reports one.
+    // traceHeader: 'x-trace-id',
+    ...ca, // ca: as above
+  },
+
+  // ---- The webhook portal: your subscriptions there. Delete the block if you do not use it.
+  portal: {
+    // Its address, without a path.
+    baseUrl: env('AVERBA_PORTAL_URL'),
+    // How to authenticate is not in the portal's contract: a function gives the headers of a call, and is asked again
+    // when the portal answers 401. staticHeaders({ ... }) of averba does for headers that do not change.
+    authenticate: async () => ({ authorization: env('AVERBA_PORTAL_AUTHORIZATION') }),
+    ...ca, // ca: as above
+  },
+
+  // ---- The receiver of notifications: put averba.receiver.listener behind an HTTPS server on port 443.
+  // Delete the block if nothing is to be received.
+  receiver: {
+    // The address that the portal shall notify: https, on port 443.
+    publicUrl: env('AVERBA_RECEIVER_URL'),
+    // How many proxies of yours stand in front and add to X-Forwarded-For.
+    // trustedProxies: 1,
+    // Where notifications may come from; the portal's own ranges when left out. 'any' is for tests.
+    // sources: ['127.0.0.0/8'],
+  },
+
+  // ---- What the portal shall notify you of: plan() shows what that changes there, apply() does it.
+  // Delete the block if nothing is to be received.
+  subscriptions: [
+    {
+      // The event's identifier, at most 40 characters.
+      evento: 'dimp-situacao-import',
+      // Where to send it, if not to receiver.publicUrl.
+      // endpoint: 'https://hooks.example/averba',
+      // What the portal sends along, so that you know that it is the portal: in the header Secret, and in the header
+      // Authorization. At most 100 characters each, and secret: at least the first should be there.
+      chaveSecreta: () => env('AVERBA_HOOK_SECRET'),
+      // chaveAutenticacao: () => env('AVERBA_HOOK_AUTHORIZATION'),
+    },
+  ],
+
+  // ---- The surroundings. Only the logger matters outside of tests.
+  // Told what an operator should know, as lines without secrets and personal data.
+  logger: line => console.log(JSON.stringify(line)),
+  // Time and randomness, for tests: a VirtualClock and seededEntropy of averba/simulation, for instance.
+  // clock: new VirtualClock(),
+  // entropy: seededEntropy(1),
+  // The way out to every service, in place of sockets. It takes over TLS: certificate and ca are then not used.
+  // fetch: request => fetch(request),
+})
+`
+
+/** The environment variables without which the written configuration cannot be used as it stands. */
+export function requiredVariables(): string[] {
+  const active = configTemplate
+    .split('\n')
+    .filter(line => !/^\s*\/\//.test(line) && !line.startsWith('const '))
+  return [...active.join('\n').matchAll(/(?:env|textOf)\('(\w+)'\)/g)].map(([, name = '']) => name)
+}

@@ -1,0 +1,42 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { AverbaError } from '../index.ts'
+import { configTemplate, requiredVariables } from './config-template.ts'
+
+const fileName = 'averba.config.ts'
+
+/** What `averba init` wrote, for machines. */
+export interface InitResult {
+  readonly file: string
+  /** The environment variables that it reads, but for those in comments. */
+  readonly variables: readonly string[]
+}
+
+/**
+ * Writes a commented configuration into a folder, which is made when it is not there.
+ *
+ * @throws {AverbaError} `REFUSED` when one is there already and `force` is not given, `INVALID_INPUT` when it cannot
+ * be written there
+ */
+export function writeConfig({ dir = '.', force = false }: { dir?: string; force?: boolean }): InitResult {
+  const folder = resolve(dir)
+  const file = join(folder, fileName)
+  try {
+    mkdirSync(folder, { recursive: true })
+  } catch (cause) {
+    throw new AverbaError('INVALID_INPUT', `Cannot make the folder "${folder}"`, { cause })
+  }
+  try {
+    // The file system itself refuses: another file may come between a look and the writing.
+    writeFileSync(file, configTemplate, { flag: force ? 'w' : 'wx' })
+  } catch (cause) {
+    const isThere = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST'
+    throw isThere
+      ? new AverbaError('REFUSED', `Cannot write "${file}": it is there already`, {
+          cause,
+          hint: 'To write it anew, and lose what stands in it: averba init --force',
+        })
+      : new AverbaError('INVALID_INPUT', `Cannot write "${file}"`, { cause, hint: 'Name another folder' })
+  }
+  return { file, variables: requiredVariables() }
+}
