@@ -1,6 +1,7 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { AverbaError } from '../index.ts'
 import {
   type Fault,
   type RunningServices,
@@ -23,25 +24,41 @@ export interface SimulationAddresses {
   readonly samples: { cpf: string; cnpj: string }
 }
 
-/** Serves the simulated services until the process is told to stop, or whoever started it is gone. */
+/**
+ * Serves the simulated services until the process is told to stop, or whoever started it is gone. A folder that it
+ * made by itself goes with it; `dir` stays.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when the folder cannot be made, or is there already
+ */
 export async function runSimulation(
   announce: (addresses: SimulationAddresses) => void,
   { dir, faults = [] }: { dir?: string; faults?: readonly Fault[] } = {},
 ): Promise<void> {
+  const folder = folderOf(dir)
   const clock = new ShiftedClock()
   const services = await startServices({ clock, faults })
   const control = await startControl(services, clock)
   const stopped = untilToldToStop()
-  announce(await addressesOf(services, control.baseUrl, folderOf(dir)))
+  announce(await addressesOf(services, control.baseUrl, folder))
   await stopped
   await control.close()
   await services.close()
+  if (dir === undefined) rmSync(folder, { recursive: true, force: true })
 }
 
 function folderOf(dir?: string): string {
   if (dir === undefined) return mkdtempSync(join(tmpdir(), 'averba-simulate-'))
-  mkdirSync(dir, { recursive: false })
-  return resolve(dir)
+  const folder = resolve(dir)
+  try {
+    mkdirSync(folder)
+  } catch (cause) {
+    // Certificates of another run are not written over: whoever uses them would not know why they fail.
+    throw new AverbaError('INVALID_INPUT', `Cannot make the folder "${folder}" for the certificates`, {
+      cause,
+      hint: 'Name a folder that is not there yet, inside one that is',
+    })
+  }
+  return folder
 }
 
 async function addressesOf(

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -80,4 +80,15 @@ test('a receiver of one’s own is notified, on any port', async () => {
 test('an address elsewhere is refused', async () => {
   const { ended } = await start('--to', '203.0.113.7:443')
   expect(await ended).toBe(1)
+})
+
+test.each([
+  ['SIGINT', (child: ChildProcess) => child.kill('SIGINT')],
+  ['the end of the pipe of whoever started it', (child: ChildProcess) => child.stdin?.end()],
+])('it stops cleanly on %s', async (_, stop) => {
+  const { cwd, running, ended } = await start()
+  expect(existsSync(join(cwd, '.averba/dev.json'))).toBe(true)
+  stop(running)
+  expect(await ended).toBe(0)
+  expect(existsSync(join(cwd, '.averba/dev.json'))).toBe(false)
 })

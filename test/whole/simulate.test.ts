@@ -1,9 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { resolve } from 'node:path'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
 import { afterEach, expect, test } from 'vitest'
 import { openSocket, type Socket } from '../../src/adapters/transport.ts'
 import type { SimulationAddresses } from '../../src/cli/simulate.ts'
@@ -194,14 +196,46 @@ test.each([
   })
 })
 
-test.each(['SIGINT', 'SIGTERM'] as const)('it stops cleanly on %s', async signal => {
-  const { child, ended } = await start()
-  child.kill(signal)
-  expect(await ended).toBe(0)
-})
+/** A server that is still there would answer. */
+const isServing = (baseUrl: string) =>
+  fetch(`${baseUrl}/requests`).then(
+    () => true,
+    () => false,
+  )
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  'it stops cleanly on %s, and leaves no key behind',
+  async signal => {
+    const { child, ended, addresses } = await start()
+    expect(existsSync(addresses.consentService.key)).toBe(true)
+    child.kill(signal)
+    expect(await ended).toBe(0)
+    expect(await isServing(addresses.control.baseUrl)).toBe(false)
+    expect(existsSync(addresses.consentService.key)).toBe(false)
+  },
+)
 
 test('it stops when the pipe of whoever started it closes', async () => {
-  const { child, ended } = await start()
+  const { child, ended, addresses } = await start()
   child.stdin?.end()
   expect(await ended).toBe(0)
+  expect(await isServing(addresses.control.baseUrl)).toBe(false)
+})
+
+test('it stops on a signal while a request is under way', async () => {
+  const { child, control, get, addresses, ended } = await start()
+  await control('/faults', { kind: 'delay', ms: 3_600_000 })
+  const waiting = get(`${addresses.consentService.baseUrl}/x`).catch(() => 'cut')
+  await expect.poll(async () => (await control('/requests')).body.length).toBe(1)
+  child.kill('SIGTERM')
+  expect(await ended).toBe(0)
+  expect(await waiting).toBe('cut')
+})
+
+test('a folder for the certificates that is there already is refused, and nothing is written over', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'averba-simulate-'))
+  const running = promisify(execFile)(process.execPath, ['src/cli/main.ts', 'simulate', '--dir', dir], {
+    cwd: root,
+  })
+  await expect(running).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('INVALID_INPUT') })
 })
