@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
+import { answerBytesMax } from './bounded-body.ts'
 import type { Fault } from './fault.ts'
-import { defaultBodyBytesMax, defaultBudgetMs, type Fetch, unsentError } from './transport.ts'
+import { defaultBudgetMs, type Fetch, unsentError } from './transport.ts'
 
 /** Sends a request as a fault has it. Throws where the transport would. */
 export async function befall(
@@ -35,7 +36,7 @@ export async function befall(
     case 'truncate':
       return changed(await forward(request), text => text.slice(0, text.length / 2))
     case 'oversize':
-      return changed(await forward(request), text => text + ' '.repeat(2 * defaultBodyBytesMax))
+      return changed(await forward(request), text => text + ' '.repeat(2 * answerBytesMax))
     case 'duplicate': {
       const copy = request.clone()
       const first = await forward(request)

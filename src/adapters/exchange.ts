@@ -2,6 +2,7 @@ import pRetry from 'p-retry'
 import type { Clock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Carried, Outcome } from '../message.ts'
+import { answerBytesMax, readBounded } from './bounded-body.ts'
 import type { EffectClass } from './performer.ts'
 import { describe, type Fetch, UnsentError } from './transport.ts'
 
@@ -38,7 +39,9 @@ export async function exchange(
   checkWritable(write)
   const attempt = async (): Promise<Answer> => {
     const response = await options.fetch(write())
-    return { status: response.status, headers: response.headers, text: await response.text() }
+    // A way out of the host's own may know no bound.
+    const content = await readBounded(response.body ?? [], answerBytesMax)
+    return { status: response.status, headers: response.headers, text: new TextDecoder().decode(content) }
   }
   try {
     const answer = await pRetry(attempt, {

@@ -1,8 +1,22 @@
-/** Reads JSON; `undefined` when the text is something else. */
+/** A deeper text is not believed: it could not be written again, since writing needs the stack. */
+const depthMax = 100
+
+/** Reads JSON; `undefined` when the text is something else, or nested beyond all reason. */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    return isShallow(value) ? value : undefined
   } catch {
     return undefined
   }
+}
+
+/** Looks level by level, so that depth costs no stack. */
+function isShallow(value: unknown): boolean {
+  let level = [value]
+  for (let depth = 0; depth <= depthMax; depth++) {
+    level = level.flatMap(each => (typeof each === 'object' && each !== null ? Object.values(each) : []))
+    if (level.length === 0) return true
+  }
+  return false
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Agent, buildConnector, request as undiciRequest } from 'undici'
 import type { Clock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
+import { answerBytesMax, readBounded } from './bounded-body.ts'
 import { type Certificate, type UsableCertificate, useCertificate } from './certificate.ts'
 import { type Source, valueFrom } from './source.ts'
 
@@ -16,11 +17,6 @@ export class UnsentError extends Error {
 /** A request that never left, with what Node calls the reason, in words. */
 export function unsentError(code: string): UnsentError {
   return new UnsentError(inWords(code))
-}
-
-/** A response larger than the bound. */
-export class OversizedError extends Error {
-  override readonly name = 'OversizedError'
 }
 
 /** A `Fetch` over real sockets, to be closed. */
@@ -49,8 +45,6 @@ export interface SocketOptions {
 
 /** How long a whole exchange may take when nothing is said. */
 export const defaultBudgetMs = 10_000
-/** How large an answer may be when nothing is said. */
-export const defaultBodyBytesMax = 4 * 1_048_576
 
 /** From when on an expiring certificate is told of. */
 const expiryWarningDays = 30
@@ -69,7 +63,7 @@ interface Opened {
  * gives is asked for again from time to time, and a new one is used for all that leaves from then on.
  */
 export function openSocket(options: SocketOptions): Socket {
-  const { budgetMs = defaultBudgetMs, bodyBytesMax = defaultBodyBytesMax, clock } = options
+  const { budgetMs = defaultBudgetMs, bodyBytesMax = answerBytesMax, clock } = options
   let opened: Opened | undefined
   let renewal: Promise<Opened> | undefined
 
@@ -149,15 +143,9 @@ async function exchange(
       body,
       signal,
     })
-    const chunks: Buffer[] = []
-    let size = 0
-    for await (const chunk of answer.body) {
-      size += chunk.length
-      if (size > bytesMax) throw new OversizedError('The response is larger than allowed')
-      chunks.push(chunk)
-    }
+    const content = await readBounded(answer.body, bytesMax)
     const isBodiless = answer.statusCode === 204 || answer.statusCode === 304
-    return new Response(isBodiless ? null : Buffer.concat(chunks), {
+    return new Response(isBodiless ? null : content, {
       status: answer.statusCode,
       headers: headersOf(answer.headers),
     })

@@ -27,6 +27,11 @@ describe('a reading that cannot be read is put off, and nothing is recorded of i
     ['HTML', () => new Response('<html>Manutenção</html>', { headers: { 'content-type': 'text/html' } })],
     ['a broken body', () => new Response('[{"id": "a", "sta')],
     ['another shape', () => Response.json({ itens: [] })],
+    [
+      'an abyss',
+      () => new Response(`[{"id":"a","status":"ATIVO","x":${'['.repeat(9_000)}${']'.repeat(9_000)}}]`),
+    ],
+    ['too much', () => new Response(`[${' '.repeat(4 * 1_048_576)}]`)],
     ['nothing', () => new Response('')],
     ['500', () => new Response('erro', { status: 500 })],
     ['503', () => new Response('', { status: 503 })],

@@ -1,0 +1,22 @@
+/** What an answer may have at most, unless a way out sets less: 4 MiB. */
+export const answerBytesMax = 4 * 1_048_576
+
+/** A response larger than the bound. */
+class OversizedError extends Error {
+  override readonly name = 'OversizedError'
+}
+
+/** Reads a body to its end, and no further than the bound. Throws when there is more. */
+export async function readBounded(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  bytesMax: number,
+): Promise<Buffer<ArrayBuffer>> {
+  const read: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of chunks) {
+    size += chunk.length
+    if (size > bytesMax) throw new OversizedError('The response is larger than allowed')
+    read.push(chunk)
+  }
+  return Buffer.concat(read)
+}
