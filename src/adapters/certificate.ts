@@ -53,12 +53,12 @@ async function readPfx({ pfx, passphrase }: Extract<Certificate, { pfx: unknown 
 
 /** An encrypted key is opened here, so that every runtime is given the same plain one. */
 function readPem({ cert, key, passphrase }: Extract<Certificate, { cert: unknown }>): Pem {
-  if (passphrase === undefined && !key.includes('ENCRYPTED')) return { cert, key }
-  const opened = readPart(
-    'key',
-    () => createPrivateKey({ key, passphrase: passphrase ?? '' }),
-    'its passphrase is wrong',
-  )
+  // A passphrase for a key that is not encrypted does no harm, and is not to blame for it.
+  if (!key.includes('ENCRYPTED')) return { cert, key }
+  if (passphrase === undefined) {
+    throw new AverbaError('MISCONFIGURED', `${cannot}: its key is encrypted, and its passphrase is missing`)
+  }
+  const opened = readPart('key', () => createPrivateKey({ key, passphrase }), 'its passphrase is wrong')
   return { cert, key: opened.export({ type: 'pkcs8', format: 'pem' }).toString() }
 }
 

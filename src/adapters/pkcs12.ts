@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import type { pkcs12 as Pkcs12 } from 'node-forge'
 
 /** A certificate with its chain, and its key, as PEM text. */
@@ -28,7 +29,7 @@ export async function readPkcs12(bytes: Uint8Array | string, passphrase = ''): P
     ),
   )
   if (certs.length === 0 || key === undefined) throw new TypeError('The file holds no certificate, or no key')
-  return { cert: certs.join(''), key }
+  return { cert: leafFirst(certs, key).join(''), key }
 
   /** What forge understood, or else what it left as it stood: keys on elliptic curves. */
   function pemOf(
@@ -43,4 +44,11 @@ export async function readPkcs12(bytes: Uint8Array | string, passphrase = ''): P
         .match(/.{1,64}/g) ?? []
     return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
   }
+}
+
+/** Puts the certificate of the key first, as TLS needs it: some programs write the chain in another order. */
+function leafFirst(certs: readonly string[], key: string): string[] {
+  const own = createPrivateKey(key)
+  const isLeaf = (cert: string) => new X509Certificate(cert).checkPrivateKey(own)
+  return [...certs.filter(isLeaf), ...certs.filter(cert => !isLeaf(cert))]
 }

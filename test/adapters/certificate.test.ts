@@ -1,12 +1,14 @@
-import { createPrivateKey } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import forge from 'node-forge'
 import { describe, expect, test } from 'vitest'
 import { createAuthority } from '../../src/adapters/authority.ts'
 import { useCertificate } from '../../src/adapters/certificate.ts'
 import { serve } from '../../src/adapters/serve.ts'
 import { openSocket } from '../../src/adapters/transport.ts'
 import { systemClock } from '../../src/clock.ts'
+import { openAverba } from '../../src/index.ts'
 
 const now = systemClock.now()
 const dayMs = 86_400_000
@@ -26,11 +28,12 @@ describe('a certificate is understood in every form', () => {
     const cipher = { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase } as const
     const encrypted = createPrivateKey(key).export(cipher).toString()
     expect((await useCertificate({ cert, key: encrypted, passphrase }, now)).key).not.toContain('ENCRYPTED')
-    for (const wrong of [{ passphrase: 'outra' }, {}]) {
-      const using = useCertificate({ cert, key: encrypted, ...wrong }, now)
-      await expect(using).rejects.toMatchObject({
-        message: expect.stringContaining('its passphrase is wrong'),
-      })
+    for (const [given, words] of [
+      [{ passphrase: 'outra' }, 'its passphrase is wrong'],
+      [{}, 'its passphrase is missing'],
+    ] as const) {
+      const using = useCertificate({ cert, key: encrypted, ...given }, now)
+      await expect(using).rejects.toMatchObject({ message: expect.stringContaining(words) })
     }
   })
 })
@@ -46,6 +49,24 @@ test.each(['aes.pfx', 'rc2-40.pfx'])('a wrong passphrase of %s is told from a br
   await expect(broken).rejects.toMatchObject({
     message: expect.stringContaining('PKCS#12 file cannot be read'),
   })
+})
+
+test('a PKCS#12 file that has its chain before its own certificate is put in order', async () => {
+  const { cert, key } = await useCertificate({ pfx: recorded('aes.pfx'), passphrase }, now)
+  const issuerKeys = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const issuer = forge.pki.createCertificate()
+  issuer.publicKey = forge.pki.publicKeyFromPem(
+    issuerKeys.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+  )
+  issuer.sign(
+    forge.pki.privateKeyFromPem(issuerKeys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()),
+  )
+  const chain = [issuer, forge.pki.certificateFromPem(cert)]
+  const written = forge.pkcs12.toPkcs12Asn1(forge.pki.privateKeyFromPem(key), chain, passphrase)
+  const pfx = Buffer.from(forge.asn1.toDer(written).getBytes(), 'latin1')
+  const used = await useCertificate({ pfx, passphrase }, now)
+  expect(used.cert.startsWith(cert)).toBe(true)
+  expect(used.cert.match(/BEGIN CERTIFICATE/g)).toHaveLength(2)
 })
 
 test('one that ends in 20 days is told of when it is used', async () => {
@@ -65,6 +86,20 @@ test('one that ends in 20 days is told of when it is used', async () => {
   expect(told[0]).toBeLessThanOrEqual(20)
   await socket.close()
   await server.close()
+})
+
+test('the operator is told of it in words', async () => {
+  const certificate = await (await createAuthority(now - 344.5 * dayMs)).issueClient('x')
+  const lines: unknown[] = []
+  const averba = await openAverba({
+    store: ':memory:',
+    consentService: { baseUrl: 'https://localhost:1', certificate },
+    logger: line => void lines.push(line),
+  })
+  const subject = await averba.consents.enrol({ cpf: '25774435016' })
+  expect((await averba.consents.sync({ subject })).status).toBe('deferred')
+  expect(lines).toEqual([{ message: 'the client certificate ends soon: renew it', daysLeft: 20 }])
+  await averba.close()
 })
 
 test('a legacy PKCS#12 file presents its certificate over TLS', async () => {

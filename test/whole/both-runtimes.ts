@@ -2,11 +2,9 @@
  * One scenario for every runtime: a consent and a token over mutual TLS on a SQLite file, and the log read
  * back. Prints what happened as one JSON object.
  */
-import { mkdtempSync, readFileSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { useCertificate } from '../../src/adapters/certificate.ts'
-import { systemClock } from '../../src/clock.ts'
 import { openAverba, valueOf } from '../../src/index.ts'
 import { startServices } from '../../src/simulation/index.ts'
 
@@ -29,9 +27,6 @@ const rebuilt = await again.rebuild()
 await again.close()
 await services.close()
 
-const pfx = readFileSync(join(import.meta.dirname, '../recordings/certificates/rc2-40.pfx'))
-const legacy = await useCertificate({ pfx, passphrase: 'senha' }, systemClock.now())
-
 console.log(
   JSON.stringify({
     synced,
@@ -39,7 +34,6 @@ console.log(
     fields: validation.fields,
     tokenRequests: services.tokenService.requests,
     types,
-    legacyCertificate: legacy.daysLeft > 0,
     differences: rebuilt.reduce((sum, view) => sum + view.differences, 0),
   }),
 )

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 
 const root = resolve(import.meta.dirname, '../..')
 const scenario = join(import.meta.dirname, 'both-runtimes.ts')
+const certificates = join(import.meta.dirname, 'certificates-on-a-runtime.ts')
 const bin = (name: string) => join(root, 'node_modules/.bin', name)
 
 async function run(command: string, args: string[]) {
@@ -13,15 +14,11 @@ async function run(command: string, args: string[]) {
 }
 
 describe.each([
-  ['Node', bin('node'), [scenario]],
-  [
-    'Deno',
-    bin('deno'),
-    ['run', '--allow-all', '--no-check', '--no-lock', '--node-modules-dir=manual', scenario],
-  ],
+  ['Node', bin('node'), []],
+  ['Deno', bin('deno'), ['run', '--allow-all', '--no-check', '--no-lock', '--node-modules-dir=manual']],
 ])('%s', (_, command, args) => {
   test('walks a consent and a token over mutual TLS, and reads the log back', async () => {
-    expect(await run(command, args)).toEqual({
+    expect(await run(command, [...args, scenario])).toEqual({
       synced: { read: 4, changed: 4, unreadable: 0 },
       approved: 'ATIVO',
       fields: { sexo: { result: 'match' } },
@@ -39,8 +36,30 @@ describe.each([
         'token.renewed',
         'validation.answered',
       ],
-      legacyCertificate: true,
       differences: 0,
+    })
+  })
+
+  test('presents certificates of every form, tells what is wrong with one in words, and rotates it', async () => {
+    const words = (text: string) => `Cannot use the client certificate: ${text}`
+    expect(await run(command, [...args, certificates])).toEqual({
+      presented: {
+        ...{ pem: 'gestora pem', encryptedPem: 'gestora pem' },
+        ...{ aes: 'gestora a1', rc2: 'gestora a1', ec: 'gestora ec' },
+      },
+      words: {
+        wrongPassphrase: words('its passphrase is wrong'),
+        noPassphrase: words('its key is encrypted, and its passphrase is missing'),
+        wrongPassphraseOfAes: words('its passphrase is wrong'),
+        wrongPassphraseOfRc2: words('its passphrase is wrong'),
+        brokenPfx: words('its PKCS#12 file cannot be read'),
+        otherKey: words('its key belongs to another certificate'),
+        brokenKey: words('its key cannot be read'),
+        brokenCertificate: words('its certificate cannot be read'),
+        expired: words('it expired on 1971-01-01'),
+      },
+      endsInTwentyDays: [20],
+      rotated: ['gestora pem', 'gestora nova'],
     })
   })
 })

@@ -1,0 +1,117 @@
+/**
+ * What every runtime must make of certificates: each form presented over TLS, each thing that is wrong in its own
+ * words, and a rotation. Prints what happened as one JSON object.
+ */
+import { createPrivateKey } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createAuthority } from '../../src/adapters/authority.ts'
+import { type Certificate, useCertificate } from '../../src/adapters/certificate.ts'
+import { type Peer, serve } from '../../src/adapters/serve.ts'
+import { openSocket } from '../../src/adapters/transport.ts'
+import { systemClock } from '../../src/clock.ts'
+import { VirtualClock } from '../../src/simulation/index.ts'
+
+const now = systemClock.now()
+const dayMs = 86_400_000
+const recorded = (name: string) => readFileSync(join(import.meta.dirname, '../recordings/certificates', name))
+const passphrase = 'senha'
+const authority = await createAuthority(now)
+const client = await authority.issueClient('gestora pem')
+const other = await authority.issueClient('gestora nova')
+const encrypted = {
+  cert: client.cert,
+  key: createPrivateKey(client.key)
+    .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase })
+    .toString(),
+}
+
+const server = await authority.issueServer(['localhost'])
+
+/** The name by which a server that trusts `clientCa` knows who comes. */
+async function presented(certificate: Certificate, clientCa: string): Promise<string | undefined> {
+  let peer: Peer | undefined
+  const running = await serve(
+    async (_, from) => {
+      peer = from
+      return new Response('ok')
+    },
+    { ...server, clientCa },
+  )
+  const socket = openSocket({ clock: systemClock, ca: authority.ca, certificate })
+  await socket.fetch(new Request(`https://localhost:${running.port}/`))
+  await socket.close()
+  await running.close()
+  return peer?.clientName
+}
+
+/** A file that signed itself is its own authority. */
+async function presentedPfx(name: string): Promise<string | undefined> {
+  const certificate = { pfx: recorded(name), passphrase }
+  return presented(certificate, (await useCertificate(certificate, now)).cert)
+}
+
+async function wordsFor(certificate: Certificate): Promise<string> {
+  return useCertificate(certificate, now).then(
+    () => 'usable',
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  )
+}
+
+async function daysTold(certificate: Certificate): Promise<number[]> {
+  const told: number[] = []
+  const onExpiring = (daysLeft: number) => void told.push(daysLeft)
+  const socket = openSocket({ clock: systemClock, ca: authority.ca, certificate, onExpiring })
+  // Nobody listens there: a certificate is looked at before the connection.
+  await socket.fetch(new Request('https://localhost:1/')).catch(() => undefined)
+  await socket.close()
+  return told
+}
+
+/** The names that a server sees before and after a rotation, without a restart. */
+async function rotated(): Promise<(string | undefined)[]> {
+  const names: (string | undefined)[] = []
+  const running = await serve(
+    async (_, from) => {
+      names.push(from.clientName)
+      return new Response('ok')
+    },
+    { ...server, clientCa: authority.ca },
+  )
+  const clock = new VirtualClock()
+  let certificate = client
+  const socket = openSocket({ clock, ca: authority.ca, certificate: () => certificate })
+  const send = () => socket.fetch(new Request(`https://localhost:${running.port}/`))
+  await send()
+  certificate = other
+  await clock.advance(60_000)
+  await send()
+  await socket.close()
+  await running.close()
+  return names
+}
+
+console.log(
+  JSON.stringify({
+    presented: {
+      pem: await presented(client, authority.ca),
+      encryptedPem: await presented({ ...encrypted, passphrase }, authority.ca),
+      aes: await presentedPfx('aes.pfx'),
+      rc2: await presentedPfx('rc2-40.pfx'),
+      ec: await presentedPfx('ec.pfx'),
+    },
+    words: {
+      wrongPassphrase: await wordsFor({ ...encrypted, passphrase: 'outra' }),
+      noPassphrase: await wordsFor(encrypted),
+      wrongPassphraseOfAes: await wordsFor({ pfx: recorded('aes.pfx'), passphrase: 'outra' }),
+      wrongPassphraseOfRc2: await wordsFor({ pfx: recorded('rc2-40.pfx'), passphrase: 'outra' }),
+      brokenPfx: await wordsFor({ pfx: recorded('aes.pfx').subarray(0, 500), passphrase }),
+      otherKey: await wordsFor({ cert: client.cert, key: other.key }),
+      brokenKey: await wordsFor({ cert: client.cert, key: 'x', passphrase }),
+      brokenCertificate: await wordsFor({ ...client, cert: 'x' }),
+      expired: await wordsFor(await (await createAuthority(0)).issueClient('x')),
+    },
+    endsInTwentyDays: await daysTold(await (await createAuthority(now - 344.5 * dayMs)).issueClient('x')),
+    rotated: await rotated(),
+  }),
+)
