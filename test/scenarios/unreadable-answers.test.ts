@@ -32,6 +32,7 @@ describe('a reading that cannot be read is put off, and nothing is recorded of i
       () => new Response(`[{"id":"a","status":"ATIVO","x":${'['.repeat(9_000)}${']'.repeat(9_000)}}]`),
     ],
     ['too much', () => new Response(`[${' '.repeat(4 * 1_048_576)}]`)],
+    ['more than ten thousand records', () => Response.json(Array.from({ length: 10_001 }, () => 7))],
     ['nothing', () => new Response('')],
     ['500', () => new Response('erro', { status: 500 })],
     ['503', () => new Response('', { status: 503 })],
@@ -185,4 +186,37 @@ describe('the portal', () => {
     expect(await world.averba.subscriptions.list()).toMatchObject([{ state: 'active', deletedBy: null }])
     await world.close()
   })
+})
+
+test('every address is made from ids, encoded, and href is never followed', async () => {
+  const id = 'a/../b ?c#d%2F'
+  const href = 'https://outro.exemplo.br/consentimento/v1/consentimentos/1'
+  const addresses: URL[] = []
+  const world = await simulate({
+    async intercept(request) {
+      addresses.push(new URL(request.url))
+      if (request.method === 'PUT') return Response.json(consent({ id, href, status: 'REVOGADO' }))
+      const isList = /\d+$/.test(request.url)
+      return Response.json(isList ? [consent({ id, href })] : { ...consent({ id, href }), historico: [] })
+    },
+  })
+  const { averba, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  expect((await averba.consents.get({ subject, id }))?.id).toBe(id)
+  expect(valueOf(await averba.consents.revoke({ subject, id })).status).toBe('REVOGADO')
+  expect(await averba.awareness.list({ subject })).toHaveLength(1)
+  await averba.awareness.get({ subject, id })
+  const encoded = 'a%2F..%2Fb%20%3Fc%23d%252F'
+  const { cpf } = samples
+  expect(addresses.map(({ hostname, pathname, search }) => hostname + pathname + search)).toEqual(
+    [
+      `consentimentos/${cpf}`,
+      `consentimentos/${cpf}/${encoded}`,
+      `consentimentos/${cpf}/${encoded}/status/REVOGADO`,
+      `ciencias/${cpf}`,
+      `ciencias/${cpf}/${encoded}`,
+    ].map(path => `consentimento.exemplo.br/consentimento/v1/${path}`),
+  )
+  await world.close()
 })
