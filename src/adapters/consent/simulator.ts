@@ -58,8 +58,6 @@ interface Options {
   readonly clock: Clock
   readonly entropy: Entropy
   readonly policies?: ConsentPolicies
-  /** The address that `href` members begin with. */
-  readonly publicUrl?: string
 }
 
 /** The table of section 3. */
@@ -68,7 +66,7 @@ const yearMs = 365 * 86_400_000
 
 /** Makes an empty consent service. */
 export function simulateConsentService(options: Options): ConsentSimulator {
-  const { clock, entropy, publicUrl = 'https://consentimento.exemplo.br' } = options
+  const { clock, entropy } = options
   const consents = new Map<string, Map<string, ConsentimentoDetalhado>>()
   const awareness = new Map<string, Map<string, CienciaDetalhada>>()
   const logins = new Map<string, number>()
@@ -124,7 +122,7 @@ export function simulateConsentService(options: Options): ConsentSimulator {
       const refusal = moveOutsideTable === 'conflict' ? 409 : 400
       return problem(context, refusal, 'Mudança de status não permitida')
     }
-    return context.json(summaryOf(cpf, consent))
+    return context.json(summaryOf(context, cpf, consent))
   })
   app.get(`${base}/consentimentos/:cpf`, context => {
     const { cpf } = context.req.param()
@@ -132,7 +130,7 @@ export function simulateConsentService(options: Options): ConsentSimulator {
     const own = [...(consents.get(cpf)?.values() ?? [])]
     const shown = own.filter(consent => cnpj === undefined || consent.usuario?.cnpj === cnpj)
     for (const consent of shown) expire(consent)
-    return context.json(shown.map(consent => summaryOf(cpf, consent)))
+    return context.json(shown.map(consent => summaryOf(context, cpf, consent)))
   })
   app.get(`${base}/consentimentos/:cpf/:id`, context => {
     const { cpf, id } = context.req.param()
@@ -152,7 +150,7 @@ export function simulateConsentService(options: Options): ConsentSimulator {
           id: record.id,
           dataHora: record.dataHora,
           cnpjUsuario: record.usuario?.cnpj ?? null,
-          href: `${publicUrl}${base}/ciencias/${cpf}/${record.id}`,
+          href: hrefOf(context, `ciencias/${cpf}/${record.id}`),
         }),
       ),
     )
@@ -187,9 +185,14 @@ export function simulateConsentService(options: Options): ConsentSimulator {
     consent.historico.push({ status, dataHora: now(), dataExpiracao: consent.dataExpiracao })
   }
 
-  function summaryOf(cpf: string, consent: ConsentimentoDetalhado): ConsentimentoResumido {
+  /** The address of a resource, at the address that the caller used. */
+  function hrefOf(context: Context, path: string): string {
+    return `${new URL(context.req.url).origin}${base}/${path}`
+  }
+
+  function summaryOf(context: Context, cpf: string, consent: ConsentimentoDetalhado): ConsentimentoResumido {
     const { id, status, dataHora, dataExpiracao, usuario } = consent
-    const href = `${publicUrl}${base}/consentimentos/${cpf}/${id}`
+    const href = hrefOf(context, `consentimentos/${cpf}/${id}`)
     const cnpjUsuario = usuario?.cnpj ?? null
     return consentimentoResumidoSchema.parse({ id, status, dataHora, dataExpiracao, cnpjUsuario, href })
   }
