@@ -43,6 +43,7 @@ function createProgram(): Command {
     .description('Serve the simulated services over TLS on loopback, until stopped.')
     .option('--json', 'print where they are as one JSON object on the first line')
     .option('--dir <folder>', 'a new folder for the certificates; a temporary one otherwise')
+    .option('--seed <number>', 'repeat ids, tokens and the chances of faults', readSeed)
     .option('--fault <json>', 'what goes wrong from the start; may be given again', addFault, [])
     .action(simulate)
   program
@@ -95,6 +96,11 @@ async function triggerOne(evento: string, { body }: { body: string }): Promise<v
   if (deliveries.some(each => !each.isDelivered)) process.exitCode = exitCodes.error
 }
 
+function readSeed(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new AverbaError('INVALID_INPUT', 'Cannot use the seed: it is a number of up to nine digits')
+}
+
 /** Reads one more fault; the simulation checks its members. */
 function addFault(text: string, before: readonly Fault[]): readonly Fault[] {
   try {
@@ -108,10 +114,12 @@ function addFault(text: string, before: readonly Fault[]): readonly Fault[] {
 async function simulate({
   json = false,
   dir,
+  seed,
   fault: faults = [],
 }: {
   json?: boolean
   dir?: string
+  seed?: number
   fault?: readonly Fault[]
 }): Promise<void> {
   const { runSimulation } = await import('./simulate.ts')
@@ -129,7 +137,7 @@ async function simulate({
       console.log(`certificates        ${consentService.ca} and beside it`)
       console.log('Stop with Ctrl-C. --json prints all of it for programs.')
     },
-    { faults, ...(dir !== undefined && { dir }) },
+    { faults, ...(dir !== undefined && { dir }), ...(seed !== undefined && { seed }) },
   )
   process.exit()
 }

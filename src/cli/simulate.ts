@@ -6,6 +6,7 @@ import {
   type Fault,
   type RunningServices,
   ShiftedClock,
+  seededEntropy,
   startControl,
   startServices,
 } from '../simulation/index.ts'
@@ -32,11 +33,12 @@ export interface SimulationAddresses {
  */
 export async function runSimulation(
   announce: (addresses: SimulationAddresses) => void,
-  { dir, faults = [] }: { dir?: string; faults?: readonly Fault[] } = {},
+  { dir, seed, faults = [] }: { dir?: string; seed?: number; faults?: readonly Fault[] } = {},
 ): Promise<void> {
   const folder = folderOf(dir)
   const clock = new ShiftedClock()
-  const services = await startServices({ clock, faults })
+  const entropy = seed !== undefined && { entropy: seededEntropy(seed) }
+  const services = await startServices({ clock, faults, ...entropy })
   const control = await startControl(services, clock)
   const stopped = untilToldToStop()
   announce(await addressesOf(services, control.baseUrl, folder))

@@ -215,6 +215,28 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
   },
 )
 
+test('a seed repeats the ids, the tokens and the chances of faults', async () => {
+  const half = '{"kind":"status","status":429,"percent":50,"times":8}'
+  const run = async (seed: string) => {
+    const { addresses, get, child, ended } = await start('--seed', seed, '--fault', half)
+    const list = `${addresses.consentService.baseUrl}/consentimento/v1/consentimentos/${addresses.samples.cpf}`
+    const answers: unknown[] = []
+    for (let i = 0; i < 24; i++) {
+      const { status, body } = await get(list)
+      answers.push(status === 200 ? body.map(({ id }: { id: string }) => id) : status)
+    }
+    child.kill('SIGTERM')
+    await ended
+    await running?.socket.close()
+    running = undefined
+    return answers
+  }
+  const first = await run('7')
+  expect(first.filter(answer => answer === 429)).toHaveLength(8)
+  expect(await run('7')).toEqual(first)
+  expect(await run('8')).not.toEqual(first)
+})
+
 test('it stops when the pipe of whoever started it closes', async () => {
   const { child, ended, addresses } = await start()
   child.stdin?.end()
