@@ -109,6 +109,9 @@ function checkAddresses({
     if (url.username !== '' || url.password !== '') {
       throw misconfigured(`Cannot use ${name}: it holds a user name or a password`)
     }
+    if (name.endsWith('.baseUrl') && /[?#]/.test(address)) {
+      throw misconfigured(`Cannot use ${name}: paths are added to it, and behind ? or # they would be none`)
+    }
   }
 }
 

@@ -23,6 +23,10 @@ describe('what is missing is said when the log is opened', () => {
       'a password in an address',
       { portal: { baseUrl: 'https://u:p@a.exemplo.br', authenticate: async () => ({}) } },
     ],
+    [
+      'a query in an address that paths are added to',
+      { portal: { baseUrl: 'https://a.exemplo.br/?x=', authenticate: async () => ({}) } },
+    ],
     ['a certificate that is none', { consentService: { baseUrl: 'https://a.exemplo.br', certificate } }],
     ['a count of proxies', { receiver: { publicUrl: 'https://a.exemplo.br', trustedProxies: -1 } }],
     ['a range', { receiver: { publicUrl: 'https://a.exemplo.br', sources: ['161.148.0.0/33'] } }],
