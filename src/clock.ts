@@ -33,8 +33,21 @@ export const systemClock: Clock = {
     }),
 }
 
-/** The randomness of the operating system. */
-export const systemEntropy: Entropy = { bytes: length => randomBytes(length) }
+const poolBytes = 8_192
+let pool = new Uint8Array()
+
+/** The randomness of the operating system, fetched for many askers at once. */
+export const systemEntropy: Entropy = {
+  bytes(length) {
+    if (length > poolBytes) return randomBytes(length)
+    if (length > pool.length) pool = randomBytes(poolBytes)
+    const taken = Buffer.from(pool.subarray(0, length))
+    // What was given away stays nowhere else.
+    pool.fill(0, 0, length)
+    pool = pool.subarray(length)
+    return taken
+  },
+}
 
 /** Writes milliseconds since 1970 as ISO 8601 text in UTC. */
 export function toInstant(ms: number): Instant {

@@ -261,7 +261,8 @@ export async function routeConsents(area: Area, owed: Owed, fact: Carried, since
       claims.push({ kind: 'consent', digest: area.store.digest('consent', key), value: consent })
     const parts = { record: { owner, value: record } }
     const data = { ...summary, consent, subject }
-    targets.push({ stream, message: { type: 'consent.observe', data, parts }, since })
+    const isNew = known === undefined
+    targets.push({ stream, message: { type: 'consent.observe', data, parts }, since, isNew })
   }
   const held = await area.views
     .selectFrom('consents')

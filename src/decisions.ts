@@ -9,6 +9,8 @@ export interface Target {
   readonly message: Carried | ((made: number) => Carried)
   /** What it says was read with the log at this position: older than a newer event of the stream. */
   readonly since?: number
+  /** Its id was made just now: there is nothing to replay. */
+  readonly isNew?: boolean
 }
 
 /** Messages that are decided and recorded together, and what comes to be looked up by them. */
@@ -55,9 +57,9 @@ export class Decisions {
     const streams: Decided['streams'][number][] = []
     const events: Decided['events'][number][] = []
     let refused: string | undefined
-    for (const { stream, message, since } of targets) {
+    for (const { stream, message, since, isNew } of targets) {
       const machine = this.#machineOf(stream)
-      const found = this.#loaded.get(stream) ?? (await this.#load(stream, machine))
+      const found = this.#loaded.get(stream) ?? (isNew ? begin(machine) : await this.#load(stream, machine))
       if (!states.has(stream)) streams.push({ stream, expect: found.version })
       let state = states.get(stream) ?? found.state
       const plain: Carried = typeof message === 'function' ? message(events.length) : message
@@ -97,7 +99,7 @@ export class Decisions {
   }
 
   async #load(stream: string, machine: Machine): Promise<Loaded> {
-    let loaded: Loaded = { state: machine.initial, version: 0, position: 0 }
+    let loaded = begin(machine)
     for (;;) {
       const page = await this.#store.read({ stream, after: loaded.position })
       for (const event of page) {
@@ -115,4 +117,9 @@ export class Decisions {
     if (!machine) throw new TypeError(`Cannot find the machine of the stream "${stream}"`)
     return machine
   }
+}
+
+/** A stream without events. */
+function begin(machine: Machine): Loaded {
+  return { state: machine.initial, version: 0, position: 0 }
 }

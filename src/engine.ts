@@ -87,10 +87,10 @@ export class Engine {
     const { store, createId } = this.#parts
     const commandId = about.commandId ?? createId()
     const digest = store.digest('command', canonicalJson(input, { fractions: true }))
-    // An id that was made just now cannot be known.
-    const known = about.commandId === undefined ? undefined : await store.receipt(commandId)
+    const isNew = about.commandId === undefined
+    const known = isNew ? undefined : await store.receipt(commandId)
     if (known) return replay(known, digest)
-    const receipt = { commandId, digest }
+    const receipt = { commandId, digest, isNew }
     const appended = await this.#recorder.record(deliver, { about: { ...about, commandId }, receipt })
     if (appended.status === 'known') return replay(appended.receipt, digest)
     const effect = appended.events.find(event => event.effects?.length)

@@ -110,7 +110,7 @@ export async function routeNotification(area: Area, incoming: Incoming): Promise
   const data = { notification, evento, recipientKind: recipient.kind, bodyBytes: body.length }
   const claim = { kind: 'notification', digest: store.digest('notification', content), value: notification }
   return {
-    targets: [...targets, { stream, message: { ...message, data, parts } }],
+    targets: [...targets, { stream, message: { ...message, data, parts }, isNew: true }],
     claims: [...claims, { ...claim, ...(earlier !== undefined && { replaces: earlier }) }],
   }
 }

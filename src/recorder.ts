@@ -2,7 +2,7 @@ import { type Clock, toInstant } from './clock.ts'
 import type { Decisions, Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import type { Actor, Basis, Recorded, Settlement } from './message.ts'
-import type { Append, Appended, NewReceipt } from './store/append.ts'
+import type { Append, Appended, AskedReceipt, NewReceipt } from './store/append.ts'
 import type { Store } from './store/store.ts'
 import { Turns } from './turns.ts'
 
@@ -101,7 +101,7 @@ export class Recorder {
 /** Who asks, what to remember of a command, and which effect ends. Without a receipt it is a fact. */
 export interface RecordOptions {
   readonly about?: About
-  readonly receipt?: Pick<NewReceipt, 'commandId' | 'digest'>
+  readonly receipt?: Pick<AskedReceipt, 'commandId' | 'digest' | 'isNew'>
   readonly settles?: { readonly effect: string; readonly as: Settlement; readonly because: string }
 }
 

@@ -46,7 +46,7 @@ export class Subjects {
     const message = { type: 'subject.enrol', data: { subject, origin }, parts }
     return {
       subject,
-      targets: [{ stream: `subject-${subject}`, message }],
+      targets: [{ stream: `subject-${subject}`, message, isNew: true }],
       claims: [{ kind: 'cpf', digest: this.#store.digest('cpf', cpf), value: subject }],
     }
   }

@@ -82,7 +82,7 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
     const stream = `subscription-${subscription}`
     const message = { type: 'subscription.declare', data: { subscription, evento, endpoint } }
     const claim = { kind: 'subscription', digest: store.digest('subscription', evento), value: subscription }
-    return { stream, targets: [{ stream, message }], claims: [claim] }
+    return { stream, targets: [{ stream, message, isNew: true }], claims: [claim] }
   }
 
   async function make(

@@ -69,7 +69,10 @@ export function createValidations(area: Area): Validations {
           const { subject, targets, claims: met = [] } = await subjects.meet(cpf, 'validation')
           const parts = { claims: { owner: `subject-${subject}`, value: claims } }
           const message = { type: 'validation.request', data: { validation, id, subject }, parts }
-          return { targets: [...targets, { stream: `validation-${validation}`, message }], claims: met }
+          return {
+            targets: [...targets, { stream: `validation-${validation}`, message, isNew: true }],
+            claims: met,
+          }
         },
         { ...ask, commandId: id },
         async () => {

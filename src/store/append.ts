@@ -27,7 +27,7 @@ export interface Append {
   readonly events: readonly (NewEvent & { readonly stream: string })[]
   readonly about?: { commandId?: string; correlationId?: string; actor?: Actor; basis?: Basis }
   /** What to remember of the command: asked for again, it gives the same answer. */
-  readonly receipt?: NewReceipt
+  readonly receipt?: AskedReceipt
   /** The effect that the last event ends. It must still be open. */
   readonly settles?: { readonly effect: string; readonly as: Settlement; readonly because: string }
   /** Keyed digests that come to stand for a value. Each must stand for what is expected, or nothing. */
@@ -50,6 +50,9 @@ export interface NewReceipt {
   /** Why it was refused. */
   readonly detail: string
 }
+
+/** The receipt to be of an append. An id that was made just now cannot be known: nobody looks for it. */
+export type AskedReceipt = NewReceipt & { readonly isNew?: boolean }
 
 /** A receipt as it was kept. `effect` is empty when the command owed none. */
 export interface Receipt extends NewReceipt {
@@ -77,7 +80,7 @@ export interface Desk {
  */
 export function* stage(desk: Desk, input: Append): Steps<Appended> {
   const { batch, known } = desk
-  const receipt = input.receipt && (yield* receiptOf(batch, input.receipt.commandId))
+  const receipt = input.receipt && !input.receipt.isNew && (yield* receiptOf(batch, input.receipt.commandId))
   if (receipt) return { status: 'known', receipt }
   const streams = new Map<string, KnownStream | undefined>()
   for (const { stream, expect } of input.streams) {
@@ -145,8 +148,9 @@ function commit(
   }
   if (input.receipt) {
     const owing = events.find(event => event.effects?.length)
+    const { isNew: _, ...receipt } = input.receipt
     batch.receipts.set(input.receipt.commandId, {
-      ...input.receipt,
+      ...receipt,
       effect: owing ? `${owing.id}/0` : '',
       position,
     })

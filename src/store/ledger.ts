@@ -1,37 +1,33 @@
 import type { EffectState, Instant, Owed, Recorded, Settlement } from '../message.ts'
 import { type Connection, each, first, rows, type Steps } from './connection.ts'
+import { readHeader } from './header.ts'
 import { type Schema, selectPosition } from './schema.ts'
+import type { Schemas } from './schemas.ts'
 
 /** The ledger of calls owed to the outside. An effect's id is `<stream>/<version>/<n>`. */
 
-const insertEffect = `insert into effect (position, n, stream, type, data, opens, state, is_open, due_at, attempts,
-  because) values (?, ?, ?, ?, ?, ?, 'owed', 1, ?, 0, '')`
+const insertEffect = `insert into effect (position, n, stream, type, state, is_open, due_at, attempts, because)
+  values (?, ?, ?, ?, 'owed', 1, ?, 0, '')`
 const effectOf = `effect.position = (select event.position from event join stream on stream.key = event.stream
   where stream.name = ? and event.version = ?) and effect.n = ?`
-const selectEffect = `select effect.*, event.version, stream.name from effect
+const selectEffect = `select effect.*, event.version, event.header, stream.name from effect
   join event on event.position = effect.position join stream on stream.key = event.stream where ${effectOf}`
 const endOne = `update effect set state = ?, is_open = ?, because = ?, settled_at = ?, lease_owner = null,
   lease_until = null where ${effectOf}`
 const startOne = `update effect set state = 'started', attempts = ?, lease_owner = ?, lease_until = ? where ${effectOf}`
 const deferOne = `update effect set state = 'deferred', due_at = ?, because = ?, lease_owner = null,
   lease_until = null where ${effectOf}`
-const newestUnknown = `select effect.*, event.version, stream.name from effect
+const newestUnknown = `select effect.*, event.version, event.header, stream.name from effect
   join event on event.position = effect.position join stream on stream.key = event.stream
   where effect.stream = ? and effect.type = ? and effect.state = 'unknown' and effect.is_open = 1
   order by effect.position desc limit 1`
 
 /** An effect with the stream that owes it. */
-type Row = Schema['effect'] & { readonly version: number; readonly name: string }
+type Row = Schema['effect'] & { readonly version: number; readonly header: string; readonly name: string }
 
-/** The row of each effect that an event owes. Addresses that begin with `./` are those of its own parts. */
-export function effectRows(event: Recorded, stream: number): unknown[][] {
-  return (event.effects ?? []).map((effect, n) => {
-    const opens = Object.entries(effect.opens ?? {}).map(([name, address]) => {
-      return [name, address.startsWith('./') ? `${event.id}/${address.slice(2)}` : address]
-    })
-    const data = [JSON.stringify(effect.data), JSON.stringify(Object.fromEntries(opens))]
-    return [event.position, n, stream, effect.type, ...data, effect.dueAt ?? event.at]
-  })
+/** The row of each effect that an event owes. What is owed stands in the event itself. */
+export function effectRows({ position, at, effects }: Recorded, stream: number): unknown[][] {
+  return (effects ?? []).map(({ type, dueAt }, n) => [position, n, stream, type, dueAt ?? at])
 }
 
 /** Writes down the effects that events owe, in their own transaction. */
@@ -84,6 +80,7 @@ export interface Claimed {
  * ended, is not due yet, or when another holder's lease still runs.
  */
 export function* claimEffect(
+  schemas: Schemas,
   id: string,
   lease: { now: Instant; owner: string; until: Instant },
 ): Steps<Claimed | undefined> {
@@ -93,7 +90,7 @@ export function* claimEffect(
   const attempts = row.attempts + 1
   yield* rows({ sql: startOne, parameters: [attempts, lease.owner, lease.until, ...placeOf(id)] })
   const head = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
-  const owed = { ...toOwed(row), attempts }
+  const owed = { ...toOwed(row, schemas), attempts }
   return { owed, wasStarted: row.state === 'started', since: head?.position ?? 0 }
 }
 
@@ -103,9 +100,9 @@ export function* deferEffect(id: string, dueAt: Instant, because: string): Steps
 }
 
 /** Reads one effect. */
-export function* readEffect(id: string): Steps<Owed | undefined> {
+export function* readEffect(schemas: Schemas, id: string): Steps<Owed | undefined> {
   const row = yield* first<Row>({ sql: selectEffect, parameters: placeOf(id) })
-  return row && toOwed(row)
+  return row && toOwed(row, schemas)
 }
 
 /** Reports whether an effect has neither been settled nor declined. */
@@ -117,6 +114,7 @@ export function* isOpen(id: string): Steps<boolean> {
 /** Lists effects, the oldest first: those that are open, unless a state asks for others. */
 export function* listEffects(
   connection: Connection,
+  schemas: Schemas,
   filter: { stream?: string; states?: readonly EffectState[] },
 ): Steps<Owed[]> {
   const { stream, states } = filter
@@ -128,7 +126,7 @@ export function* listEffects(
     )
   }
   if (states) query = query.where('effect.state', 'in', [...states])
-  return (yield* rows(query.orderBy('effect.position').orderBy('effect.n'))).map(toOwed)
+  return (yield* rows(query.orderBy('effect.position').orderBy('effect.n'))).map(row => toOwed(row, schemas))
 }
 
 function allEffects({ compiler }: Connection) {
@@ -137,7 +135,7 @@ function allEffects({ compiler }: Connection) {
     .innerJoin('event', 'event.position', 'effect.position')
     .innerJoin('stream', 'stream.key', 'event.stream')
     .selectAll('effect')
-    .select(['event.version', 'stream.name'])
+    .select(['event.version', 'event.header', 'stream.name'])
 }
 
 /** The literal lets the small index of open effects serve. */
@@ -154,14 +152,20 @@ function idOf({ name, version, n }: Pick<Row, 'name' | 'version' | 'n'>): string
   return `${name}/${version}/${n}`
 }
 
-function toOwed(row: Row): Owed {
+/** Addresses that begin with `./` are those of the event's own parts. */
+function toOwed(row: Row, schemas: Schemas): Owed {
+  const event = readHeader(row.header, schemas)
+  const { data = {}, opens = {} } = event.effects?.[row.n] ?? {}
+  const addresses = Object.entries(opens).map(([name, address]) => {
+    return [name, address.startsWith('./') ? `${event.id}/${address.slice(2)}` : address]
+  })
   return {
     id: idOf(row),
     type: row.type,
     stream: row.name,
     position: row.position,
-    data: JSON.parse(row.data),
-    opens: JSON.parse(row.opens),
+    data,
+    opens: Object.fromEntries(addresses),
     state: row.state,
     dueAt: row.due_at,
     attempts: row.attempts,

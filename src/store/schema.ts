@@ -38,10 +38,8 @@ export interface Schema {
     n: number
     stream: number
     type: string
-    data: string
-    opens: string
     state: EffectState
-    /** 1 until it is settled or declined: the indexes hold the open ones only, and stay small. */
+    /** 1 until it is settled or declined: the index holds the open ones only, and stays small. */
     is_open: number
     due_at: string
     attempts: number
@@ -141,8 +139,6 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       `n ${integer} not null`,
       `stream ${integer} not null references stream (key)`,
       'type text not null',
-      'data text not null',
-      'opens text not null',
       'state text not null',
       `is_open ${integer} not null`,
       'due_at text not null',
@@ -154,7 +150,6 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       'primary key (position, n)',
     ),
     'create index effect_due on effect (due_at) where is_open = 1',
-    'create index effect_of_stream on effect (stream) where is_open = 1',
     indexed(
       'keyed_index',
       'kind text not null',

@@ -184,7 +184,7 @@ export class Store {
   /** Takes an effect for one attempt, written down before the request leaves. */
   claimEffect(id: string, now: number): Promise<Claimed | undefined> {
     const lease = { now: toInstant(now), owner: this.#owner, until: toInstant(now + leaseMs) }
-    return this.#connection.transact(() => claimEffect(id, lease))
+    return this.#connection.transact(() => claimEffect(this.#schemas, id, lease))
   }
 
   deferEffect(id: string, dueAt: number, because: string): Promise<void> {
@@ -197,11 +197,11 @@ export class Store {
   }
 
   effect(id: string): Promise<Owed | undefined> {
-    return this.#connection.read(() => readEffect(id))
+    return this.#connection.read(() => readEffect(this.#schemas, id))
   }
 
   effects(filter: { stream?: string; states?: readonly Owed['state'][] }): Promise<Owed[]> {
-    return this.#connection.read(() => listEffects(this.#connection, filter))
+    return this.#connection.read(() => listEffects(this.#connection, this.#schemas, filter))
   }
 
   /** Builds every view anew from the log and says how the serving rows differed. Ended, it gives those done. */

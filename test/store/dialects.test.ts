@@ -72,7 +72,7 @@ test('every step of the store has a statement for PostgreSQL too, with as many m
     ...statementsOf(appendOne()),
     ...statementsOf(new Projector(connection, views).createTables()),
     ...statementsOf(dueEffects(connection, at)),
-    ...statementsOf(claimEffect('s/1/0', { now: at, owner: 'o', until: at })),
+    ...statementsOf(claimEffect({}, 's/1/0', { now: at, owner: 'o', until: at })),
     ...statementsOf(deferEffect('s/1/0', at, '')),
   ]
   expect(statements.length).toBeGreaterThan(30)

@@ -1,0 +1,100 @@
+import { join } from 'node:path'
+import { systemClock, systemEntropy } from '../src/clock.ts'
+import { Engine } from '../src/engine.ts'
+import { subjectMachine } from '../src/machines/subject.ts'
+import { validationMachine } from '../src/machines/validation.ts'
+import { readHeaderText } from './header-text.ts'
+import { interleave, medianOf, rateOf, ratioOf } from './measure.ts'
+import { openEmmett } from './peers.ts'
+import { RawLog } from './raw-log.ts'
+import { appendAll, consentEvent, createId, openStore } from './workload.ts'
+
+const callers = 64
+const manyEvents = 12_800
+const fewEvents = 600
+const emmettEvents = 1_280
+
+/** Appends bare and through the engine, by 64 callers and by one, against raw inserts and against Emmett. */
+export async function benchAppends(
+  folder: string,
+  say: (line: string) => void,
+): Promise<Record<string, number>> {
+  const store = await openStore(folder, 'bare.sqlite', [])
+  const full = await openStore(folder, 'full.sqlite')
+  const engine = new Engine({
+    store: full,
+    clock: systemClock,
+    entropy: systemEntropy,
+    createId,
+    machines: [subjectMachine, validationMachine],
+    performers: {},
+    routers: {},
+    onTrouble: (what, error) => say(`${what}: ${error}`),
+  })
+  const subjects = await enrolAll(engine)
+  const raw = new RawLog(join(folder, 'raw.sqlite'), callers)
+  const emmett = await openEmmett(join(folder, 'emmett.sqlite'), say)
+  const header = await readHeaderText(store)
+  const { data } = consentEvent(`consent-${createId()}`, 2).event
+  say(`appends: headers of ${header.length} bytes, synchronous=FULL`)
+  const rates = await interleave(
+    {
+      raw64: () => rateOf(manyEvents, () => raw.insert(header, 'consent.amended', manyEvents, callers)),
+      bare64: () => rateOf(manyEvents, () => appendAll(store, manyEvents, callers)),
+      full64: () => rateOf(manyEvents / 2, () => validateAll(engine, subjects, manyEvents / 2)),
+      raw1: () => rateOf(fewEvents, () => raw.insert(header, 'consent.amended', fewEvents, 1)),
+      bare1: () => rateOf(fewEvents, () => appendAll(store, fewEvents, 1)),
+      emmett64: () =>
+        rateOf(emmettEvents, () =>
+          emmett.appendAll(emmettEvents, callers, () => `consent-${createId()}`, data as object),
+        ),
+    },
+    say,
+  )
+  emmett.close()
+  raw.close()
+  await engine.close()
+  await full.close()
+  await store.close()
+  return {
+    rawPerSecond64: Math.round(medianOf(rates.raw64)),
+    barePerSecond64: Math.round(medianOf(rates.bare64)),
+    fullPerSecond64: Math.round(medianOf(rates.full64)),
+    emmettPerSecond64: Math.round(medianOf(rates.emmett64)),
+    appendBare64: ratioOf(rates.bare64, rates.raw64),
+    appendFull64: ratioOf(rates.full64, rates.raw64),
+    append1: ratioOf(rates.bare1, rates.raw1),
+    vsEmmett64: ratioOf(rates.bare64, rates.emmett64),
+  }
+}
+
+const subjectsCount = 256
+
+async function enrolAll(engine: Engine): Promise<string[]> {
+  const subjects = Array.from({ length: subjectsCount }, () => createId())
+  for (const subject of subjects) {
+    const parts = { cpf: { owner: `subject-${subject}`, value: '00000000000' } }
+    const message = { type: 'subject.enrol', data: { subject, origin: 'host' }, parts }
+    await engine.handle({ subject }, async () => ({ targets: [{ stream: `subject-${subject}`, message }] }))
+  }
+  return subjects
+}
+
+const claims = { nome: 'MARIA DE EXEMPLO SOUZA', data_nascimento: '1990-05-17', situacao_cpf: 'regular' }
+
+/** Requests validations: each with a machine, a receipt, an effect, a row of a view, a leaf and a sealed part. */
+export async function validateAll(engine: Engine, subjects: readonly string[], count: number): Promise<void> {
+  await Promise.all(
+    Array.from({ length: callers }, async (_, caller) => {
+      for (let n = 0; n < count / callers; n++) {
+        const subject = subjects[(n * callers + caller) % subjects.length] ?? ''
+        const validation = createId()
+        const parts = { claims: { owner: `subject-${subject}`, value: claims } }
+        const message = { type: 'validation.request', data: { validation, id: validation, subject }, parts }
+        await engine.handle({ validation, claims }, async () => ({
+          targets: [{ stream: `validation-${validation}`, message, isNew: true }],
+        }))
+      }
+    }),
+  )
+}

@@ -1,0 +1,14 @@
+import type { Store } from '../src/store/store.ts'
+import { appendOne, createId } from './workload.ts'
+
+/** The exact text of a header as the store writes it: what the raw baseline inserts too. */
+export async function readHeaderText(store: Store): Promise<string> {
+  await store.append(appendOne(`consent-${createId()}`, 1))
+  const [row] = await store.reader.readOnly({
+    sql: 'select header from event order by position desc limit 1',
+    parameters: [],
+    query: undefined as never, // Only a compiled query has one, and nobody reads it here.
+    queryId: undefined as never,
+  })
+  return (row as { header: string }).header // As asked.
+}

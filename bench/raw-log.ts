@@ -1,0 +1,60 @@
+import Sqlite from 'better-sqlite3'
+
+/** A row of the log's table, as averba writes it. */
+export type RawRow = [
+  position: number,
+  stream: number,
+  version: number,
+  type: string,
+  header: string,
+  leaf: Buffer,
+]
+
+/**
+ * The limit that everything is measured against: the same table with the same keys, filled by better-sqlite3 alone,
+ * with nothing checked, hashed or remembered, and as durable (`synchronous=FULL`).
+ */
+export class RawLog {
+  readonly #database: Sqlite.Database
+  readonly #insertAll: (rows: readonly RawRow[]) => void
+  #position = 0
+
+  constructor(path: string, streams: number) {
+    this.#database = new Sqlite(path)
+    for (const pragma of ['journal_mode = wal', 'synchronous = full', 'foreign_keys = on']) {
+      this.#database.pragma(pragma)
+    }
+    this.#database.exec(`create table stream (key integer primary key, name text not null unique) strict;
+      create table event (position integer primary key, stream integer not null references stream (key),
+        version integer not null, type text not null, header text not null, leaf blob not null,
+        unique (stream, version)) strict`)
+    const addStream = this.#database.prepare('insert into stream (key, name) values (?, ?)')
+    this.#database.transaction(() => {
+      for (let key = 1; key <= streams; key++) addStream.run(key, `bench-${String(key).padStart(26, '0')}`)
+    })()
+    const insert = this.#database.prepare('insert into event values (?, ?, ?, ?, ?, ?)')
+    this.#insertAll = this.#database.transaction((rows: readonly RawRow[]) => {
+      for (const row of rows) insert.run(...row)
+    })
+    this.#streams = streams
+  }
+
+  readonly #streams: number
+
+  /** Inserts rows with a header of this text, so many per transaction. */
+  insert(header: string, type: string, count: number, perTransaction: number): void {
+    for (let done = 0; done < count; done += perTransaction) {
+      const rows: RawRow[] = []
+      for (let i = 0; i < perTransaction; i++) {
+        const n = this.#position++
+        const version = Math.floor(n / this.#streams) + 1
+        rows.push([n + 1, (n % this.#streams) + 1, version, type, header, Buffer.alloc(32, n)])
+      }
+      this.#insertAll(rows)
+    }
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+}

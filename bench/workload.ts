@@ -1,0 +1,64 @@
+import { join } from 'node:path'
+import { createIds, systemClock, systemEntropy } from '../src/clock.ts'
+import type { Append, Expectation } from '../src/store/append.ts'
+import { Store } from '../src/store/store.ts'
+import type { View } from '../src/view.ts'
+import { views } from '../src/views/views.ts'
+
+const at = '2026-11-20T12:00:00.000Z'
+
+export const createId: () => string = createIds(systemClock, systemEntropy)
+
+/** Opens a store on a file of a folder, as a host would. */
+export function openStore(folder: string, name: string, some: readonly View[] = views): Promise<Store> {
+  return Store.open({
+    path: join(folder, name),
+    views: some,
+    clock: systemClock,
+    entropy: systemEntropy,
+    createId,
+  })
+}
+
+/** A consent that appears, and then is amended again and again: headers of about 400 bytes. */
+export function consentEvent(stream: string, version: number): Append['events'][number] {
+  const reading = {
+    consent: stream,
+    controller: '12ABC34501DE35',
+    createdAt: at,
+    expiresAt: '2027-11-20T12:00:00.000Z',
+    status: 'ATIVO',
+    subject: '01kc1v7m4d000w3c5y2n8q6r9t',
+  }
+  return {
+    stream,
+    event: { type: version === 1 ? 'consent.appeared' : 'consent.amended', data: reading },
+    because: 'consentService.consentsListed',
+    machine: { name: 'consent', version: 1 },
+  }
+}
+
+/** One append of one event, with an exact expectation. */
+export function appendOne(stream: string, version: number): Append {
+  const expect: Expectation = version === 1 ? 'none' : version - 1
+  return { at, streams: [{ stream, expect }], events: [consentEvent(stream, version)] }
+}
+
+/** How many events a stream gets before the next one begins. */
+export const eventsPerStream = 20
+
+/** Lets callers append at the same time, each one event after the other. */
+export async function appendAll(store: Store, count: number, callers: number): Promise<void> {
+  const each = Math.floor(count / callers)
+  await Promise.all(
+    Array.from({ length: callers }, async () => {
+      let stream = `consent-${createId()}`
+      for (let n = 0; n < each; n++) {
+        const version = (n % eventsPerStream) + 1
+        if (version === 1) stream = `consent-${createId()}`
+        const { status } = await store.append(appendOne(stream, version))
+        if (status !== 'appended') throw new TypeError(status)
+      }
+    }),
+  )
+}
