@@ -3,6 +3,7 @@ import { systemClock, systemEntropy } from '../src/clock.ts'
 import { Engine } from '../src/engine.ts'
 import { subjectMachine } from '../src/machines/subject.ts'
 import { validationMachine } from '../src/machines/validation.ts'
+import type { Store } from '../src/store/store.ts'
 import { readHeaderText } from './header-text.ts'
 import { interleave, medianOf, rateOf, ratioOf } from './measure.ts'
 import { openEmmett } from './peers.ts'
@@ -21,17 +22,7 @@ export async function benchAppends(
 ): Promise<Record<string, number>> {
   const store = await openStore(folder, 'bare.sqlite', [])
   const full = await openStore(folder, 'full.sqlite')
-  const engine = new Engine({
-    store: full,
-    clock: systemClock,
-    entropy: systemEntropy,
-    createId,
-    machines: [subjectMachine, validationMachine],
-    performers: {},
-    routers: {},
-    onTrouble: (what, error) => say(`${what}: ${error}`),
-  })
-  const subjects = await enrolAll(engine)
+  const engine = await openEngine(full)
   const raw = new RawLog(join(folder, 'raw.sqlite'), callers)
   const emmett = await openEmmett(join(folder, 'emmett.sqlite'), say)
   const header = await readHeaderText(store)
@@ -41,7 +32,7 @@ export async function benchAppends(
     {
       raw64: () => rateOf(manyEvents, () => raw.insert(header, 'consent.amended', manyEvents, callers)),
       bare64: () => rateOf(manyEvents, () => appendAll(store, manyEvents, callers)),
-      full64: () => rateOf(manyEvents / 2, () => validateAll(engine, subjects, manyEvents / 2)),
+      full64: () => rateOf(manyEvents / 2, () => validateAll(engine, manyEvents / 2)),
       raw1: () => rateOf(fewEvents, () => raw.insert(header, 'consent.amended', fewEvents, 1)),
       bare1: () => rateOf(fewEvents, () => appendAll(store, fewEvents, 1)),
       emmett64: () =>
@@ -53,7 +44,6 @@ export async function benchAppends(
   )
   emmett.close()
   raw.close()
-  await engine.close()
   await full.close()
   await store.close()
   return {
@@ -70,20 +60,37 @@ export async function benchAppends(
 
 const subjectsCount = 256
 
-async function enrolAll(engine: Engine): Promise<string[]> {
+/** An engine with people who are known to it. */
+export interface BenchEngine {
+  readonly engine: Engine
+  readonly subjects: readonly string[]
+}
+
+/** Opens an engine on a store, with all that a command goes through. */
+export async function openEngine(store: Store): Promise<BenchEngine> {
+  const engine = new Engine({
+    store,
+    clock: systemClock,
+    entropy: systemEntropy,
+    createId,
+    machines: [subjectMachine, validationMachine],
+    performers: {},
+    routers: {},
+    onTrouble: (what, error) => console.error(what, error),
+  })
   const subjects = Array.from({ length: subjectsCount }, () => createId())
   for (const subject of subjects) {
     const parts = { cpf: { owner: `subject-${subject}`, value: '00000000000' } }
     const message = { type: 'subject.enrol', data: { subject, origin: 'host' }, parts }
     await engine.handle({ subject }, async () => ({ targets: [{ stream: `subject-${subject}`, message }] }))
   }
-  return subjects
+  return { engine, subjects }
 }
 
 const claims = { nome: 'MARIA DE EXEMPLO SOUZA', data_nascimento: '1990-05-17', situacao_cpf: 'regular' }
 
 /** Requests validations: each with a machine, a receipt, an effect, a row of a view, a leaf and a sealed part. */
-export async function validateAll(engine: Engine, subjects: readonly string[], count: number): Promise<void> {
+export async function validateAll({ engine, subjects }: BenchEngine, count: number): Promise<void> {
   await Promise.all(
     Array.from({ length: callers }, async (_, caller) => {
       for (let n = 0; n < count / callers; n++) {

@@ -1,5 +1,5 @@
 /** How many rounds count, after one to warm up. */
-export const rounds = 7
+const rounds = 7
 
 /** The middle value: what a slow moment of the machine does not reach. */
 export function medianOf(values: readonly number[]): number {

@@ -45,7 +45,7 @@ export function appendOne(stream: string, version: number): Append {
 }
 
 /** How many events a stream gets before the next one begins. */
-export const eventsPerStream = 20
+const eventsPerStream = 20
 
 /** Lets callers append at the same time, each one event after the other. */
 export async function appendAll(store: Store, count: number, callers: number): Promise<void> {

@@ -1,8 +1,8 @@
 import type { Recorded, Settlement } from '../message.ts'
 import type { Claim, Receipt } from './append.ts'
-import { each, first, type Steps } from './connection.ts'
+import { first, type Steps } from './connection.ts'
 import type { KnownOwner } from './known.ts'
-import { effectRows, endEffect, oweEffects, resolveEffect } from './ledger.ts'
+import { effectRows, endEffect, insertEffect, resolveEffect } from './ledger.ts'
 import type { Tile } from './tree.ts'
 
 /** An event with everything that goes into the tables with it. */
@@ -28,33 +28,37 @@ export class Batch {
     return this.events.length + this.receipts.size + this.claims.size + this.ended.size === 0
   }
 
-  /** Writes everything but the views, and the checkpoints that move with them. */
+  /** Writes everything but the views, and the checkpoints that move with them. Most batches have little of most. */
   *write(tiles: readonly Tile[]): Steps<void> {
-    yield* each(
-      insertStream,
-      this.streams.map(({ key, name }) => [key, name]),
-    )
-    yield* each(
-      insertOwner,
-      this.owners.map(({ key, owner, epoch, wrapped }) => [key, owner, epoch, wrapped]),
-    )
-    yield* each(insertEvent, this.events.map(eventRow))
-    yield* each(insertPart, this.events.flatMap(partRows))
-    yield* oweEffects(this.events.flatMap(({ recorded, stream }) => effectRows(recorded, stream)))
-    yield* each(
-      upsertClaim,
-      [...this.claims.values()].map(({ kind, digest, value }) => [kind, digest, value]),
-    )
+    if (this.streams.length > 0)
+      yield { sql: insertStream, forEach: this.streams.map(({ key, name }) => [key, name]) }
+    if (this.owners.length > 0) yield { sql: insertOwner, forEach: this.owners.map(ownerRow) }
+    if (this.events.length > 0) yield { sql: insertEvent, forEach: this.events.map(eventRow) }
+    const parts = this.events.flatMap(partRows)
+    if (parts.length > 0) yield { sql: insertPart, forEach: parts }
+    const effects = this.events.flatMap(({ recorded, stream }) => effectRows(recorded, stream))
+    if (effects.length > 0) yield { sql: insertEffect, forEach: effects }
+    if (this.claims.size > 0) yield { sql: upsertClaim, forEach: Array.from(this.claims.values(), claimRow) }
     for (const [effect, { position, ...how }] of this.ended) yield* endEffect({ effect, ...how }, position)
     for (const { recorded, stream } of this.events) {
       if (recorded.resolves) yield* resolveEffect(stream, recorded.resolves, recorded.position)
     }
-    yield* each(insertReceipt, [...this.receipts.values()].map(receiptRow))
-    yield* each(
-      upsertTile,
-      tiles.map(({ level, number, hashes }) => [level, number, hashes]),
-    )
+    if (this.receipts.size > 0)
+      yield { sql: insertReceipt, forEach: Array.from(this.receipts.values(), receiptRow) }
+    if (tiles.length > 0) yield { sql: upsertTile, forEach: tiles.map(tileRow) }
   }
+}
+
+function ownerRow({ key, owner, epoch, wrapped }: KnownOwner): unknown[] {
+  return [key, owner, epoch, wrapped]
+}
+
+function claimRow({ kind, digest, value }: Claim): unknown[] {
+  return [kind, digest, value]
+}
+
+function tileRow({ level, number, hashes }: Tile): unknown[] {
+  return [level, number, hashes]
 }
 
 function eventRow({ recorded, stream, header, leaf }: StagedEvent): unknown[] {

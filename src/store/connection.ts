@@ -33,7 +33,7 @@ export interface Connection {
   /** The statement that names the tables that are there. */
   readonly listTables: CompiledQuery<{ name: string }>
   /**
-   * Names what the database holds as others left it: another value says that somebody else has written since,
+   * Gives one value that names what the database holds as others left it: another one says that somebody else has written since,
    * and that what was remembered may be wrong. Asked inside a write transaction.
    */
   readonly foreignWrites: Statement

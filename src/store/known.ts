@@ -42,7 +42,10 @@ export class Known {
   /** Reads what every append needs. */
   static *load(): Steps<Known> {
     const head = yield* first<Head>({ sql: selectHead, parameters: [] })
-    const { position = 0, at = '', views = '', stream = 0, owner = 0 } = head ?? {}
+    const last = yield* first<{ position: number; header: string }>({ sql: selectLast, parameters: [] })
+    const { views = '', stream = 0, owner = 0 } = head ?? {}
+    const { position = 0, header } = last ?? {}
+    const at: Instant = header === undefined ? '' : JSON.parse(header).at
     return new Known({ position, at, views, stream, owner }, yield* Tree.load(position))
   }
 
@@ -89,8 +92,9 @@ interface Head {
   readonly owner: number | null
 }
 
-const selectHead = `select position, at, views, (select max(key) from stream) as stream,
+const selectHead = `select views, (select max(key) from stream) as stream,
   (select max(key) from owner_key) as owner from head`
+const selectLast = 'select position, header from event order by position desc limit 1'
 const selectStream = `select key, (select max(version) from event where event.stream = stream.key) as version
   from stream where name = ?`
 const selectOwner = 'select key, owner, epoch, wrapped from owner_key where owner = ?'

@@ -1,12 +1,13 @@
 import type { EffectState, Instant, Owed, Recorded, Settlement } from '../message.ts'
-import { type Connection, each, first, rows, type Steps } from './connection.ts'
+import { type Connection, first, rows, type Steps } from './connection.ts'
 import { readHeader } from './header.ts'
 import { type Schema, selectPosition } from './schema.ts'
 import type { Schemas } from './schemas.ts'
 
 /** The ledger of calls owed to the outside. An effect's id is `<stream>/<version>/<n>`. */
 
-const insertEffect = `insert into effect (position, n, stream, type, state, is_open, due_at, attempts, because)
+/** Writes down an effect that an event owes, in the event's own transaction: takes a row of `effectRows`. */
+export const insertEffect = `insert into effect (position, n, stream, type, state, is_open, due_at, attempts, because)
   values (?, ?, ?, ?, 'owed', 1, ?, 0, '')`
 const effectOf = `effect.position = (select event.position from event join stream on stream.key = event.stream
   where stream.name = ? and event.version = ?) and effect.n = ?`
@@ -28,11 +29,6 @@ type Row = Schema['effect'] & { readonly version: number; readonly header: strin
 /** The row of each effect that an event owes. What is owed stands in the event itself. */
 export function effectRows({ position, at, effects }: Recorded, stream: number): unknown[][] {
   return (effects ?? []).map(({ type, dueAt }, n) => [position, n, stream, type, dueAt ?? at])
-}
-
-/** Writes down the effects that events owe, in their own transaction. */
-export function oweEffects(effects: readonly (readonly unknown[])[]): Steps<void> {
-  return each(insertEffect, effects)
 }
 
 /** Marks how an effect ended, with the position of the event that says so. */
@@ -89,9 +85,9 @@ export function* claimEffect(
   if (row.due_at > lease.now || (row.lease_until !== null && row.lease_until > lease.now)) return undefined
   const attempts = row.attempts + 1
   yield* rows({ sql: startOne, parameters: [attempts, lease.owner, lease.until, ...placeOf(id)] })
-  const head = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
+  const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
   const owed = { ...toOwed(row, schemas), attempts }
-  return { owed, wasStarted: row.state === 'started', since: head?.position ?? 0 }
+  return { owed, wasStarted: row.state === 'started', since: end?.position ?? 0 }
 }
 
 /** Puts an effect off until a known time: it is certainly not done. */

@@ -60,8 +60,8 @@ export class Projector {
 
   /**
    * Folds new events into every running view. One that fails stops alone: its rows are undone to where they were
-   * before these events, and the mark that says so is committed with them. Then the head moves on, and all that
-   * still run with it.
+   * before these events, and the mark that says so is committed with them. The others stand at the end of the log
+   * again, which takes no writing.
    */
   *project(events: readonly Recorded[], known: Known): Steps<void> {
     const before = known.views
@@ -82,7 +82,7 @@ export class Projector {
       this.#onStopped(view.name)
     }
     known.views = [...running].join(' ')
-    yield* rows({ sql: moveHead, parameters: [known.position, known.at, known.views] })
+    if (known.views !== before) yield* rows({ sql: setViews, parameters: [known.views] })
   }
 
   /** Says why it failed, if it did. */
@@ -108,12 +108,12 @@ export class Projector {
   /** How far every view has come. */
   *checkpoints(): Steps<readonly Checkpoint[]> {
     const db = this.#connection.compiler
-    const head = yield* first(db.selectFrom('head').select(['position', 'views']))
-    const running = readViews(head?.views ?? '')
+    const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
+    const running = readViews((yield* first(db.selectFrom('head').select('views')))?.views ?? '')
     return (yield* rows(db.selectFrom('projection').selectAll().orderBy('view'))).map(row => {
       const isRunning = running.has(nameOf({ name: row.view, version: row.version }))
       return isRunning
-        ? { ...row, isRunning, position: head?.position ?? 0, because: '' }
+        ? { ...row, isRunning, position: end?.position ?? 0, because: '' }
         : { ...row, isRunning }
     })
   }
@@ -123,7 +123,7 @@ export class Projector {
 export function* joinHead(view: View): Steps<void> {
   const head = yield* first<{ views: string }>({ sql: 'select views from head', parameters: [] })
   const running = readViews(head?.views ?? '').add(nameOf(view))
-  yield* rows({ sql: 'update head set views = ?', parameters: [[...running].join(' ')] })
+  yield* rows({ sql: setViews, parameters: [[...running].join(' ')] })
 }
 
 /** A view by name and version, as the head lists it. */
@@ -140,5 +140,5 @@ function describe(error: unknown, event: Recorded | undefined): string {
   return `${error instanceof Error ? error.name : 'Error'} at position ${event?.position ?? 0}`
 }
 
-const moveHead = 'update head set position = ?, at = ?, views = ?'
+const setViews = 'update head set views = ?'
 const stopOne = 'update projection set position = ?, because = ? where view = ?'

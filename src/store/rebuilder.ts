@@ -12,7 +12,7 @@ import { createViewTable, foldOne, type Row, ViewTable } from './view-table.ts'
 export interface Rebuilt {
   readonly view: string
   readonly rows: number
-  /** Rows that differed from the serving view: 0 means equal. */
+  /** Rows that differed from the serving view: 0 means equal, where they were compared. */
   readonly differences: number
   /** Keys of some rows that differed: ids of ours, never personal data. */
   readonly examples: readonly string[]
@@ -24,6 +24,8 @@ export interface RebuildOptions {
   readonly onProgress?: (position: number, end: number) => void
   /** Ends it between two pages. What was built is kept, and the next rebuild goes on from there. */
   readonly signal?: AbortSignal
+  /** Counts the rows that differ from the serving ones: yes when absent. */
+  readonly compare?: boolean
 }
 
 /** How many rows are held before they are written: what bounds the memory of a rebuild. */
@@ -61,7 +63,10 @@ export class Rebuilder {
    *
    * @returns `undefined` when the signal ended it
    */
-  async rebuild(view: View, { onProgress, signal }: RebuildOptions = {}): Promise<Rebuilt | undefined> {
+  async rebuild(
+    view: View,
+    { onProgress, signal, compare = true }: RebuildOptions = {},
+  ): Promise<Rebuilt | undefined> {
     const next = `${view.name}_next`
     const connection = this.#connection
     const begun = await connection.transact(() => begin(connection, view, next))
@@ -78,7 +83,8 @@ export class Rebuilder {
     while (!signal?.aborted) {
       const from = position
       position = await connection.read(() => this.#foldPage(view, table, built, from))
-      if (position === from) return this.#rejoined(() => this.#swap(view, table, built, saved, position))
+      if (position === from)
+        return this.#rejoined(() => this.#swap(view, table, built, saved, position, compare))
       onProgress?.(position, Math.max(position, end))
       if (built.size < rowsMax && this.#clock.now() - savedAt < saveEveryMs) continue
       await save()
@@ -155,14 +161,13 @@ export class Rebuilder {
     built: Map<string, Row | undefined>,
     saved: number,
     from: number,
+    isCompared: boolean,
   ): Steps<Rebuilt> {
     yield* checkAlone(view, saved)
     yield* this.#foldToEnd(view, table, built, from)
     yield* table.write(built.values())
-    const differing = yield* rows<{ key: string; n: number }>({
-      sql: compare(view, table.name),
-      parameters: [],
-    })
+    const sql = compareTables(view, table.name)
+    const differing = isCompared ? yield* rows<{ key: string; n: number }>({ sql, parameters: [] }) : []
     const count = yield* first<{ n: number }>({
       sql: `select count(*) as n from ${table.name}`,
       parameters: [],
@@ -235,7 +240,7 @@ function* headPosition(): Steps<number> {
 }
 
 /** Counts the rows of which only one table has the key, or that differ, and names some. */
-function compare(view: View, next: string): string {
+function compareTables(view: View, next: string): string {
   const [key = '', ...others] = Object.keys(view.columns)
   const isOther = others.map(column => `a.${column} is distinct from b.${column}`).join(' or ')
   return `select key, count(*) over () as n from (

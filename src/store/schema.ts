@@ -2,8 +2,8 @@ import type { EffectState } from '../message.ts'
 
 /** The columns of the log and of what stands beside it. The views have tables of their own. */
 export interface Schema {
-  /** One row: the version of these tables, the end of the log and its time, and the views that are there too. */
-  head: { id: 1; schema: number; position: number; at: string; views: string }
+  /** One row: the version of these tables, and the views that stand at the end of the log. It seldom changes. */
+  head: { id: 1; schema: number; views: string }
   /** Every view: its version, and, where it has stopped, the position whose rows it shows and why. */
   projection: { view: string; version: number; position: number; because: string }
   /** Streams by number: integer keys keep the indexes of a long log flat. */
@@ -55,7 +55,7 @@ export interface Schema {
 }
 
 /** The end of the log. */
-export const selectPosition = 'select position from head'
+export const selectPosition = 'select coalesce(max(position), 0) as position from event'
 
 /** The newest version of the tables that this library knows. */
 export const schemaVersion = 1
@@ -63,8 +63,8 @@ export const schemaVersion = 1
 /**
  * Writes the statements that make an empty database.
  *
- * Keys that grow are `integer primary key` in SQLite, which is the row id itself; positions come from
- * `head`, never from the database's own counting, so that they are dense in both dialects.
+ * Keys that grow are `integer primary key` in SQLite, which is the row id itself; positions come from the
+ * writer, never from the database's own counting, so that they are dense in both dialects.
  */
 export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
   const isSqlite = dialect === 'sqlite'
@@ -76,14 +76,7 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
   const indexed = (name: string, ...columns: string[]) =>
     `${table(name, ...columns)}${isSqlite ? ', without rowid' : ''}`
   return [
-    table(
-      'head',
-      `id ${integer} primary key`,
-      `schema ${integer} not null`,
-      `position ${integer} not null`,
-      'at text not null',
-      'views text not null',
-    ),
+    table('head', `id ${integer} primary key`, `schema ${integer} not null`, 'views text not null'),
     table(
       'projection',
       'view text primary key',
@@ -158,7 +151,7 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       'primary key (kind, digest)',
     ),
     table('rebuild', 'view text primary key', `version ${integer} not null`, `position ${integer} not null`),
-    `insert into head (id, schema, position, at, views) values (1, ${schemaVersion}, 0, '', '')`,
+    `insert into head (id, schema, views) values (1, ${schemaVersion}, '')`,
     ...(isSqlite ? appendOnlyTriggers() : []),
   ]
 }

@@ -71,8 +71,8 @@ function setPragmas(database: Database, path: string): void {
   database.pragma(`journal_mode = ${mode}`)
   for (const [name, value] of Object.entries(pragmas)) database.pragma(`${name} = ${value}`)
   database.pragma('fullfsync = 1')
-  // A longer log before pages move into the file: fewer syncs, and a page that changes often moves once.
-  database.pragma('wal_autocheckpoint = 8000')
+  // 8 MB of log before pages move into the file: a page that changes often moves once.
+  database.pragma('wal_autocheckpoint = 2000')
   database.pragma(`application_id = ${applicationId}`)
   const promised = { ...pragmas, journal_mode: mode }
   for (const [name, value] of Object.entries(promised)) {

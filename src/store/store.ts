@@ -46,7 +46,9 @@ export interface StoreOptions {
 }
 
 /** How a rebuild of all views goes. */
-export interface RebuildAll extends Pick<RebuildOptions, 'signal'> {
+export interface RebuildAll extends Pick<RebuildOptions, 'signal' | 'compare'> {
+  /** The names of the views; all when absent. */
+  readonly views?: readonly string[]
   /** Told of each page: the view, the position it has come to, the end of the log. */
   readonly onProgress?: (view: string, position: number, end: number) => void
 }
@@ -206,11 +208,11 @@ export class Store {
 
   /** Builds every view anew from the log and says how the serving rows differed. Ended, it gives those done. */
   async rebuild(options: RebuildAll = {}): Promise<Rebuilt[]> {
-    const { onProgress, signal } = options
+    const { views: names, onProgress, ...others } = options
     const rebuilt: Rebuilt[] = []
-    for (const view of this.#views) {
+    for (const view of this.#views.filter(each => names?.includes(each.name) ?? true)) {
       const done = await this.#rebuilder.rebuild(view, {
-        ...(signal && { signal }),
+        ...others,
         ...(onProgress && { onProgress: (position, end) => onProgress(view.name, position, end) }),
       })
       if (!done) break

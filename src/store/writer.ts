@@ -3,7 +3,7 @@ import type { Recorded } from '../message.ts'
 import type { Vault } from '../vault/vault.ts'
 import { type Append, type Appended, stage } from './append.ts'
 import { Batch } from './batch.ts'
-import { type Connection, first, type Steps } from './connection.ts'
+import type { Connection, Steps } from './connection.ts'
 import { Known } from './known.ts'
 import type { Schemas } from './schemas.ts'
 
@@ -29,12 +29,14 @@ type Result = { readonly appended: Appended } | { readonly error: unknown }
 
 /** How many appends share a transaction: more would hold the event loop for too long. */
 const batchMax = 512
+/** How many commits a caller that is alone makes before the event loop turns, and shows whether it still is. */
+const aloneMax = 16
 /** How many appends may wait. Only those of commands are turned away: what happened outside has to get in. */
 const waitingMax = 10_000
 
 /**
  * Group commit: appends that are asked for in the same turn of the event loop share one transaction, and each
- * gets its own answer. One that asks alone waits for nobody.
+ * gets its own answer. A caller that is alone waits for nobody.
  */
 export class Writer {
   readonly #parts: WriterParts
@@ -43,6 +45,8 @@ export class Writer {
   /** What the database said of foreign writes when `#known` was last right. */
   #mark: unknown
   #isScheduled = false
+  /** How many more commits go without looking around for others. */
+  #aloneLeft = 0
 
   constructor(parts: WriterParts) {
     this.#parts = parts
@@ -71,16 +75,23 @@ export class Writer {
     this.#known = undefined
   }
 
+  /** One turn of the event loop gathers whoever asks in it; a caller that was alone the last time is not kept waiting. */
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    setImmediate(() => void this.#flush())
+    const isAlone = this.#aloneLeft > 0
+    if (isAlone) queueMicrotask(() => void this.#flush(true))
+    else setImmediate(() => void this.#flush(false))
   }
 
-  async #flush(): Promise<void> {
+  async #flush(isAlone: boolean): Promise<void> {
     const batch = this.#waiting.splice(0, batchMax)
+    if (batch.length > 1) this.#aloneLeft = 0
+    else this.#aloneLeft = isAlone ? this.#aloneLeft - 1 : aloneMax
     try {
-      const results = await this.#commit(batch)
+      const { connection, onCommitted } = this.#parts
+      const results = await connection.transact(() => this.#steps(batch))
+      if (this.#known) onCommitted(this.#known.position)
       for (const [i, { resolve, reject }] of batch.entries()) {
         const result = results[i]
         if (result && 'appended' in result) resolve(result.appended)
@@ -93,13 +104,6 @@ export class Writer {
       this.#isScheduled = false
       if (this.#waiting.length > 0) this.#schedule()
     }
-  }
-
-  async #commit(waiting: readonly Waiting[]): Promise<Result[]> {
-    const { connection, onCommitted } = this.#parts
-    const results = await connection.transact(() => this.#steps(waiting))
-    if (this.#known) onCommitted(this.#known.position)
-    return results
   }
 
   *#steps(waiting: readonly Waiting[]): Steps<Result[]> {
@@ -128,7 +132,8 @@ export class Writer {
 
   /** What is known stands until somebody else has written. */
   *#refresh(connection: Connection): Steps<Known> {
-    const mark = Object.values((yield* first<Record<string, unknown>>(connection.foreignWrites)) ?? {})[0]
+    const [found] = (yield connection.foreignWrites) as readonly Readonly<Record<string, unknown>>[] // As the connection has it.
+    const mark = Object.values(found ?? {})[0]
     if (!this.#known || mark !== this.#mark) this.#known = yield* Known.load()
     this.#mark = mark
     return this.#known
