@@ -15,6 +15,8 @@ import { Desired } from './desired.ts'
 import { Engine, type Router } from './engine.ts'
 import { AverbaError } from './errors.ts'
 import type { Events, Recorded } from './events.ts'
+import { Followers } from './followers.ts'
+import { createLog, type Log } from './log.ts'
 import { createLogins, type Logins } from './logins.ts'
 import { consentMachine } from './machines/consent.ts'
 import { notificationMachine } from './machines/notification.ts'
@@ -26,6 +28,7 @@ import { validationMachine } from './machines/validation.ts'
 import type { EffectState, Owed } from './message.ts'
 import { createNotifications, type Notifications, routeNotification } from './notifications.ts'
 import type { AverbaOptions } from './options.ts'
+import { runAll } from './run-all.ts'
 import type { Rebuilt } from './store/rebuilder.ts'
 import { type RebuildAll, Store } from './store/store.ts'
 import { openViews, type ViewsHandle } from './store/views-handle.ts'
@@ -59,7 +62,12 @@ export interface Averba {
    * not be missed is read from the log.
    */
   on<T extends keyof Events>(type: T, listener: (event: Recorded<T>) => void): () => void
-  /** Performs what is due now. For scripts, cron and tests. */
+  /**
+   * Goes on until the signal: performs what is due, and calls followers. Wakes up at once when this process appends,
+   * and every second for what others did. Safe in several processes on one file.
+   */
+  run(options: { signal: AbortSignal }): Promise<void>
+  /** Performs what is due now, and calls followers for what is there now. For scripts, cron and tests. */
   settle(): Promise<{ settled: number; deferred: number; unknown: number }>
   /**
    * Builds every view anew from the log, beside the rows that serve, and puts it in their place;
@@ -68,17 +76,6 @@ export interface Averba {
   rebuild(options?: RebuildAll): Promise<Rebuilt[]>
   /** Lets the calls under way end, then closes the store. Nothing is lost. */
   close(): Promise<void>
-}
-
-/** The log itself. */
-export interface Log {
-  /** Events in order of position: after one, of some types, of one stream, or backward. */
-  read(filter?: {
-    after?: number
-    types?: readonly (keyof Events)[]
-    stream?: string
-    backward?: boolean
-  }): AsyncIterable<Recorded>
 }
 
 /**
@@ -93,7 +90,9 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
   const log = safely(options.logger)
   const createId = createIds(clock, entropy)
   const desired = new Desired(options)
+  let wake = () => undefined as void
   const store = await Store.open({
+    onCommitted: () => wake(),
     path: options.store,
     views,
     clock,
@@ -124,6 +123,10 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
     routers,
     onTrouble: (what, error) => log({ message: what, error: nameOf(error) }),
   })
+  const followers = new Followers(store, clock, name =>
+    log({ message: 'a follower failed too often and is parked', follower: name }),
+  )
+  wake = () => followers.wake()
   const subjects = new Subjects(store, createId)
   const { actor, basis } = options
   const commands = new Commands(engine, store, clock, { ...(actor && { actor }), ...(basis && { basis }) })
@@ -157,14 +160,20 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
       onStoreError: error =>
         log({ message: 'a notification was not stored: answered 503', error: nameOf(error) }),
     }),
-    log: { read: filter => readLog(store, filter) },
+    log: createLog(store, followers),
     effects: {
       get: id => store.effect(id),
       list: ({ state } = {}) => store.effects(state === undefined ? {} : { states: [state] }),
     },
     views: handle,
     on: (type, listener) => engine.on(type, event => listener(event as never)), // The type names its event.
-    settle: () => engine.admit(() => engine.settle()),
+    run: ({ signal }) => runAll(engine, followers, clock, signal, log),
+    settle: () =>
+      engine.admit(async () => {
+        const counts = await engine.settle()
+        await followers.settle()
+        return counts
+      }),
     rebuild: options => engine.admit(() => store.rebuild(options)),
     close() {
       closed ??= close()
@@ -253,16 +262,4 @@ function createRouters(area: Area, desired: Desired): Record<string, Router> {
 
 function caOf({ ca }: { readonly ca?: string }): { ca?: string } {
   return ca === undefined ? {} : { ca }
-}
-
-async function* readLog(store: Store, filter: Parameters<Log['read']>[0] = {}): AsyncIterable<Recorded> {
-  const { backward = false } = filter
-  let after = filter.after
-  for (;;) {
-    const page = await store.read({ ...filter, ...(after !== undefined && { after }), backward })
-    for (const event of page) yield event as Recorded // Only the machines wrote to the log.
-    const last = page.at(-1)
-    if (!last) return
-    after = last.position
-  }
 }

@@ -2,6 +2,7 @@ import type { Json, PartAddress, Recorded } from '../message.ts'
 import type { OwnerKey, Vault } from '../vault/vault.ts'
 import { type Connection, first, rows, type Statement, type Steps } from './connection.ts'
 import { readHeader } from './header.ts'
+import { selectPosition } from './schema.ts'
 import type { Schemas } from './schemas.ts'
 
 /** Which events to read: after a position, of some types, of one kind or stream, the newest first or last. */
@@ -22,6 +23,17 @@ export function* readPage(connection: Connection, schemas: Schemas, filter: Read
   return (yield* rows<{ header: string }>(pageOf(connection, filter))).map(row =>
     readHeader(row.header, schemas),
   )
+}
+
+/** Reads one page, with the end of the log as it was then. */
+export function* readOn(
+  connection: Connection,
+  schemas: Schemas,
+  filter: ReadFilter,
+): Steps<{ events: Recorded[]; end: number }> {
+  const events = yield* readPage(connection, schemas, filter)
+  const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
+  return { events, end: end?.position ?? 0 }
 }
 
 function pageOf(connection: Connection, filter: ReadFilter): Statement {

@@ -50,6 +50,17 @@ export interface Schema {
   }
   /** Which stream stands for a CPF, a service's id or a content: keyed digests only. */
   keyed_index: { kind: string; digest: Uint8Array; value: string }
+  /** How far each durable handler has come in the log, and which process has it now. */
+  follower: {
+    name: string
+    position: number
+    is_parked: number
+    attempts: number
+    due_at: string | null
+    because: string
+    lease_owner: string | null
+    lease_until: string | null
+  }
   /** How far a view has come that is built anew, in a table of its own, beside the serving one. */
   rebuild: { view: string; version: number; position: number }
 }
@@ -149,6 +160,17 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       `digest ${bytes} not null`,
       'value text not null',
       'primary key (kind, digest)',
+    ),
+    table(
+      'follower',
+      'name text primary key',
+      `position ${integer} not null`,
+      `is_parked ${integer} not null`,
+      `attempts ${integer} not null`,
+      'due_at text',
+      'because text not null',
+      'lease_owner text',
+      'lease_until text',
     ),
     table('rebuild', 'view text primary key', `version ${integer} not null`, `position ${integer} not null`),
     `insert into head (id, schema, views) values (1, ${schemaVersion}, '')`,

@@ -3,13 +3,23 @@ import { sql } from 'kysely'
 import type { Clock, Entropy } from '../clock.ts'
 import { toInstant } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
-import type { Json, Owed, PartAddress, Recorded } from '../message.ts'
+import type { Instant, Json, Owed, PartAddress, Recorded } from '../message.ts'
 import { createKeyring, createKeyringFile, type Keyring, openKeyringFile } from '../vault/keyring.ts'
 import { Vault } from '../vault/vault.ts'
 import type { View } from '../view.ts'
 import type { Append, Appended, Receipt } from './append.ts'
 import { findReceipt, lookUp } from './batch.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
+import {
+  type Follower,
+  type FollowerLease,
+  failFollower,
+  listFollowers,
+  moveFollower,
+  releaseFollower,
+  resumeFollower,
+  takeFollower,
+} from './follower.ts'
 import {
   type Claimed,
   claimEffect,
@@ -20,7 +30,7 @@ import {
   readEffect,
 } from './ledger.ts'
 import { type Checkpoint, Projector } from './projector.ts'
-import { openPart, type ReadFilter, readAt, readPage } from './read.ts'
+import { openPart, type ReadFilter, readAt, readOn, readPage } from './read.ts'
 import { Rebuilder, type RebuildOptions, type Rebuilt } from './rebuilder.ts'
 import { createTables, schemaVersion } from './schema.ts'
 import type { Schemas } from './schemas.ts'
@@ -53,14 +63,14 @@ export interface RebuildAll extends Pick<RebuildOptions, 'signal' | 'compare'> {
   readonly onProgress?: (view: string, position: number, end: number) => void
 }
 
-const leaseMs = 60_000
-
 /**
  * The log, its ledger and its views in one database. Everything that changes together changes in one
  * transaction, durable when the promise resolves.
  */
 export class Store {
   readonly vault: Vault
+  /** How long an effect or a follower belongs to the process that took it. */
+  readonly leaseMs: number = 60_000
   readonly #connection: Connection
   readonly #writer: Writer
   readonly #projector: Projector
@@ -68,6 +78,7 @@ export class Store {
   readonly #schemas: Schemas
   readonly #views: readonly View[]
   readonly #owner: string
+  readonly #clock: Clock
 
   private constructor(connection: Connection, vault: Vault, options: StoreOptions) {
     this.#connection = connection
@@ -80,6 +91,7 @@ export class Store {
     const project: WriterParts['project'] = (events, known) => this.#projector.project(events, known)
     this.#writer = new Writer({ connection, vault, schemas, project, onCommitted })
     const { clock } = options
+    this.#clock = clock
     const onRejoined = () => this.#writer.forget()
     this.#rebuilder = new Rebuilder({ connection, schemas, clock, onRejoined })
     this.#owner = options.createId()
@@ -160,6 +172,11 @@ export class Store {
     return this.#connection.read(() => readAt(this.#schemas, position))
   }
 
+  /** Reads a page of the log, with the end of the log as it was then. */
+  readOn(filter: ReadFilter): Promise<{ events: Recorded[]; end: number }> {
+    return this.#connection.read(() => readOn(this.#connection, this.#schemas, filter))
+  }
+
   /** Opens a part; `undefined` when it is not there. */
   open(address: PartAddress): Promise<Json | undefined> {
     return this.#connection.read(() => openPart(this.vault, address))
@@ -185,7 +202,7 @@ export class Store {
 
   /** Takes an effect for one attempt, written down before the request leaves. */
   claimEffect(id: string, now: number): Promise<Claimed | undefined> {
-    const lease = { now: toInstant(now), owner: this.#owner, until: toInstant(now + leaseMs) }
+    const lease = { now: toInstant(now), owner: this.#owner, until: toInstant(now + this.leaseMs) }
     return this.#connection.transact(() => claimEffect(this.#schemas, id, lease))
   }
 
@@ -224,6 +241,40 @@ export class Store {
   /** How far every view has come, and which of them stand still. */
   checkpoints(): Promise<readonly Checkpoint[]> {
     return this.#connection.read(() => this.#projector.checkpoints())
+  }
+
+  /** Takes a follower for this process; `undefined` while another one has it. */
+  takeFollower(name: string): Promise<Follower | undefined> {
+    return this.#connection.transact(() => takeFollower(name, this.#lease()))
+  }
+
+  /** Moves a follower on. False when it is no longer this process that has it. */
+  moveFollower(follower: Follower, to: number): Promise<boolean> {
+    return this.#connection.transact(() => moveFollower(follower, to, this.#lease()))
+  }
+
+  /** Says that a handler failed, and when it is tried again; `null` parks it. */
+  failFollower(follower: Follower, dueAt: Instant | null, because: string): Promise<void> {
+    return this.#connection.transact(() => failFollower(follower, dueAt, because, this.#owner))
+  }
+
+  /** Lets another process take a follower. */
+  releaseFollower(name: string): Promise<void> {
+    return this.#connection.transact(() => releaseFollower(name, this.#owner))
+  }
+
+  followers(): Promise<Follower[]> {
+    return this.#connection.read(() => listFollowers())
+  }
+
+  /** Lets a parked follower go on, again with the same event or past it. False when it is not parked. */
+  resumeFollower(name: string, how: 'again' | 'past', types: readonly string[]): Promise<boolean> {
+    return this.#connection.transact(() => resumeFollower(name, how, types))
+  }
+
+  #lease(): FollowerLease {
+    const now = this.#clock.now()
+    return { owner: this.#owner, now: toInstant(now), until: toInstant(now + this.leaseMs) }
   }
 
   /** The connection that hosts read views through. */

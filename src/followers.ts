@@ -1,0 +1,160 @@
+import { type Clock, toInstant } from './clock.ts'
+import { AverbaError } from './errors.ts'
+import { checkId } from './given.ts'
+import type { Recorded } from './message.ts'
+import type { Follower } from './store/follower.ts'
+import type { Store } from './store/store.ts'
+
+/** Does what an event asks for. It may be called again for the same event: its id tells. */
+export type FollowHandler = (event: Recorded) => Promise<void>
+
+interface Following {
+  readonly name: string
+  readonly types: readonly string[]
+  readonly handler: FollowHandler
+}
+
+const attemptsMax = 8
+const backoffBaseMs = 1_000
+const backoffMaxMs = 5 * 60_000
+/** Other processes append without telling this one. */
+const pollMs = 1_000
+
+/**
+ * Durable handlers of events: each is called for every event of its types, in order, at least once, by one process at
+ * a time. One that fails is tried again with growing waits, then parked until a person lets it go on; it never passes
+ * over an event by itself, and holds up no other follower.
+ */
+export class Followers {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #onParked: (name: string) => void
+  readonly #following = new Map<string, Following>()
+  readonly #working = new Map<string, Promise<void>>()
+  #awake = Promise.withResolvers<void>()
+
+  constructor(store: Store, clock: Clock, onParked: (name: string) => void) {
+    this.#store = store
+    this.#clock = clock
+    this.#onParked = onParked
+  }
+
+  /**
+   * Adds a handler under a name that is its own for ever: its place in the log is kept under it.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` when another handler of this process has the name
+   */
+  follow(name: string, types: readonly string[], handler: FollowHandler): void {
+    checkId(name, 'name of a follower')
+    if (this.#following.has(name)) {
+      throw new AverbaError('INVALID_INPUT', `Cannot follow as "${name}": another handler has this name`)
+    }
+    this.#following.set(name, { name, types: [...types], handler })
+    this.wake()
+  }
+
+  /** Says that there may be new events. */
+  wake(): void {
+    this.#awake.resolve()
+    this.#awake = Promise.withResolvers<void>()
+  }
+
+  /** Calls every handler for what is there now. Those that fail wait for their time, or for a person. */
+  async settle(): Promise<void> {
+    await Promise.all([...this.#following.values()].map(following => this.#work(following)))
+  }
+
+  /** Goes on until the signal: at once when this process appends, and every second for the others. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const awake = this.#awake.promise
+      await this.settle()
+      const poll = new AbortController()
+      await Promise.race([awake, this.#clock.sleep(pollMs, AbortSignal.any([signal, poll.signal]))])
+      poll.abort()
+    }
+    await Promise.all([...this.#following.keys()].map(name => this.#store.releaseFollower(name)))
+  }
+
+  /** Where every follower stands. */
+  list(): Promise<Follower[]> {
+    return this.#store.followers()
+  }
+
+  /**
+   * Lets a parked follower go on: again with the event that it failed at, or past it.
+   *
+   * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name; `INVALID_INPUT` to pass over an event
+   * without the handler, since nobody else knows which events it follows
+   */
+  async resume(name: string, how: 'again' | 'past'): Promise<void> {
+    const types = this.#following.get(name)?.types ?? []
+    if (how === 'past' && types.length === 0) {
+      throw new AverbaError('INVALID_INPUT', `Cannot skip for "${name}": this process does not follow as it`)
+    }
+    if (!(await this.#store.resumeFollower(name, how, types))) {
+      throw new AverbaError('NOT_FOUND', `Cannot resume "${name}": no parked follower has this name`)
+    }
+    this.wake()
+  }
+
+  /** One at a time for each follower, whoever asks. */
+  #work(following: Following): Promise<void> {
+    const running = this.#working.get(following.name)
+    if (running) return running
+    const work = this.#followOn(following).finally(() => this.#working.delete(following.name))
+    this.#working.set(following.name, work)
+    return work
+  }
+
+  async #followOn({ name, types, handler }: Following): Promise<void> {
+    const taken = await this.#store.takeFollower(name)
+    if (!taken || taken.isParked) return
+    if (taken.dueAt !== null && taken.dueAt > toInstant(this.#clock.now())) return
+    let follower = taken
+    for (;;) {
+      const { events, end } = await this.#store.readOn({ after: follower.position, types })
+      for (const event of events) {
+        const failure = await this.#call(handler, event, name)
+        if (failure !== undefined) return this.#fail(follower, failure)
+        if (!(await this.#store.moveFollower(follower, event.position))) return
+        follower = { ...follower, position: event.position, attempts: 0 }
+      }
+      if (events.length > 0) continue
+      // Nothing between here and the end is of its types: next time it need not be looked at again.
+      if (end > follower.position) await this.#store.moveFollower(follower, end)
+      return
+    }
+  }
+
+  /** Keeps the lease while the handler works; says the name of what it throws. */
+  async #call(handler: FollowHandler, event: Recorded, name: string): Promise<string | undefined> {
+    const done = new AbortController()
+    const keeping = this.#keep(name, done.signal)
+    try {
+      await handler(event)
+      return undefined
+    } catch (error) {
+      return error instanceof Error ? error.name : 'Error'
+    } finally {
+      done.abort()
+      await keeping
+    }
+  }
+
+  async #keep(name: string, done: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#clock.sleep(this.#store.leaseMs / 3, done)
+      if (done.aborted) return
+      await this.#store.takeFollower(name)
+    }
+  }
+
+  async #fail(follower: Follower, because: string): Promise<void> {
+    const isOver = follower.attempts + 1 >= attemptsMax
+    const waitMs = Math.min(backoffBaseMs * 2 ** follower.attempts, backoffMaxMs)
+    const dueAt = isOver ? null : toInstant(this.#clock.now() + waitMs)
+    await this.#store.failFollower(follower, dueAt, because)
+    if (isOver) this.#onParked(follower.name)
+  }
+}

@@ -1,0 +1,67 @@
+import type { Events, Recorded } from './events.ts'
+import type { Followers } from './followers.ts'
+import type { Follower } from './store/follower.ts'
+import type { Store } from './store/store.ts'
+
+/** The log itself. */
+export interface Log {
+  /**
+   * Calls a handler for every event of some types, from the beginning of the log on, in order and at least once: for
+   * business. Its place is kept under the name. It works while `run` or `settle` does, in one process at a time, and
+   * one that fails is tried again, then parked; it never passes over an event.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` when a handler of this process has the name already
+   */
+  follow<T extends keyof Events>(
+    name: string,
+    types: readonly T[],
+    handler: (event: Recorded<T>) => Promise<void>,
+  ): void
+  /** Where every follower stands, and which of them are parked. */
+  followers(): Promise<Follower[]>
+  /**
+   * Lets a parked follower try its event again.
+   *
+   * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name
+   */
+  retry(name: string): Promise<void>
+  /**
+   * Lets a parked follower go on past the event that it failed at.
+   *
+   * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name, `INVALID_INPUT` when this process does
+   * not follow under it
+   */
+  skip(name: string): Promise<void>
+  /** Events in order of position: after one, of some types, of one kind or one stream, or backward. */
+  read(filter?: {
+    after?: number
+    types?: readonly (keyof Events)[]
+    /** The machine whose streams are read, such as `consent`. */
+    kind?: string
+    stream?: string
+    backward?: boolean
+  }): AsyncIterable<Recorded>
+}
+
+/** Makes the area `log`. */
+export function createLog(store: Store, followers: Followers): Log {
+  return {
+    read: filter => readLog(store, filter),
+    follow: (name, types, handler) => followers.follow(name, types, event => handler(event as never)), // The type names its event.
+    followers: () => followers.list(),
+    retry: name => followers.resume(name, 'again'),
+    skip: name => followers.resume(name, 'past'),
+  }
+}
+
+async function* readLog(store: Store, filter: Parameters<Log['read']>[0] = {}): AsyncIterable<Recorded> {
+  const { backward = false } = filter
+  let after = filter.after
+  for (;;) {
+    const page = await store.read({ ...filter, ...(after !== undefined && { after }), backward })
+    for (const event of page) yield event as Recorded // Only the machines wrote to the log.
+    const last = page.at(-1)
+    if (!last) return
+    after = last.position
+  }
+}

@@ -1,0 +1,200 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Averba, openAverba, type Recorded } from '../../src/index.ts'
+import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
+
+const cpfs = ['25774435016', '11144477735', '52998224725', '39053344705', '15350946056']
+
+/** Engines on one file, by one clock. */
+async function given(count = 1): Promise<{ clock: VirtualClock; engines: Averba[]; said: string[] }> {
+  const clock = new VirtualClock()
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
+  const said: string[] = []
+  const engines: Averba[] = []
+  for (let seed = 1; seed <= count; seed++) {
+    const logger = ({ message, follower }: Record<string, unknown>) =>
+      void said.push(`${message} ${follower}`)
+    engines.push(await openAverba({ store, clock, entropy: seededEntropy(seed), logger }))
+  }
+  return { clock, engines, said }
+}
+
+const engineOf = async () => {
+  const { engines, ...rest } = await given()
+  const [averba] = engines
+  if (!averba) throw new Error('There is no engine')
+  return { averba, ...rest }
+}
+
+const enrolAll = async (averba: Averba, from = 0, until = cpfs.length) => {
+  for (const cpf of cpfs.slice(from, until)) await averba.consents.enrol({ cpf })
+}
+
+test('a follower sees every event of its types once, in order, from the beginning of the log on', async () => {
+  const { averba } = await engineOf()
+  await enrolAll(averba, 0, 3)
+  const seen: number[] = []
+  averba.log.follow('crm', ['subject.enrolled'], async event => void seen.push(event.position))
+  await averba.settle()
+  await enrolAll(averba, 3)
+  await averba.settle()
+  await averba.settle()
+  expect(seen).toEqual([2, 3, 4, 5, 6])
+  expect(await averba.log.followers()).toMatchObject([{ name: 'crm', position: 6, isParked: false }])
+  await averba.close()
+})
+
+test('it goes on where it was, also when its process stood still between handler and checkpoint', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
+  // A clock of its own that never moves: nothing keeps the lease of a process that stands still.
+  const [frozen, clock] = [new VirtualClock(), new VirtualClock()]
+  const first = await openAverba({ store, clock: frozen, entropy: seededEntropy(1) })
+  await enrolAll(first)
+  const seen: number[] = []
+  const reached = Promise.withResolvers<void>()
+  const wake = Promise.withResolvers<void>()
+  first.log.follow('crm', ['subject.enrolled'], async ({ position }) => {
+    seen.push(position)
+    if (position < 4) return
+    reached.resolve()
+    await wake.promise
+  })
+  const settling = first.settle()
+  await reached.promise
+  const second = await openAverba({ store, clock, entropy: seededEntropy(2) })
+  second.log.follow('crm', ['subject.enrolled'], async ({ position }) => void seen.push(-position))
+  await second.settle()
+  expect(seen).toEqual([2, 3, 4])
+  await clock.advance(61_000)
+  await second.settle()
+  expect(seen).toEqual([2, 3, 4, -4, -5, -6])
+  // What wakes up has lost the follower: it neither moves it nor goes on.
+  wake.resolve()
+  await settling
+  expect(seen).toEqual([2, 3, 4, -4, -5, -6])
+  expect(await second.log.followers()).toMatchObject([{ position: 6 }])
+  await first.close()
+  await second.close()
+})
+
+test('one that fails is tried again with growing waits, then parked, and never passes over its event', async () => {
+  const { averba, clock, said } = await engineOf()
+  await enrolAll(averba, 0, 2)
+  const tried: number[] = []
+  let isBroken = true
+  averba.log.follow('crm', ['subject.enrolled'], async event => {
+    tried.push(event.position)
+    if (isBroken) throw new RangeError('25774435016')
+  })
+  const others: number[] = []
+  averba.log.follow('other', ['subject.enrolled'], async event => void others.push(event.position))
+  for (let i = 0; i < 12; i++) {
+    await averba.settle()
+    await clock.advance(10 * 60_000)
+  }
+  expect(tried).toEqual(Array.from({ length: 8 }, () => 2))
+  expect(others).toEqual([2, 3])
+  expect(await averba.log.followers()).toMatchObject([
+    { name: 'crm', position: 0, isParked: true, attempts: 8, because: 'RangeError' },
+    { name: 'other', position: 3 },
+  ])
+  expect(said).toContain('a follower failed too often and is parked crm')
+  isBroken = false
+  await averba.log.retry('crm')
+  await averba.settle()
+  expect(tried.slice(8)).toEqual([2, 3])
+  await expect(averba.log.retry('crm')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await averba.close()
+})
+
+test('a wait is kept to: nothing is tried before its time', async () => {
+  const { averba, clock } = await engineOf()
+  await enrolAll(averba, 0, 1)
+  let tries = 0
+  averba.log.follow('crm', ['subject.enrolled'], async () => {
+    tries += 1
+    throw new Error('no')
+  })
+  await averba.settle()
+  await clock.advance(999)
+  await averba.settle()
+  expect(tries).toBe(1)
+  await clock.advance(1)
+  await averba.settle()
+  expect(tries).toBe(2)
+  await averba.close()
+})
+
+test('a person may let it skip the event that it failed at', async () => {
+  const { averba, clock } = await engineOf()
+  await enrolAll(averba, 0, 3)
+  const done: number[] = []
+  averba.log.follow('crm', ['subject.enrolled'], async event => {
+    if (event.position === 3) throw new Error('poison')
+    done.push(event.position)
+  })
+  for (let i = 0; i < 10; i++) {
+    await averba.settle()
+    await clock.advance(10 * 60_000)
+  }
+  expect(done).toEqual([2])
+  await averba.log.skip('crm')
+  await averba.settle()
+  expect(done).toEqual([2, 4])
+  await expect(averba.log.skip('nobody')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await averba.close()
+})
+
+test('of two engines on one file only one runs a follower, and the other takes over when its lease has run out', async () => {
+  const { clock, engines } = await given(2)
+  const [first, second] = engines
+  if (!first || !second) throw new Error('There are no two engines')
+  const seen: string[] = []
+  first.log.follow('crm', ['subject.enrolled'], async event => void seen.push(`first ${event.position}`))
+  second.log.follow('crm', ['subject.enrolled'], async event => void seen.push(`second ${event.position}`))
+  await enrolAll(first, 0, 1)
+  await first.settle()
+  await enrolAll(second, 1, 2)
+  await second.settle()
+  expect(seen).toEqual(['first 2'])
+  await clock.advance(61_000)
+  await second.settle()
+  expect(seen).toEqual(['first 2', 'second 3'])
+  await first.close()
+  await second.close()
+})
+
+test('while it runs it wakes up at once for its own appends, and within a second for those of another process', async () => {
+  const { clock, engines } = await given(2)
+  const [first, second] = engines
+  if (!first || !second) throw new Error('There are no two engines')
+  const seen: number[] = []
+  first.log.follow('crm', ['subject.enrolled'], async event => void seen.push(event.position))
+  const stop = new AbortController()
+  const running = first.run({ signal: stop.signal })
+  await enrolAll(first, 0, 1)
+  await expect.poll(() => seen).toEqual([2])
+  await enrolAll(second, 1, 2)
+  expect(seen).toEqual([2])
+  await clock.advance(1_000)
+  await expect.poll(() => seen).toEqual([2, 3])
+  stop.abort()
+  await running
+  // It let go of the follower: the other process need not wait for the lease to run out.
+  second.log.follow('crm', ['subject.enrolled'], async event => void seen.push(-event.position))
+  await enrolAll(second, 2, 3)
+  await second.settle()
+  expect(seen).toEqual([2, 3, -4])
+  await first.close()
+  await second.close()
+})
+
+test('a name belongs to one handler of a process, and is no CPF', async () => {
+  const { averba } = await engineOf()
+  averba.log.follow('crm', ['subject.enrolled'], async () => undefined)
+  expect(() => averba.log.follow('crm', ['token.renewed'], async () => undefined)).toThrow('another handler')
+  expect(() => averba.log.follow('25774435016', ['token.renewed'], async () => undefined)).toThrow()
+  await averba.close()
+})
