@@ -16,6 +16,7 @@ import { Engine, type Router } from './engine.ts'
 import { AverbaError } from './errors.ts'
 import type { Events, Recorded } from './events.ts'
 import { Followers } from './followers.ts'
+import { checkInstant } from './given.ts'
 import { createLog, type Log } from './log.ts'
 import { createLogins, type Logins } from './logins.ts'
 import { consentMachine } from './machines/consent.ts'
@@ -25,11 +26,11 @@ import { subjectMachine } from './machines/subject.ts'
 import { subscriptionMachine } from './machines/subscription.ts'
 import { tokenMachine } from './machines/token.ts'
 import { validationMachine } from './machines/validation.ts'
-import type { EffectState, Owed } from './message.ts'
+import type { EffectState, Instant, Owed } from './message.ts'
 import { createNotifications, type Notifications, routeNotification } from './notifications.ts'
 import type { AverbaOptions } from './options.ts'
 import { runAll } from './run-all.ts'
-import type { Rebuilt } from './store/rebuilder.ts'
+import type { AsOf, Rebuilt } from './store/rebuilder.ts'
 import { type RebuildAll, Store } from './store/store.ts'
 import { openViews, type ViewsHandle } from './store/views-handle.ts'
 import { Subjects } from './subjects.ts'
@@ -55,6 +56,13 @@ export interface Averba {
     /** The calls owed to the outside, the oldest first; of one state when given. */
     list(filter?: { state?: EffectState }): Promise<Owed[]>
   }
+  /**
+   * The rows of a view as they were when the log ended at a position, or at an instant: built from the log, in memory.
+   * A time of the log says what averba knew then.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` for a view that is not there, or an instant in another form
+   */
+  viewAsOf<N extends keyof Views>(name: N, asOf: { position?: number; at?: Instant }): Promise<Views[N][]>
   /** Typed tables of current state, read-only. Rows hold clear data and the addresses of sealed parts. */
   readonly views: ViewsHandle<Views>
   /**
@@ -166,6 +174,11 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
       list: ({ state } = {}) => store.effects(state === undefined ? {} : { states: [state] }),
     },
     views: handle,
+    viewAsOf: <N extends keyof Views>(name: N, asOf: AsOf) =>
+      engine.admit(async () => {
+        if (asOf.at !== undefined) checkInstant(asOf.at, 'at')
+        return (await store.viewAsOf(name, asOf)) as Views[N][] // The view of this name has these rows.
+      }),
     on: (type, listener) => engine.on(type, event => listener(event as never)), // The type names its event.
     run: ({ signal }) => runAll(engine, followers, clock, signal, log),
     settle: () =>

@@ -1,6 +1,7 @@
+import { toInstant } from './clock.ts'
 import { refusePersonalId } from './cpf.ts'
 import { AverbaError } from './errors.ts'
-import type { Actor, Basis } from './message.ts'
+import type { Actor, Basis, Instant } from './message.ts'
 
 const idMax = 200
 const textMax = 500
@@ -12,6 +13,19 @@ const textMax = 500
  */
 export function checkId(id: unknown, what: string): asserts id is string {
   checkText(id, what, idMax)
+}
+
+/**
+ * Checks an instant.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when it is not ISO 8601 in UTC with milliseconds
+ */
+export function checkInstant(at: unknown, what: string): asserts at is Instant {
+  const ms = typeof at === 'string' ? Date.parse(at) : Number.NaN
+  if (!Number.isNaN(ms) && toInstant(ms) === at) return
+  throw new AverbaError('INVALID_INPUT', `Cannot use "${what}": it is no instant`, {
+    hint: 'Give it as 2026-11-20T12:00:00.000Z',
+  })
 }
 
 /** Checks who acts. Throws as `checkId` does. */

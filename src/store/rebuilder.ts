@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
+import type { Instant } from '../message.ts'
 import type { View } from '../view.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
 import { joinHead } from './projector.ts'
@@ -26,6 +27,12 @@ export interface RebuildOptions {
   readonly signal?: AbortSignal
   /** Counts the rows that differ from the serving ones: yes when absent. */
   readonly compare?: boolean
+}
+
+/** Up to where a view is built: the last position, or the last instant, that counts. */
+export interface AsOf {
+  readonly position?: number
+  readonly at?: Instant
 }
 
 /** How many rows are held before they are written: what bounds the memory of a rebuild. */
@@ -92,6 +99,22 @@ export class Rebuilder {
     }
     await save()
     return undefined
+  }
+
+  /** The rows of a view as they were at a position or an instant of the log: built in memory, and kept nowhere. */
+  async buildAsOf(view: View, { position: last = Number.POSITIVE_INFINITY, at }: AsOf): Promise<Row[]> {
+    const built = new Map<string, Row | undefined>()
+    for (let after = 0; ; ) {
+      const page = await this.#connection.read(() => readPage(this.#connection, this.#schemas, { after }))
+      const until = page.filter(event => event.position <= last && (at === undefined || event.at <= at))
+      for (const event of until) {
+        const key = view.key(event)
+        if (key !== undefined) built.set(key, foldOne(view, key, built.get(key), event))
+      }
+      after = page.at(-1)?.position ?? 0
+      if (page.length === 0 || until.length < page.length) break
+    }
+    return [...built.values()].filter(row => row !== undefined)
   }
 
   /**

@@ -68,11 +68,8 @@ export interface Schema {
 /** The end of the log. */
 export const selectPosition = 'select coalesce(max(position), 0) as position from event'
 
-/** The newest version of the tables that this library knows. */
-export const schemaVersion = 1
-
 /**
- * Writes the statements that make an empty database.
+ * Writes the statements that make an empty database, of version 1.
  *
  * Keys that grow are `integer primary key` in SQLite, which is the row id itself; positions come from the
  * writer, never from the database's own counting, so that they are dense in both dialects.
@@ -173,7 +170,7 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       'lease_until text',
     ),
     table('rebuild', 'view text primary key', `version ${integer} not null`, `position ${integer} not null`),
-    `insert into head (id, schema, views) values (1, ${schemaVersion}, '')`,
+    `insert into head (id, schema, views) values (1, 1, '')`,
     ...(isSqlite ? appendOnlyTriggers() : []),
   ]
 }

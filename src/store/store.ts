@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { sql } from 'kysely'
 import type { Clock, Entropy } from '../clock.ts'
 import { toInstant } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
@@ -9,7 +8,7 @@ import { Vault } from '../vault/vault.ts'
 import type { View } from '../view.ts'
 import type { Append, Appended, Receipt } from './append.ts'
 import { findReceipt, lookUp } from './batch.ts'
-import { type Connection, first, rows, type Steps } from './connection.ts'
+import type { Connection } from './connection.ts'
 import {
   type Follower,
   type FollowerLease,
@@ -29,12 +28,13 @@ import {
   listEffects,
   readEffect,
 } from './ledger.ts'
+import { migrate } from './migrations.ts'
 import { type Checkpoint, Projector } from './projector.ts'
 import { openPart, type ReadFilter, readAt, readOn, readPage } from './read.ts'
-import { Rebuilder, type RebuildOptions, type Rebuilt } from './rebuilder.ts'
-import { createTables, schemaVersion } from './schema.ts'
+import { type AsOf, Rebuilder, type RebuildOptions, type Rebuilt } from './rebuilder.ts'
 import type { Schemas } from './schemas.ts'
 import { openSqlite } from './sqlite.ts'
+import { treeRoot } from './tree.ts'
 import { Writer, type WriterParts } from './writer.ts'
 
 /** How to open a store. */
@@ -105,7 +105,7 @@ export class Store {
   static async open(options: StoreOptions): Promise<Store> {
     const connection = await openSqlite(options.path, options.clock)
     try {
-      await connection.transact(() => prepare(connection, options.path))
+      await connection.transact(() => migrate(connection, options.path))
       const began = await connection.read(() => readAt(options.schemas ?? {}, 1))
       const keyring = openKeyring(options, began === undefined)
       const store = new Store(connection, new Vault(keyring, options.entropy), options)
@@ -238,6 +238,22 @@ export class Store {
     return rebuilt
   }
 
+  /**
+   * The rows of a view as they were at a position or an instant.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` when there is no such view
+   */
+  async viewAsOf(name: string, asOf: AsOf): Promise<object[]> {
+    const view = this.#views.find(each => each.name === name)
+    if (view) return this.#rebuilder.buildAsOf(view, asOf)
+    throw new AverbaError('INVALID_INPUT', `Cannot build "${name}": there is no such view`)
+  }
+
+  /** The root of the Merkle tree over all headers, in hexadecimal. */
+  root(): Promise<string | undefined> {
+    return this.#connection.read(treeRoot)
+  }
+
   /** How far every view has come, and which of them stand still. */
   checkpoints(): Promise<readonly Checkpoint[]> {
     return this.#connection.read(() => this.#projector.checkpoints())
@@ -286,20 +302,6 @@ export class Store {
     this.vault.forget()
     await this.#connection.close()
   }
-}
-
-/** Makes the tables of an empty database, and refuses one of another version. */
-function* prepare(connection: Connection, path: string): Steps<void> {
-  const db = connection.compiler
-  const tables = yield* rows(connection.listTables)
-  if (tables.length === 0) {
-    for (const statement of createTables(connection.dialect)) yield* rows(sql.raw(statement).compile(db))
-    return
-  }
-  const head = yield* first(db.selectFrom('head').select('schema'))
-  if (head?.schema === schemaVersion) return
-  const cannot = `Cannot open "${path}": its schema is ${head?.schema ?? 'unknown'}, and this is ${schemaVersion}`
-  throw new AverbaError('NOT_OURS', cannot, { hint: 'Update averba' })
 }
 
 function openKeyring(options: StoreOptions, isEmpty: boolean): Keyring {

@@ -1,5 +1,6 @@
 import { hashBytes, rootOver } from '../proof/merkle.ts'
 import { first, rows, type Steps } from './connection.ts'
+import { selectPosition } from './schema.ts'
 
 /** How many hashes a tile holds. */
 const tileHashes = 256
@@ -103,6 +104,12 @@ export class Tree {
     }
     return tree
   }
+}
+
+/** The root over all events of the log, in hexadecimal. */
+export function* treeRoot(): Steps<string | undefined> {
+  const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
+  return (yield* Tree.load(end?.position ?? 0)).root()
 }
 
 const selectLeaves = 'select leaf from event where position > ? order by position'
