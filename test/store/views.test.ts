@@ -1,0 +1,168 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createIds, systemClock, systemEntropy } from '../../src/clock.ts'
+import type { Recorded } from '../../src/message.ts'
+import { Store } from '../../src/store/store.ts'
+import { defineView, type View } from '../../src/view.ts'
+
+const newPath = () => join(mkdtempSync(join(tmpdir(), 'averba-views-')), 'log.sqlite')
+
+/** Counts the events of each stream; told to, it fails, or writes what its table does not take. */
+function counting(name: string, breaks: { at?: number; with?: 'throw' | 'badCell' } = {}): View {
+  return defineView<{ stream: string; n: number }, Recorded>({
+    name,
+    version: 1,
+    columns: { stream: 'text', n: 'integer' },
+    key: ({ type, stream }) => (type === 'bench.done' ? stream : undefined),
+    fold(row, { stream, position }) {
+      if (position === breaks.at && breaks.with === 'throw') throw new RangeError('25774435016')
+      const n = (row?.n ?? 0) + 1
+      return { stream, n: position === breaks.at && breaks.with === 'badCell' ? ('x' as never) : n }
+    },
+  })
+}
+
+const open = (path: string, views: readonly View[], onViewStopped = (_: string) => {}) =>
+  Store.open({
+    path,
+    views,
+    onViewStopped,
+    clock: systemClock,
+    entropy: systemEntropy,
+    createId: createIds(systemClock, systemEntropy),
+  })
+
+/** Appends so many events to streams in turn, many at a time. */
+async function append(store: Store, count: number, streams = 10): Promise<void> {
+  await Promise.all(
+    Array.from({ length: count }, (_, i) => {
+      const stream = `bench-${i % streams}`
+      const event = { type: 'bench.done', data: {} }
+      const machine = { name: 'bench', version: 1 }
+      return store.append({
+        at: '2030-01-01T00:00:00.000Z',
+        streams: [{ stream, expect: 'any' }],
+        events: [{ stream, event, because: 'bench.do', machine }],
+      })
+    }),
+  )
+}
+
+const rowsOf = async (store: Store, name: string) => {
+  const sql = `select * from ${name} order by stream`
+  const query = { sql, parameters: [], query: undefined as never, queryId: undefined as never }
+  return (await store.reader.readOnly(query)) as { stream: string; n: number }[]
+}
+const sumOf = async (store: Store, name: string) =>
+  (await rowsOf(store, name)).reduce((sum, row) => sum + row.n, 0)
+const checkpointOf = async (store: Store, name: string) =>
+  (await store.checkpoints()).find(each => each.view === name)
+
+test.each(['throw', 'badCell'] as const)(
+  'a view that fails (%s) is left as it was before those events, the others go on, and it catches up when it is mended',
+  async how => {
+    const path = newPath()
+    const stopped: string[] = []
+    const store = await open(path, [counting('fragile', { at: 26, with: how }), counting('steady')], view =>
+      stopped.push(view),
+    )
+    await append(store, 20)
+    await append(store, 20)
+    await append(store, 20)
+    expect(stopped).toEqual(['fragile'])
+    expect([await sumOf(store, 'fragile'), await sumOf(store, 'steady')]).toEqual([20, 60])
+    expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: false, position: 21 })
+    expect((await checkpointOf(store, 'fragile'))?.because).toMatch(
+      how === 'throw' ? /^RangeError at position 26$/ : /^SqliteError at position 41$/,
+    )
+    expect(await checkpointOf(store, 'steady')).toMatchObject({ isRunning: true, position: 61 })
+    await store.close()
+    const mended = await open(path, [counting('fragile'), counting('steady')])
+    expect(await rowsOf(mended, 'fragile')).toEqual(await rowsOf(mended, 'steady'))
+    expect(await checkpointOf(mended, 'fragile')).toMatchObject({ isRunning: true, position: 61 })
+    await append(mended, 10)
+    expect([await sumOf(mended, 'fragile'), await sumOf(mended, 'steady')]).toEqual([70, 70])
+    await mended.close()
+  },
+)
+
+test('a view that a version of the library without it left behind catches up when it is opened with it again', async () => {
+  const path = newPath()
+  const first = await open(path, [counting('old'), counting('new')])
+  await append(first, 20)
+  await first.close()
+  const older = await open(path, [counting('old')])
+  await append(older, 20)
+  expect(await checkpointOf(older, 'new')).toMatchObject({
+    isRunning: false,
+    position: 21,
+    because: 'a version of averba that does not know it wrote the log',
+  })
+  await older.close()
+  const newer = await open(path, [counting('old'), counting('new')])
+  expect(await rowsOf(newer, 'new')).toEqual(await rowsOf(newer, 'old'))
+  expect(await checkpointOf(newer, 'new')).toMatchObject({ isRunning: true })
+  await newer.close()
+})
+
+test('a rebuild says how far it is, can be ended, and goes on from there while appends go on', async () => {
+  const path = newPath()
+  const store = await open(path, [counting('counted')])
+  await append(store, 3_500)
+  const stop = new AbortController()
+  const seen: number[] = []
+  const onProgress = (_: string, position: number, end: number) => {
+    seen.push(position)
+    expect(end).toBe(3_501)
+    if (position >= 2_000) stop.abort()
+  }
+  expect(await store.rebuild({ signal: stop.signal, onProgress })).toEqual([])
+  expect(seen).toEqual([1_000, 2_000])
+  await append(store, 10)
+  expect(await sumOf(store, 'counted')).toBe(3_510)
+  await store.close()
+  const again = await open(path, [counting('counted')])
+  const went: number[] = []
+  const rebuilt = await again.rebuild({ onProgress: (_, position) => went.push(position) })
+  expect(went).toEqual([3_000, 3_511])
+  expect(rebuilt).toEqual([{ view: 'counted', rows: 10, differences: 0, examples: [] }])
+  await append(again, 5)
+  expect(await sumOf(again, 'counted')).toBe(3_515)
+  await again.close()
+})
+
+test('a rebuild finds rows that differ, are missing or are too many, names some, and puts them right', async () => {
+  const path = newPath()
+  const store = await open(path, [counting('counted')])
+  await append(store, 20)
+  await store.close()
+  const { default: Sqlite } = await import('better-sqlite3')
+  const database = new Sqlite(path)
+  database.exec(`update counted set n = 9 where stream = 'bench-1'; delete from counted where stream = 'bench-2';
+    insert into counted values ('bench-x', 1)`)
+  database.close()
+  const again = await open(path, [counting('counted')])
+  const [rebuilt] = await again.rebuild()
+  expect(rebuilt).toMatchObject({ rows: 10, differences: 3 })
+  expect([...(rebuilt?.examples ?? [])].sort()).toEqual(['bench-1', 'bench-2', 'bench-x'])
+  expect(await sumOf(again, 'counted')).toBe(20)
+  expect(await again.rebuild()).toMatchObject([{ differences: 0 }])
+  await again.close()
+})
+
+test('two processes that rebuild the same view do not spoil it: one of them is told', async () => {
+  const path = newPath()
+  const stores = [await open(path, [counting('counted')]), await open(path, [counting('counted')])] as const
+  await append(stores[0], 2_500)
+  const done = await Promise.allSettled(stores.map(store => store.rebuild()))
+  const told = done.filter(each => each.status === 'rejected')
+  for (const { reason } of told) expect(reason).toMatchObject({ code: 'STORE_BUSY' })
+  expect(told.length).toBeLessThan(2)
+  expect(await sumOf(stores[1], 'counted')).toBe(2_500)
+  await append(stores[1], 5)
+  expect(await sumOf(stores[0], 'counted')).toBe(2_505)
+  expect(await stores[0].rebuild()).toMatchObject([{ differences: 0 }])
+  for (const store of stores) await store.close()
+})
