@@ -1,0 +1,140 @@
+import { hash } from 'node:crypto'
+import Sqlite, { type Database } from 'better-sqlite3'
+import { hashBytes, leafHash } from '../../src/proof/merkle.ts'
+import type { Steps } from '../../src/store/connection.ts'
+import { Tree } from '../../src/store/tree.ts'
+
+interface EventRow {
+  readonly position: number
+  readonly name: string
+  readonly version: number
+  readonly type: string
+  readonly header: string
+  readonly leaf: Buffer
+}
+
+/** What every event of the log says of itself. */
+export interface Header {
+  readonly position: number
+  readonly stream: string
+  readonly version: number
+  readonly type: string
+  readonly commandId?: string
+  readonly data: { readonly of?: number }
+  readonly effects?: readonly unknown[]
+  readonly parts?: readonly { readonly name: string; readonly hash: string }[]
+}
+
+/** Reads the tables as they are, past the store, and says in words where they contradict themselves. */
+export function checkTables(path: string): { headers: Header[]; corrupt: string[] } {
+  const database = new Sqlite(path, { readonly: true })
+  try {
+    const corrupt: string[] = []
+    const integrity = database.pragma('integrity_check', { simple: true })
+    if (integrity !== 'ok') corrupt.push(`SQLite says: ${integrity}`)
+    if ((database.pragma('foreign_key_check') as unknown[]).length > 0)
+      corrupt.push('a row refers to nothing')
+    const rows = database.prepare(selectEvents).all() as EventRow[] // As the statement names them.
+    const headers = rows.map(row => JSON.parse(row.header) as Header) // As the store wrote them.
+    const head = database.prepare('select position from head').pluck().get()
+    if (head !== rows.length) corrupt.push(`the head is at ${head}, and there are ${rows.length} events`)
+    corrupt.push(
+      ...checkEvents(rows, headers),
+      ...checkTree(database, rows),
+      ...checkBeside(database, headers),
+    )
+    return { headers, corrupt }
+  } finally {
+    database.close()
+  }
+}
+
+function* checkEvents(rows: readonly EventRow[], headers: readonly Header[]): Iterable<string> {
+  const versions = new Map<string, number>()
+  for (const [i, row] of rows.entries()) {
+    const header = headers[i]
+    const version = (versions.get(row.name) ?? 0) + 1
+    versions.set(row.name, version)
+    if (row.position !== i + 1) yield `event ${i + 1} has the position ${row.position}`
+    if (row.version !== version) yield `version ${version} of ${row.name} says ${row.version}`
+    const isItself =
+      header?.position === row.position &&
+      header.stream === row.name &&
+      header.version === row.version &&
+      header.type === row.type
+    if (!isItself) yield `the header at ${row.position} is of another event`
+    if (leafHash(row.header) !== row.leaf.toString('hex'))
+      yield `the leaf at ${row.position} is of another text`
+  }
+}
+
+/** The stored tree against one grown from nothing, and its root against the definition. */
+function* checkTree(database: Database, rows: readonly EventRow[]): Iterable<string> {
+  const grown = new Tree()
+  for (const row of rows) grown.add(row.leaf.toString('hex'))
+  const expected = new Map(grown.takeChanged().map(tile => [`${tile.level}/${tile.number}`, tile.hashes]))
+  const tiles = database.prepare('select level, number, hashes from tile').all() as {
+    level: number
+    number: number
+    hashes: Buffer
+  }[] // As the statement names them.
+  for (const { level, number, hashes } of tiles) {
+    const tile = expected.get(`${level}/${number}`)
+    if (!tile?.equals(hashes)) yield `the tile ${level}/${number} is not that of its leaves`
+    expected.delete(`${level}/${number}`)
+  }
+  for (const missing of expected.keys()) yield `the tile ${missing} is missing`
+  const root = run(database, Tree.load(rows.length)).root()
+  const defined = rows.length > 0 ? rootOf(rows.map(row => row.leaf)).toString('hex') : undefined
+  if (root !== defined) yield 'the root is not that of the leaves'
+}
+
+/** The root by RFC 6962, section 2.1, as it is defined there. */
+function rootOf(leaves: readonly Buffer[]): Buffer {
+  const [only] = leaves
+  if (only && leaves.length === 1) return only
+  const half = 2 ** Math.ceil(Math.log2(leaves.length) - 1)
+  const node = Buffer.concat([Buffer.alloc(1, 1), rootOf(leaves.slice(0, half)), rootOf(leaves.slice(half))])
+  if (node.length !== 1 + 2 * hashBytes) throw new TypeError('A node is over two hashes')
+  return hash('sha256', node, 'buffer')
+}
+
+/** What an event's header names has to stand beside it, and nothing else. */
+function* checkBeside(database: Database, headers: readonly Header[]): Iterable<string> {
+  const effects = database.prepare("select position || '/' || n from effect").pluck().all()
+  const owed = headers.flatMap(each => (each.effects ?? []).map((_, n) => `${each.position}/${n}`))
+  if (!isSame(effects, owed)) yield 'the effects are not those that the events owe'
+  const parts = database.prepare('select position, name, sealed from part').all() as {
+    position: number
+    name: string
+    sealed: Buffer
+  }[] // As the statement names them.
+  const sealed = parts.map(each => `${each.position}/${each.name}/${hash('sha256', each.sealed)}`)
+  const marked = headers.flatMap(({ position, parts = [] }) =>
+    parts.map(part => `${position}/${part.name}/${part.hash}`),
+  )
+  if (!isSame(sealed, marked)) yield 'the parts are not those that the events name'
+  const beyond = database
+    .prepare('select count(*) from receipt where position > ?')
+    .pluck()
+    .get(headers.length)
+  if (beyond !== 0) yield 'a receipt is of an event that is not there'
+}
+
+function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
+  const other = new Set(b)
+  return a.length === b.length && new Set(a).size === other.size && a.every(each => other.has(each))
+}
+
+/** Runs steps that read, past the store's own connection. */
+function run<T>(database: Database, steps: Steps<T>): T {
+  let step = steps.next()
+  while (!step.done) {
+    if (!('parameters' in step.value)) throw new TypeError('These steps only read')
+    step = steps.next(database.prepare(step.value.sql).all(...step.value.parameters))
+  }
+  return step.value
+}
+
+const selectEvents = `select position, stream.name, version, type, header, leaf from event
+  join stream on stream.key = event.stream order by position`
