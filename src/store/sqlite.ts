@@ -231,6 +231,10 @@ function explain(path: string, cause: unknown): AverbaError | undefined {
     const hint = 'Nothing was recorded. Free some space and try again'
     return new AverbaError('STORE_UNSAFE', `${cannot}: the disk is full`, { cause, hint })
   }
+  if (code.startsWith('SQLITE_IOERR')) {
+    const hint = 'Nothing of it was acknowledged. Check the disk, then try again'
+    return new AverbaError('STORE_UNSAFE', `${cannot}: the disk failed`, { cause, hint })
+  }
   if (code.startsWith('SQLITE_READONLY') || code.startsWith('SQLITE_CANTOPEN')) {
     const hint = 'Check that the folder exists and can be written'
     return new AverbaError('STORE_UNSAFE', `${cannot}: it cannot be written`, { cause, hint })

@@ -1,9 +1,10 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { checkLog } from './check-log.ts'
-import { type Acknowledged, appendOf, openStore } from './load.ts'
+import { type Acknowledged, appendOf, heard, openStore } from './load.ts'
 import { logName, Scratch } from './scratch.ts'
 
 const scratch = new Scratch()
@@ -113,4 +114,19 @@ test('pages that were overwritten are seen', async () => {
     writeFileSync(path, bytes)
   })
   expect((await checkLog(torn, acknowledged)).corrupt).not.toEqual([])
+})
+
+test('a disk that takes no more is an error with a code, and what was acknowledged stays', async () => {
+  const path = join(scratch.folder(), logName)
+  const load = join(import.meta.dirname, 'load-store.ts')
+  const options = JSON.stringify({ path, seed: 1, callers: 1, appends: 20 })
+  // The limit counts blocks of 512 or 1024 bytes.
+  const limited = ['-c', 'ulimit -f 400; exec "$0" "$1" "$2"', process.execPath, load, options]
+  const said = heard(execFileSync('sh', limited, { encoding: 'utf8' }))
+  const done = said.filter(each => each.said === 'acknowledged')
+  expect(done.length).toBeGreaterThan(0)
+  expect(said).toContainEqual({ said: 'failed', code: 'STORE_UNSAFE' })
+  const broken = said.flatMap(each => (each.said === 'broken' ? [each.what] : []))
+  expect(new Set(broken)).toEqual(new Set(['it went on failing']))
+  expect(await checkLog(path, done)).toEqual({ lost: [], corrupt: [] })
 })
