@@ -1,0 +1,9 @@
+/** Makes up a CPF with right check digits, another one for each number below a thousand million. */
+export function cpfOf(number: number): string {
+  const digits = [...String(number % 1_000_000_000).padStart(9, '0')].map(Number)
+  for (const length of [9, 10]) {
+    const sum = digits.slice(0, length).reduce((total, digit, i) => total + digit * (length + 1 - i), 0)
+    digits.push(((sum * 10) % 11) % 10)
+  }
+  return digits.join('')
+}
