@@ -55,7 +55,7 @@ export function createKeyring(entropy: Entropy): Keyring {
  * Makes a keyring file with mode 0600, durable before it returns. Never replaces one: where another process
  * was faster, its keyring is opened.
  *
- * @throws {AverbaError} `STORE_UNSAFE` when it cannot be written
+ * @throws {AverbaError} `STORE_UNSAFE` when it cannot be written, or its first copy cannot be removed
  */
 export function createKeyringFile(path: string, entropy: Entropy): Keyring {
   const file = newKeyringFile(entropy)
@@ -69,7 +69,7 @@ export function createKeyringFile(path: string, entropy: Entropy): Keyring {
     if (existsSync(path)) return openKeyringFile(path, entropy)
     throw new AverbaError('STORE_UNSAFE', `Cannot write the keyring "${path}"`, { cause })
   } finally {
-    rmSync(temporary, { force: true })
+    removeCopy(temporary)
   }
   return toKeyring(file, entropy)
 }
@@ -81,6 +81,16 @@ function writeDurably(path: string, text: string): void {
     fsyncSync(descriptor)
   } finally {
     closeSync(descriptor)
+  }
+}
+
+/** A copy that stays behind is a key that nobody knows of: it is named. */
+function removeCopy(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch (cause) {
+    const hint = 'It is a copy of the keyring. Remove it, and open the log again'
+    throw new AverbaError('STORE_UNSAFE', `Cannot remove "${path}"`, { cause, hint })
   }
 }
 
