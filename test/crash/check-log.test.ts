@@ -70,7 +70,6 @@ test.each([
   ['a tile that is gone', 'delete from tile', 'the tile 1/0 is missing'],
   ['a version', 'update event set version = 99 where position = 301', 'says 99'],
   ['a type', "update event set type = 'x' where position = 9", 'the header at 9 is of another event'],
-  ['the head', 'update head set position = 300', 'the head is at 300'],
   ['a receipt', "update receipt set position = 5 where command_id = 'c9'", 'the receipt of c9'],
   ['a receipt that is gone', "delete from receipt where command_id = 'c299'", 'has another answer now'],
   ['an effect that is gone', 'delete from effect where position = 9', 'the effects are not'],
