@@ -110,7 +110,8 @@ test('the page about simulating has a row for every kind of fault and every cont
 
 test('the page about what is not shown names every policy and every setting', () => {
   const page = read('docs/unspecified.md')
-  const sources = ['consent', 'token', 'portal'].map(name => read(`src/adapters/${name}/simulator.ts`))
+  const files = ['consent/simulator', 'token/simulator', 'validation/simulator', 'portal/portal-policies']
+  const sources = files.map(name => read(`src/adapters/${name}.ts`))
   const policies = sources.flatMap(source => {
     const body = /export interface \w+Policies \{([\s\S]*?)\n\}/.exec(source)?.[1] ?? ''
     return [...body.matchAll(/readonly (\w+)\?: (.+)/g)].map(([, name = '', type = '']) => ({ name, type }))

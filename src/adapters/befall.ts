@@ -20,7 +20,7 @@ export async function befall(
     case 'reset':
       throw new Error('The connection broke before the work')
     case 'lose':
-      await forward(request)
+      await readWhole(await forward(request))
       throw new Error('The connection broke after the work')
     case 'delay':
       await clock.sleep(fault.ms ?? 0)
@@ -40,8 +40,10 @@ export async function befall(
     case 'duplicate': {
       const copy = request.clone()
       const first = await forward(request)
-      // Nobody waits for the answer to the second one.
-      await forward(copy).catch(() => undefined)
+      // Nobody goes by the answer to the second one.
+      await forward(copy)
+        .then(readWhole)
+        .catch(() => undefined)
       return first
     }
     case 'wrongSecret':
@@ -51,6 +53,11 @@ export async function befall(
     case 'clockSkew':
       return forward(request)
   }
+}
+
+/** An answer may come piece by piece: only its end says that the work is done. */
+async function readWhole(response: Response): Promise<void> {
+  await response.arrayBuffer()
 }
 
 function statusOf({ status = 500, retryAfterS }: Fault): Response {

@@ -6,17 +6,25 @@ class OversizedError extends Error {
   override readonly name = 'OversizedError'
 }
 
+/** Gives a body piece by piece, and no further than the bound. Throws when there is more. */
+export async function* bounded(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  bytesMax: number,
+): AsyncGenerator<Uint8Array, undefined> {
+  let size = 0
+  for await (const chunk of chunks) {
+    size += chunk.length
+    if (size > bytesMax) throw new OversizedError('The response is larger than allowed')
+    yield chunk
+  }
+}
+
 /** Reads a body to its end, and no further than the bound. Throws when there is more. */
 export async function readBounded(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   bytesMax: number,
 ): Promise<Buffer<ArrayBuffer>> {
   const read: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of chunks) {
-    size += chunk.length
-    if (size > bytesMax) throw new OversizedError('The response is larger than allowed')
-    read.push(chunk)
-  }
+  for await (const chunk of bounded(chunks, bytesMax)) read.push(chunk)
   return Buffer.concat(read)
 }

@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import { statusSchema } from './consent/wire.ts'
 import { type Fault, faultSchema } from './fault.ts'
-import { recipientKinds } from './portal/wire.ts'
+import { limits, recipientIdForms, recipientKinds } from './portal/wire.ts'
 import type { ReceivedRequest } from './received-requests.ts'
 import { claimsSchema } from './validation/wire.ts'
 
@@ -17,12 +17,20 @@ const bodies = {
   }),
   awareness: z.strictObject({ cpf: text, cnpj: text.optional() }),
   person: claimsSchema.extend({ cpf: text }),
-  notification: z.strictObject({
-    evento: text,
-    destinatarioTipo: z.enum(recipientKinds),
-    destinatarioId: text,
-    body: z.unknown(),
-  }),
+  notification: z
+    .strictObject({
+      evento: text.max(limits.evento),
+      destinatarioTipo: z.enum(recipientKinds),
+      destinatarioId: text,
+      body: z.unknown(),
+    })
+    .refine(
+      ({ destinatarioTipo, destinatarioId }) => recipientIdForms[destinatarioTipo].test(destinatarioId),
+      {
+        path: ['destinatarioId'],
+        error: 'it is not in the format of its destinatarioTipo: 11 digits of a CPF, 14 characters of a CNPJ',
+      },
+    ),
   connection: z.strictObject({ from: text, to: text }),
 }
 

@@ -11,7 +11,7 @@ import {
   type ServiceName,
 } from './fault.ts'
 import { HeldDeliveries } from './held-deliveries.ts'
-import type { Fetch } from './transport.ts'
+import type { StreamingFetch } from './transport.ts'
 
 /** The certificate that a server shows to a connection: its own, or a bad one. */
 export type ShownCertificate = 'own' | 'expired' | 'unknown'
@@ -56,9 +56,10 @@ export class Faults {
   }
 
   /** Puts the faults between callers and a service. */
-  around(service: FaultyService, forward: Fetch): Fetch {
-    return async request => {
+  around(service: FaultyService, send: StreamingFetch): StreamingFetch {
+    return async (request, onConnected) => {
       const fault = this.#take(service, request)
+      const forward = (through: Request) => send(through, onConnected)
       const go = () => (fault ? befall(fault, request, forward, this.#clock) : forward(request))
       if (fault?.kind === 'reorder') return this.#held.hold(request, fault.ms, go)
       return service === 'receiver' ? this.#held.overtake(request, go) : go()

@@ -1,13 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
-import { Agent, buildConnector, request as undiciRequest } from 'undici'
+import { Agent, buildConnector, type Dispatcher, request as undiciRequest } from 'undici'
 import type { Clock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
-import { answerBytesMax, readBounded } from './bounded-body.ts'
+import { answerBytesMax, bounded, readBounded } from './bounded-body.ts'
 import { type Certificate, type UsableCertificate, useCertificate } from './certificate.ts'
 import { type Source, valueFrom } from './source.ts'
 
 /** The one way out: a request, and its response. Simulators and sockets meet here. */
 export type Fetch = (request: Request) => Promise<Response>
+
+/** The same, answered as soon as the head is there. `onConnected` is called when the connection is. */
+export type StreamingFetch = (request: Request, onConnected?: () => void) => Promise<Response>
 
 /** A request that certainly never left: the address was not found, the connection or TLS was refused. */
 export class UnsentError extends Error {
@@ -22,6 +25,8 @@ export function unsentError(code: string): UnsentError {
 /** A `Fetch` over real sockets, to be closed. */
 export interface Socket {
   readonly fetch: Fetch
+  /** What comes after the head fails as it is read: over the bound, over the time, broken off. */
+  readonly stream: StreamingFetch
   close(): Promise<void>
 }
 
@@ -90,10 +95,20 @@ export function openSocket(options: SocketOptions): Socket {
     return opened.agent
   }
 
+  async function send(request: Request, onConnected?: () => void): Promise<Dispatcher.ResponseData> {
+    const signal = AbortSignal.any([AbortSignal.timeout(budgetMs), request.signal])
+    const agent = await current()
+    return exchange(request, onConnected ? agent.compose(telling(onConnected)) : agent, signal)
+  }
+
   return {
     async fetch(request) {
-      const signal = AbortSignal.any([AbortSignal.timeout(budgetMs), request.signal])
-      return exchange(request, await current(), signal, bodyBytesMax)
+      const answer = await send(request)
+      return responseOf(answer, await readBounded(answer.body, bodyBytesMax))
+    },
+    async stream(request, onConnected) {
+      const answer = await send(request, onConnected)
+      return responseOf(answer, streamOf(answer.body, bodyBytesMax))
     },
     async close() {
       const last = (await renewal?.catch(() => undefined)) ?? opened
@@ -128,30 +143,63 @@ function createAgent(options: SocketOptions, certificate: UsableCertificate | un
   })
 }
 
+/** Sends a request and waits for the head of its answer. */
 async function exchange(
   request: Request,
-  agent: Agent,
+  dispatcher: Dispatcher,
   signal: AbortSignal,
-  bytesMax: number,
-): Promise<Response> {
+): Promise<Dispatcher.ResponseData> {
   const body = request.body === null ? null : Buffer.from(await request.arrayBuffer())
   try {
-    const answer = await undiciRequest(request.url, {
-      dispatcher: agent,
+    return await undiciRequest(request.url, {
+      dispatcher,
       method: request.method,
       headers: Object.fromEntries(request.headers),
       body,
       signal,
     })
-    const content = await readBounded(answer.body, bytesMax)
-    const isBodiless = answer.statusCode === 204 || answer.statusCode === 304
-    return new Response(isBodiless ? null : content, {
-      status: answer.statusCode,
-      headers: headersOf(answer.headers),
-    })
   } catch (error) {
     throw isUnsent(error) ? new UnsentError(describe(error)) : error
   }
+}
+
+/** Tells when a request begins to be written: its connection is there by then. */
+function telling(onConnected: () => void): Dispatcher.DispatcherComposeInterceptor {
+  return dispatch => (options, handler) =>
+    dispatch(options, {
+      onRequestStart(controller, context) {
+        onConnected()
+        handler.onRequestStart?.(controller, context)
+      },
+      onResponseStart: (...given) => handler.onResponseStart?.(...given),
+      onResponseData: (...given) => handler.onResponseData?.(...given),
+      onResponseEnd: (...given) => handler.onResponseEnd?.(...given),
+      onResponseError: (...given) => handler.onResponseError?.(...given),
+    })
+}
+
+/** The same as a stream. Giving it up breaks the connection, also while a chunk is waited for. */
+function streamOf(body: Dispatcher.ResponseData['body'], bytesMax: number): ReadableStream<Uint8Array> {
+  const chunks = bounded(body, bytesMax)
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await chunks.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel() {
+      body.on('error', () => undefined) // That it was broken off is no news.
+      body.destroy()
+    },
+  })
+}
+
+function responseOf(answer: Dispatcher.ResponseData, body: Buffer<ArrayBuffer> | ReadableStream): Response {
+  const isBodiless = answer.statusCode === 204 || answer.statusCode === 304
+  return new Response(isBodiless ? null : body, {
+    status: answer.statusCode,
+    headers: headersOf(answer.headers),
+  })
 }
 
 function headersOf(raw: Record<string, string | string[] | undefined>): Headers {

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { AverbaError } from '../index.ts'
 import type { Fault } from '../simulation/index.ts'
 import type { DevOptions } from './dev.ts'
+import type { SimulateOptions } from './simulate.ts'
 
 /** Exit codes: 0 done, 1 an error that the message explains, 70 a bug. */
 const exitCodes = { error: 1, bug: 70 } as const
@@ -45,6 +46,7 @@ function createProgram(): Command {
     .option('--dir <folder>', 'a new folder for the certificates; a temporary one otherwise')
     .option('--seed <number>', 'repeat ids, tokens and the chances of faults', readSeed)
     .option('--fault <json>', 'what goes wrong from the start; may be given again', addFault, [])
+    .option('--deliver-from <address>', 'the address of 127.0.0.0/8 that notifications come from')
     .action(simulate)
   program
     .command('dev')
@@ -113,15 +115,9 @@ function addFault(text: string, before: readonly Fault[]): readonly Fault[] {
 
 async function simulate({
   json = false,
-  dir,
-  seed,
   fault: faults = [],
-}: {
-  json?: boolean
-  dir?: string
-  seed?: number
-  fault?: readonly Fault[]
-}): Promise<void> {
+  ...options
+}: Omit<SimulateOptions, 'faults'> & { json?: boolean; fault?: readonly Fault[] }): Promise<void> {
   const { runSimulation } = await import('./simulate.ts')
   await runSimulation(
     addresses => {
@@ -137,7 +133,7 @@ async function simulate({
       console.log(`certificates        ${consentService.ca} and beside it`)
       console.log('Stop with Ctrl-C. --json prints all of it for programs.')
     },
-    { faults, ...(dir !== undefined && { dir }), ...(seed !== undefined && { seed }) },
+    { ...options, faults },
   )
   process.exit()
 }

@@ -25,6 +25,18 @@ export interface SimulationAddresses {
   readonly samples: { cpf: string; cnpj: string }
 }
 
+/** How the services are to be simulated. */
+export interface SimulateOptions {
+  /** A new folder for the certificates; a temporary one when absent. */
+  readonly dir?: string
+  /** Repeats ids, tokens and the chances of faults; random when absent. */
+  readonly seed?: number
+  /** What goes wrong from the start. */
+  readonly faults?: readonly Fault[]
+  /** The address of this machine, in 127.0.0.0/8, that deliveries come from. */
+  readonly deliverFrom?: string
+}
+
 /**
  * Serves the simulated services until the process is told to stop, or whoever started it is gone. A folder that it
  * made by itself goes with it; `dir` stays.
@@ -33,12 +45,12 @@ export interface SimulationAddresses {
  */
 export async function runSimulation(
   announce: (addresses: SimulationAddresses) => void,
-  { dir, seed, faults = [] }: { dir?: string; seed?: number; faults?: readonly Fault[] } = {},
+  { dir, seed, ...options }: SimulateOptions,
 ): Promise<void> {
   const folder = folderOf(dir)
   const clock = new ShiftedClock()
   const entropy = seed !== undefined && { entropy: seededEntropy(seed) }
-  const services = await startServices({ clock, faults, ...entropy })
+  const services = await startServices({ clock, ...options, ...entropy })
   const control = await startControl(services, clock)
   const stopped = untilToldToStop()
   announce(await addressesOf(services, control.baseUrl, folder))

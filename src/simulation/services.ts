@@ -5,7 +5,7 @@ import { type PortalSimulator, simulatePortal } from '../adapters/portal/simulat
 import { noteRequest, type ReceivedRequest } from '../adapters/received-requests.ts'
 import type { Peer } from '../adapters/serve.ts'
 import { simulateTokenService, type TokenSimulator } from '../adapters/token/simulator.ts'
-import type { Fetch } from '../adapters/transport.ts'
+import type { StreamingFetch } from '../adapters/transport.ts'
 import { simulateValidationService, type ValidationSimulator } from '../adapters/validation/simulator.ts'
 import type { Clock, Entropy } from '../clock.ts'
 import type { Policies } from './policies.ts'
@@ -41,14 +41,16 @@ export const credentials = {
 export function createSimulators(options: {
   clock: Clock
   entropy: Entropy
-  deliver: Fetch
+  deliver: StreamingFetch
+  /** Counts the time of a delivery too, beside `clock`: the machine's, where deliveries leave over sockets. */
+  timer?: Clock
   policies?: Policies
   /** What goes wrong from the start. */
   faults?: readonly Fault[]
   /** The servers in front of them, where there are any. */
   connections?: Connections
 }): Simulators {
-  const { clock, entropy, policies = {} } = options
+  const { clock, entropy, deliver, policies = {} } = options
   const faults = new Faults(clock, entropy, options.connections)
   for (const fault of options.faults ?? []) void faults.add(fault)
   const common = (service: ServiceName) => ({ clock: faults.clockOf(service), entropy })
@@ -69,7 +71,8 @@ export function createSimulators(options: {
   })
   const portal = simulatePortal({
     ...common('portal'),
-    deliver: whole(faults.around('receiver', options.deliver)),
+    deliver: faults.around('receiver', deliver),
+    timers: [clock, ...(options.timer ? [options.timer] : [])],
     headers: portalHeaders,
     ...policiesOf(policies.portal),
   })
@@ -94,14 +97,6 @@ export function createSimulators(options: {
     portal: through('portal', portal.fetch),
   }
   return { consentService, tokenService, validationService, portal, faults, requests, reach }
-}
-
-/** The portal waits for the whole answer, however slowly it comes. */
-function whole(deliver: Fetch): Fetch {
-  return async request => {
-    const { body, status, headers } = await deliver(request)
-    return new Response(body && (await new Response(body).arrayBuffer()), { status, headers })
-  }
 }
 
 /** A token that lives may be rejected all the same, and is over then unless the fault says otherwise. */

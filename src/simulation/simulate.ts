@@ -50,7 +50,10 @@ export async function simulate(
     entropy,
     ...(options.policies && { policies: options.policies }),
     ...(options.faults && { faults: options.faults }),
-    deliver: request => averba.receiver.fetch(request, { remoteAddress: portalAddress }),
+    async deliver(request) {
+      request.signal.throwIfAborted() // What the portal has given up does not arrive.
+      return averba.receiver.fetch(request, { remoteAddress: portalAddress })
+    },
   })
   const { reach } = simulators
   const services: Record<string, Fetch> = {

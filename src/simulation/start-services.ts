@@ -1,9 +1,11 @@
+import { isIPv4 } from 'node:net'
 import { createAuthority, type Issued } from '../adapters/authority.ts'
 import type { Fault, ServiceName } from '../adapters/fault.ts'
 import { staticHeaders } from '../adapters/portal/static-headers.ts'
 import { type Peer, serve, type TlsServer } from '../adapters/serve.ts'
 import { openSocket } from '../adapters/transport.ts'
 import { type Clock, type Entropy, systemClock, systemEntropy } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
 import type { AverbaOptions } from '../options.ts'
 import type { Policies } from './policies.ts'
 import { createSimulators, credentials, type Simulators, samples } from './services.ts'
@@ -33,19 +35,25 @@ export interface RunningServices extends Simulators {
   close(): Promise<void>
 }
 
-const deliveryBudgetMs = 3_500
+/** What the services stand on, and what they do where the contracts are silent. */
+export interface ServicesOptions {
+  readonly clock?: Clock
+  readonly entropy?: Entropy
+  readonly policies?: Policies
+  /** What goes wrong from the start, until a reset. */
+  readonly faults?: readonly Fault[]
+  /** The address of this machine, in 127.0.0.0/8, that deliveries come from. */
+  readonly deliverFrom?: string
+}
 
-/** Starts the four services as HTTPS servers, with certificates made for this run. */
-export async function startServices(
-  options: {
-    clock?: Clock
-    entropy?: Entropy
-    policies?: Policies
-    /** What goes wrong from the start, until a reset. */
-    faults?: readonly Fault[]
-  } = {},
-): Promise<RunningServices> {
-  const { clock = systemClock, entropy = systemEntropy } = options
+/**
+ * Starts the four services as HTTPS servers, with certificates made for this run.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when `deliverFrom` is not an address of 127.0.0.0/8, or a fault is none
+ */
+export async function startServices(options: ServicesOptions = {}): Promise<RunningServices> {
+  const { clock = systemClock, entropy = systemEntropy, deliverFrom } = options
+  if (deliverFrom !== undefined) checkLoopback(deliverFrom)
   const policies = options.policies && { policies: options.policies }
   // The certificates are checked by TLS itself, against the time of the machine.
   const now = Math.min(clock.now(), systemClock.now())
@@ -55,15 +63,15 @@ export async function startServices(
   const outgoing = openSocket({
     clock,
     ca,
-    budgetMs: deliveryBudgetMs,
+    ...(deliverFrom !== undefined && { localAddress: deliverFrom }),
     connectTo: target => routes.get(target),
   })
   let servers: TlsServer[] = []
   const connections = {
     renew: async () => void (await Promise.all(servers.map(each => each.renewConnections()))),
   }
-  const create = (faults: readonly Fault[] = []) =>
-    createSimulators({ clock, entropy, deliver: outgoing.fetch, connections, faults, ...policies })
+  const common = { clock, entropy, deliver: outgoing.stream, timer: systemClock, connections, ...policies }
+  const create = (faults: readonly Fault[] = []) => createSimulators({ ...common, faults })
   let simulators = create(options.faults)
   const names = ['localhost', '127.0.0.1']
   const stranger = await createAuthority(now, 'an authority that nobody knows')
@@ -133,4 +141,16 @@ export async function startServices(
       await Promise.all(servers.map(each => each.close()))
     },
   }
+}
+
+/** Only these addresses are this machine's own on every system that lets us choose at all. */
+function checkLoopback(address: string): void {
+  if (isIPv4(address) && address.startsWith('127.')) return
+  throw new AverbaError(
+    'INVALID_INPUT',
+    `Cannot deliver from "${address.slice(0, 40)}": it is not a loopback address`,
+    {
+      hint: 'Give an address such as 127.9.9.9',
+    },
+  )
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type Authority, createAuthority, type Issued } from '../../src/adapters/authority.ts'
 import { type Peer, type Server, serve } from '../../src/adapters/serve.ts'
 import { openSocket, type SocketOptions } from '../../src/adapters/transport.ts'
@@ -22,11 +22,17 @@ beforeAll(async () => {
       const { pathname } = new URL(request.url)
       if (pathname === '/large') return new Response('x'.repeat(100_000))
       if (pathname === '/never') return new Promise<never>(() => undefined)
+      if (pathname === '/endless') return new Response(endless())
       return new Response(`${request.method} ${await request.text()}`)
     },
     { ...issued, clientCa: authority.ca },
   )
 })
+
+/** One byte, and then nothing. */
+function endless(): ReadableStream<Uint8Array> {
+  return new ReadableStream({ start: controller => controller.enqueue(Buffer.from('x')) })
+}
 
 afterAll(() => server.close())
 
@@ -102,6 +108,45 @@ test('an answer over the bound, or over the time, is no answer', async () => {
   await expect(send('/large', { bodyBytesMax: 99_999 })).rejects.toMatchObject({ name: 'OversizedError' })
   expect((await send('/large', { bodyBytesMax: 100_000 })).text).toHaveLength(100_000)
   await expect(send('/never', { budgetMs: 200 })).rejects.toMatchObject({ name: 'TimeoutError' })
+})
+
+describe('an answer as a stream', () => {
+  const stream = async (path: string, options: Partial<SocketOptions>, onConnected?: () => void) => {
+    const socket = openSocket({ clock: systemClock, ca: authority.ca, ...options })
+    onTestFinished(() => socket.close())
+    const url = `https://localhost:${server.port}${path}`
+    return socket.stream(new Request(url, { method: 'POST', body: 'x' }), onConnected)
+  }
+
+  test('is whole, and fails over the bound as it is read', async () => {
+    const bounded = { bodyBytesMax: 99_999 }
+    expect(await (await stream('/large', {})).text()).toHaveLength(100_000)
+    await expect((await stream('/large', bounded)).text()).rejects.toMatchObject({ name: 'OversizedError' })
+  })
+
+  test('may be given up while more is waited for', async () => {
+    const response = await stream('/endless', { budgetMs: 120_000 })
+    const reader = response.body?.getReader()
+    expect((await reader?.read())?.value).toHaveLength(1)
+    const more = reader?.read()
+    await new Promise(resolve => setImmediate(resolve)) // By then the socket is waited for.
+    await reader?.cancel()
+    expect(await more).toMatchObject({ done: true })
+  })
+
+  test('tells when the connection is there, and not where there is none', async () => {
+    const told: number[] = []
+    const socket = openSocket({ clock: systemClock, ca: authority.ca })
+    onTestFinished(() => socket.close())
+    for (const port of [server.port, server.port]) {
+      const url = `https://localhost:${port}/`
+      await (await socket.stream(new Request(url), () => told.push(port))).text()
+    }
+    expect(told).toEqual([server.port, server.port])
+    const nobody = new Request('https://localhost:1/')
+    await expect(socket.stream(nobody, () => told.push(1))).rejects.toMatchObject({ name: 'UnsentError' })
+    expect(told).toHaveLength(2)
+  })
 })
 
 test('a certificate that is rotated is used without a restart, and a wrong one may be put right', async () => {

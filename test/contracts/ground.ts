@@ -4,6 +4,7 @@ import { type Peer, serve } from '../../src/adapters/serve.ts'
 import { type Fetch, openSocket, UnsentError } from '../../src/adapters/transport.ts'
 import { systemClock } from '../../src/clock.ts'
 import {
+  type Policies,
   type Simulators,
   samples,
   seededEntropy,
@@ -30,7 +31,7 @@ export interface Ground extends Pick<Simulators, Names> {
 
 /** Opens a ground for the test that runs, which closes it at its end. What passes is held against the documents. */
 export interface Open {
-  (): Promise<Ground>
+  (policies?: Policies): Promise<Ground>
   /** What has passed so far. */
   readonly watch: Watch
 }
@@ -47,10 +48,10 @@ const hosts = {
   portal: 'https://portal.exemplo.br',
 } as const
 
-function watched(open: () => Promise<Ground>): Open {
+function watched(open: (policies?: Policies) => Promise<Ground>): Open {
   const watch = new Watch()
-  const watchedOpen = async () => {
-    const ground = await open()
+  const watchedOpen = async (policies?: Policies) => {
+    const ground = await open(policies)
     const receive: Ground['receive'] = (host, handle) => ground.receive(host, watch.receiver(handle))
     const { send, sendWithoutCertificate } = ground
     return {
@@ -64,7 +65,7 @@ function watched(open: () => Promise<Ground>): Open {
 }
 
 /** The simulators as functions. */
-export const openInProcess: Open = watched(async () => {
+export const openInProcess: Open = watched(async (policies = {}) => {
   const clock = new VirtualClock()
   const receivers = new Map<string, (request: Request) => Response | Promise<Response>>()
   const deliver: Fetch = async request => {
@@ -77,6 +78,7 @@ export const openInProcess: Open = watched(async () => {
     clock,
     entropy: seededEntropy(1),
     deliver,
+    policies,
   })
   const reach =
     (peer: Pick<Peer, 'clientName'>): Fetch =>
@@ -97,9 +99,9 @@ export const openInProcess: Open = watched(async () => {
 })
 
 /** The simulators behind HTTPS servers of this machine, and a socket with a client certificate. */
-export const openOverTls: Open = watched(async () => {
+export const openOverTls: Open = watched(async (policies = {}) => {
   const clock = new VirtualClock()
-  const services = await startServices({ clock, entropy: seededEntropy(1) })
+  const services = await startServices({ clock, entropy: seededEntropy(1), policies })
   const { ca } = services
   const { consentService, tokenService, validationService, portal } = services.options
   const socket = openSocket({ clock: systemClock, ca, certificate: consentService.certificate })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { PortalPolicies } from '../../src/adapters/portal/portal-policies.ts'
 import {
   readFailures,
   readList,
@@ -13,10 +14,11 @@ import {
   assinaturaListadaSchema,
   assinaturaSchema,
   falhaSchema,
+  type RecipientKind,
   recipientKinds,
 } from '../../src/adapters/portal/wire.ts'
 import { createReceiver, type Incoming } from '../../src/adapters/receiver.ts'
-import { dayMs, exact, type Open, portalHeaders, secondMs } from './ground.ts'
+import { dayMs, exact, type Ground, type Open, portalHeaders, secondMs } from './ground.ts'
 
 const evento = 'dimp-situacao-import'
 const host = 'receptor.exemplo.br'
@@ -33,8 +35,8 @@ const endpointOf = (length: number) => `https://${host}/`.padEnd(length, 'x')
 /** Document 3, line by line, on whichever side it is opened. */
 export function portalContract(name: string, open: Open): void {
   describe(`the portal ${name}`, () => {
-    const given = async () => {
-      const ground = await open()
+    const given = async (policies: PortalPolicies = {}) => {
+      const ground = await open({ portal: policies })
       const { at, send } = ground
       const url = `${at.portal}/portal/api/ext/webhook`
       const headers = { ...portalHeaders, 'content-type': 'application/json' }
@@ -55,8 +57,8 @@ export function portalContract(name: string, open: Open): void {
     }
 
     /** A subscription whose receiver writes down what comes, and answers with a status that can be set. */
-    const givenReceiver = async (change: object = {}) => {
-      const ground = await given()
+    const givenReceiver = async (change: object = {}, policies: PortalPolicies = {}) => {
+      const ground = await given(policies)
       const received: { method: string; path: string; headers: Record<string, string>; text: string }[] = []
       const answer = { status: 204 }
       await ground.receive(host, async request => {
@@ -66,8 +68,10 @@ export function portalContract(name: string, open: Open): void {
           headers: Object.fromEntries(request.headers),
           text: await request.text(),
         })
+        const isMoved = answer.status === 302 && new URL(request.url).pathname === '/averba'
         const location = { location: `https://${host}/outro` }
-        return new Response(null, { status: answer.status, headers: answer.status === 302 ? location : {} })
+        const status = answer.status === 302 && !isMoved ? 204 : answer.status
+        return new Response(null, { status, headers: isMoved ? location : {} })
       })
       return { ...ground, received, answer, id: await ground.subscribe(change) }
     }
@@ -333,6 +337,61 @@ export function portalContract(name: string, open: Open): void {
       expect(Buffer.from(stored[0]?.body ?? []).toString()).toBe('{"numero":"26BR1"}')
     })
 
+    /** Subscribes as another user of the portal, to a path of the receiver. */
+    const subscribeAs = async ({ at, send }: Ground, headers: Record<string, string>, path: string) => {
+      const response = await send(
+        writeSubscribe(at.portal, headers, { ...wanted, endpoint: `https://${host}${path}` }),
+      )
+      return readSubscribed(await response.text()) ?? 0
+    }
+
+    test('a notification to a CNPJ goes to all its representatives, and to no other', async () => {
+      const [second, third, fourth] = ['dois', 'tres', 'quatro'].map(authorization => ({ authorization }))
+      const matriz = { tipo: 'CNPJ', id: '12ABC34501DE35' } as const
+      const users = [
+        { headers: second ?? {}, represents: [{ tipo: 'CPF', id: '25774435016' }, matriz] as const },
+        { headers: third ?? {}, represents: [{ tipo: 'CNPJ', id: '00000000000191' }] as const },
+        { headers: fourth ?? {}, represents: [{ tipo: 'ORGAO', id: '12ABC34501DE35' }] as const },
+      ]
+      const ground = await givenReceiver({}, { represents: [matriz], users })
+      const { portal, received, id } = ground
+      const same = await subscribeAs(ground, second ?? {}, '/averba')
+      await subscribeAs(ground, third ?? {}, '/outra-empresa')
+      await subscribeAs(ground, fourth ?? {}, '/orgao')
+      // Both representatives gave the same endpoint: it is notified once for each.
+      expect((await portal.notify(notice)).map(each => each.subscription)).toEqual([id, same])
+      expect(received.map(each => each.path)).toEqual(['/averba', '/averba'])
+      expect(await portal.notify({ ...notice, destinatarioId: '11222333000181' })).toEqual([])
+    })
+
+    test('a notification to a person or to a public body goes to the users who represent it', async () => {
+      const second = { authorization: 'dois' }
+      const person = { tipo: 'CPF', id: '25774435016' } as const
+      const users = [{ headers: second, represents: [{ tipo: 'ORGAO', id: '26000' }] as const }]
+      const ground = await givenReceiver({}, { represents: [person], users })
+      const { portal, received, id } = ground
+      const other = await subscribeAs(ground, second, '/orgao')
+      const to = async (destinatarioTipo: RecipientKind, destinatarioId: string) => {
+        const delivered = await portal.notify({ ...notice, destinatarioTipo, destinatarioId })
+        return delivered.map(each => each.subscription)
+      }
+      expect(await to('CPF', '25774435016')).toEqual([id])
+      expect(await to('CPF', '52998224725')).toEqual([])
+      expect(await to('ORGAO', '26000')).toEqual([other])
+      expect(await to('CNPJ', '12ABC34501DE35')).toEqual([])
+      expect(received.map(each => each.path)).toEqual(['/averba', '/orgao'])
+    })
+
+    test('by default every user represents everyone', async () => {
+      const second = { authorization: 'dois' }
+      const ground = await givenReceiver({}, { users: [{ headers: second }] })
+      const other = await subscribeAs(ground, second, '/outro-usuario')
+      for (const destinatarioTipo of recipientKinds) {
+        const delivered = await ground.portal.notify({ ...notice, destinatarioTipo })
+        expect(delivered.map(each => each.subscription)).toEqual([ground.id, other])
+      }
+    })
+
     test('a notification goes to the subscriptions of its event only', async () => {
       const { portal, received, subscribe, id } = await givenReceiver()
       const other = await subscribe({ evento: 'outro', endpoint: `${endpoint}/2` })
@@ -369,6 +428,27 @@ export function portalContract(name: string, open: Open): void {
       }
       expect(received).toHaveLength(8)
       expect(portal.deliveries).toEqual({ succeeded: 3, failed: 5 })
+    })
+
+    test('by policy a delivery that fails is tried again at once, and is one failure record in the end', async () => {
+      const { portal, received, answer, failures } = await givenReceiver({}, { tries: 3 })
+      answer.status = 500
+      expect(await portal.notify(notice)).toMatchObject([{ isDelivered: false, description: 'HTTP 500' }])
+      expect(received).toHaveLength(3)
+      expect(await failures()).toHaveLength(1)
+      expect(portal.deliveries).toEqual({ succeeded: 0, failed: 1 })
+      answer.status = 204
+      expect(await portal.notify(notice)).toMatchObject([{ isDelivered: true }])
+      expect(received).toHaveLength(4)
+    })
+
+    test('by policy a redirect is followed with the same POST', async () => {
+      const { portal, received, answer } = await givenReceiver({}, { redirects: 'follow' })
+      answer.status = 302
+      expect(await portal.notify(notice)).toMatchObject([{ isDelivered: true }])
+      const [first, second] = received
+      expect([first?.path, second?.path, received.length]).toEqual(['/averba', '/outro', 2])
+      expect({ ...second, path: '' }).toEqual({ ...first, path: '' })
     })
 
     test('dataUltimoSucesso is the time of the last success', async () => {

@@ -2,8 +2,15 @@ import type { RequestListener } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:tls'
-import { expect, onTestFinished, test } from 'vitest'
-import { type RunningServices, startServices, VirtualClock } from '../../src/simulation/index.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createReceiver } from '../../src/adapters/receiver.ts'
+import { systemClock } from '../../src/clock.ts'
+import {
+  type RunningServices,
+  type ServicesOptions,
+  startServices,
+  VirtualClock,
+} from '../../src/simulation/index.ts'
 import { consentContract } from './consent.ts'
 import { documentsContract } from './documents.ts'
 import { openInProcess, openOverTls, portalHeaders } from './ground.ts'
@@ -30,8 +37,12 @@ const oldCiphers = 'DEFAULT@SECLEVEL=0'
 const webhook = 'https://portal.exemplo.br/portal/api/ext/webhook'
 
 /** The services over TLS with one subscription, whose receiver is a server of the test's own. */
-async function givenReceiver(options: object, handle: RequestListener): Promise<RunningServices> {
-  const services = await startServices({ clock: new VirtualClock() })
+async function givenReceiver(
+  options: object,
+  handle: RequestListener,
+  given: ServicesOptions = {},
+): Promise<RunningServices> {
+  const services = await startServices({ clock: new VirtualClock(), ...given })
   const server = createServer({ ...services.receiver, ...options }, handle)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(async () => {
@@ -102,10 +113,86 @@ test('a receiver that takes longer than 3500 milliseconds is a delivery error', 
   const services = await givenReceiver({}, () => undefined)
   const startedAt = performance.now()
   expect(await services.portal.notify(notice)).toMatchObject([
-    { isDelivered: false, description: 'TimeoutError' },
+    { isDelivered: false, description: 'Tempo esgotado: 3500 ms' },
   ])
   // The budget of a real socket is real time.
   expect(performance.now() - startedAt).toBeGreaterThan(3_400)
   const query = new Request(`${webhook}/falhas`, { headers: portalHeaders })
-  expect(await (await services.portal.fetch(query)).json()).toMatchObject([{ descricao: 'TimeoutError' }])
+  expect(await (await services.portal.fetch(query)).json()).toMatchObject([
+    { descricao: 'Tempo esgotado: 3500 ms' },
+  ])
 }, 15_000)
+
+describe('what the 3500 milliseconds include', () => {
+  /** Answers at once, and ends its answer after four seconds. */
+  const slowBody: RequestListener = (_, response) => {
+    response.write('{')
+    setTimeout(() => response.end('}'), 4_000)
+  }
+  /** Needs two seconds to shake hands, and two more to answer: never 3500 milliseconds for one of them. */
+  const slowHandshake = {
+    SNICallback: (_: string, done: (error: null) => void) => setTimeout(done, 2_000, null),
+  }
+  const slowAnswer: RequestListener = (_, response) => setTimeout(() => response.end(), 2_000)
+
+  test.each([
+    ['exchange', false, false],
+    ['answer', true, false],
+    ['processing', true, true],
+  ] as const)(
+    '%s: a slow end of the answer is delivered: %s, a slow connection: %s',
+    async (processingTime, isSlowBodyDelivered, isSlowConnectionDelivered) => {
+      const policies = { portal: { processingTime } }
+      const [body, connection] = await Promise.all([
+        givenReceiver({}, slowBody, { policies }),
+        givenReceiver(slowHandshake, slowAnswer, { policies }),
+      ])
+      const [ofBody, ofConnection] = await Promise.all([
+        body.portal.notify(notice),
+        connection.portal.notify(notice),
+      ])
+      expect(ofBody).toMatchObject([{ isDelivered: isSlowBodyDelivered }])
+      expect(ofConnection).toMatchObject([{ isDelivered: isSlowConnectionDelivered }])
+    },
+    15_000,
+  )
+})
+
+test('deliveries come from the address that is asked for, and a receiver may go by it', async () => {
+  const seen: (string | undefined)[] = []
+  const statuses: (number | undefined)[] = []
+  const incoming: string[] = []
+  const receiverFor = (sources: string[]) =>
+    createReceiver({
+      clock: systemClock,
+      sources,
+      secretsOf: async () => [],
+      store: async ({ evento: stored }) => void incoming.push(stored),
+      onRefused: status => statuses.push(status),
+      onStoreError: () => undefined,
+    })
+  const allowing = receiverFor(['127.9.9.0/24'])
+  const refusing = receiverFor(['127.9.8.0/24', '161.148.0.0/16'])
+  let receiver = allowing
+  const services = await givenReceiver(
+    {},
+    (request, response) => {
+      seen.push(request.socket.remoteAddress)
+      receiver.listener(request, response)
+    },
+    { deliverFrom: '127.9.9.9' },
+  )
+  expect(await services.portal.notify(notice)).toMatchObject([{ isDelivered: true }])
+  receiver = refusing
+  expect(await services.portal.notify(notice)).toMatchObject([
+    { isDelivered: false, description: 'HTTP 403' },
+  ])
+  expect([seen, statuses, incoming]).toEqual([['127.9.9.9', '127.9.9.9'], [403], [evento]])
+})
+
+test.each(['161.148.0.1', '127.0.0', '::1', 'localhost'])(
+  'deliveries from %s are refused, since it is no address of 127.0.0.0/8',
+  async deliverFrom => {
+    await expect(startServices({ deliverFrom })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  },
+)

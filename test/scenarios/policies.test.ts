@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { simulatePortal } from '../../src/adapters/portal/simulator.ts'
 import { type PortalAuthentication, valueOf } from '../../src/index.ts'
-import { type Policies, simulate, type World } from '../../src/simulation/index.ts'
+import { type Policies, samples, seededEntropy, simulate, type World } from '../../src/simulation/index.ts'
 
 const settings: [string, Policies][] = [
   ['missingRecord: badRequest', { consentService: { missingRecord: 'badRequest' } }],
@@ -16,6 +17,11 @@ const settings: [string, Policies][] = [
   ['omittedFields: keep', { portal: { omittedFields: 'keep' } }],
   ['differingId: path', { portal: { differingId: 'path' } }],
   ['silence: delete', { portal: { silence: 'delete' } }],
+  ['represents: one company', { portal: { represents: [{ tipo: 'CNPJ', id: samples.cnpj }] } }],
+  ['processingTime: answer', { portal: { processingTime: 'answer' } }],
+  ['processingTime: processing', { portal: { processingTime: 'processing' } }],
+  ['tries: 3', { portal: { tries: 3 } }],
+  ['redirects: follow', { portal: { redirects: 'follow' } }],
 ]
 
 const evento = 'dimp-situacao-import'
@@ -73,6 +79,73 @@ test('success: 200 makes our 204 a failed delivery, which comes back from the fa
   expect(await world.averba.subscriptions.failures()).toHaveLength(1)
   await world.close()
 })
+
+test('tries: 3 after answers that were lost are copies of one notification, and no failure', async () => {
+  let lost = 0
+  const world: World = await simulate({ policies: { portal: { tries: 3 } }, averba: { subscriptions } })
+  for (const made of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan()))
+    valueOf(made)
+  const portal = simulatePortal({
+    clock: world.clock,
+    entropy: seededEntropy(2),
+    policies: { tries: 3 },
+    async deliver(request) {
+      const answer = await world.averba.receiver.fetch(request, { remoteAddress: '161.148.0.1' })
+      lost += 1
+      if (lost <= 2) throw new Error('the answer was lost')
+      return answer
+    },
+  })
+  const endpoint = 'https://receptor.exemplo.br/averba'
+  await portal.fetch(
+    new Request('https://portal.exemplo.br/portal/api/ext/webhook', {
+      method: 'POST',
+      body: JSON.stringify({ evento, endpoint, chaveSecreta: 'um' }),
+    }),
+  )
+  const company = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
+  expect(await portal.notify({ evento, ...company, body: { a: 1 } })).toMatchObject([{ isDelivered: true }])
+  expect(portal.deliveries).toEqual({ succeeded: 1, failed: 0 })
+  const rows = await world.averba.views.selectFrom('notifications').select('copies').execute()
+  expect(rows).toEqual([{ copies: 3 }])
+  await world.close()
+})
+
+test.each([
+  ['exchange', 'Tempo esgotado: 3500 ms'],
+  ['answer', ''],
+  ['processing', ''],
+] as const)(
+  'processingTime: %s makes of an answer whose end comes late "%s", in process too',
+  async (processingTime, description) => {
+    const world = await simulate()
+    let isGivenUp = false
+    const endless = new ReadableStream({
+      cancel() {
+        isGivenUp = true
+      },
+    })
+    const portal = simulatePortal({
+      clock: world.clock,
+      entropy: seededEntropy(1),
+      policies: { processingTime },
+      deliver: async () => new Response(endless),
+    })
+    const body = JSON.stringify({ evento, endpoint: 'https://receptor.exemplo.br/averba' })
+    const url = 'https://portal.exemplo.br/portal/api/ext/webhook'
+    await portal.fetch(new Request(url, { method: 'POST', body }))
+    const company = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
+    const notifying = portal.notify({ evento, ...company, body: {} })
+    if (description !== '') {
+      await expect.poll(() => world.clock.sleeping).toBe(1)
+      await world.clock.advance(3_500)
+    }
+    expect(await notifying).toMatchObject([{ description }])
+    expect(isGivenUp).toBe(description === '')
+    expect(world.clock.sleeping).toBe(0)
+    await world.close()
+  },
+)
 
 test('authorizedClients: others are answered 403 on operations 1 to 5, and not on 6 and 7', async () => {
   const world = await simulate({ policies: { consentService: { authorizedClients: ['outra'] } } })
@@ -139,7 +212,7 @@ test('authentication: session is logged into once, and again when it has ended, 
 
 test('users: each has its own subscriptions and failures, and one endpoint is notified once for each', async () => {
   const second = { authorization: 'outra-sessao' }
-  const policies = { portal: { users: [second] } }
+  const policies = { portal: { users: [{ headers: second }] } }
   const world = await simulate({ policies, averba: { subscriptions } })
   const { averba, portal, samples } = world
   for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)

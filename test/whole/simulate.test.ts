@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -148,12 +148,12 @@ test.each([
   expect(said).toContain(words)
 })
 
-test('a notification reaches a receiver of one’s own, without port 443', async () => {
-  const { addresses, control, get } = await start()
+test('a notification reaches a receiver of one’s own, without port 443, from the address that is asked for', async () => {
+  const { addresses, control, get } = await start('--deliver-from', '127.9.9.9')
   const { cert, key } = addresses.receiver
   const received: string[] = []
   const server = createServer({ cert: readFileSync(cert), key: readFileSync(key) }, (incoming, outgoing) => {
-    received.push(String(incoming.headers['event-type']))
+    received.push(`${incoming.headers['event-type']} from ${incoming.socket.remoteAddress}`)
     incoming.resume().on('end', () => outgoing.writeHead(204).end())
   })
   await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
@@ -173,7 +173,7 @@ test('a notification reaches a receiver of one’s own, without port 443', async
     body: { a: 1 },
   }
   expect((await control('/notifications', notice)).body.deliveries).toMatchObject([{ isDelivered: true }])
-  expect(received).toEqual(['e'])
+  expect(received).toEqual(['e from 127.9.9.9'])
   server.closeAllConnections()
   await new Promise(done => server.close(done))
   expect((await control('/notifications', notice)).body.deliveries).toMatchObject([{ isDelivered: false }])
@@ -188,12 +188,23 @@ test.each([
   ['/connect-to', { from: 'a.exemplo.br:80', to: '127.0.0.1:1' }, 'host:443'],
   ['/connect-to', { from: 'a.exemplo.br:443', to: '203.0.113.7:1' }, 'this machine'],
   ['/notifications', { evento: 'e' }, 'destinatarioTipo'],
+  [
+    '/notifications',
+    { evento: 'e', destinatarioTipo: 'CPF', destinatarioId: '1', body: 1 },
+    'destinatarioId',
+  ],
 ])('%s with %o is refused, and says what is wrong', async (path, body, words) => {
   const { control } = await start()
   expect(await control(path, body)).toMatchObject({
     status: 400,
     body: { error: expect.stringContaining(words) },
   })
+})
+
+test('an address elsewhere to deliver from is refused in words', () => {
+  const args = ['src/cli/main.ts', 'simulate', '--deliver-from', '161.148.0.1']
+  const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/^INVALID_INPUT: .*161\.148\.0\.1.*\nGive /)])
 })
 
 /** A server that is still there would answer. */

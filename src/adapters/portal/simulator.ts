@@ -1,18 +1,14 @@
 import { type Context, Hono } from 'hono'
 import type { Clock, Entropy } from '../../clock.ts'
-import { brasiliaDay, writeBrasilia } from '../brasilia.ts'
-import type { Fetch } from '../transport.ts'
+import { brasiliaDay } from '../brasilia.ts'
+import type { StreamingFetch } from '../transport.ts'
+import type { PortalPolicies } from './portal-policies.ts'
+import { type Delivered, type Notice, SimulatedDeliveries } from './simulated-deliveries.ts'
 import { SimulatedSession } from './simulated-session.ts'
-import {
-  type Assinatura,
-  type AssinaturaAlterada,
-  type AssinaturaListada,
-  changeRequestSchema,
-  type Falha,
-  limits,
-  type RecipientKind,
-  subscribeRequestSchema,
-} from './wire.ts'
+import { type SimulatedSubscription, writeListed, writeSubscription } from './simulated-subscription.ts'
+import { SimulatedUsers } from './simulated-users.ts'
+import { beginLife, type LifeInput, live } from './subscription-life.ts'
+import { type AssinaturaAlterada, changeRequestSchema, subscribeRequestSchema } from './wire.ts'
 
 /**
  * The webhook portal as document 3 describes it: five operations, deliveries, failure records, and the
@@ -20,87 +16,39 @@ import {
  */
 export interface PortalSimulator {
   fetch(request: Request): Promise<Response>
-  /** Delivers an event to every active subscription for it: one POST each, one try. */
+  /** Delivers an event to every active subscription for it whose user represents the recipient. */
   notify(notice: Notice): Promise<Delivered[]>
   /** What happened to deliveries so far. */
   readonly deliveries: { readonly succeeded: number; readonly failed: number }
-}
-
-/** An event at the portal, and whom it concerns. */
-export interface Notice {
-  readonly evento: string
-  readonly destinatarioTipo: RecipientKind
-  readonly destinatarioId: string
-  readonly body: unknown
-}
-
-/** What became of one POST. */
-export interface Delivered {
-  readonly subscription: number
-  readonly isDelivered: boolean
-  readonly description: string
-}
-
-/** What document 3 does not show, decided: the first of each is the default. */
-export interface PortalPolicies {
-  /** How callers are known: by headers that are fixed, not at all, or by the login that is publicly known. */
-  readonly authentication?: 'headers' | 'none' | 'session'
-  /** The headers of further users, where headers tell them apart: each has subscriptions of its own. */
-  readonly users?: readonly Readonly<Record<string, string>>[]
-  /** A second active subscription for an event. */
-  readonly duplicateEvent?: 'refuse' | 'accept'
-  /** What leaving out an optional field means on a change. */
-  readonly omittedFields?: 'clear' | 'keep'
-  /** An id in the body of a change that is not the one in the path. */
-  readonly differingId?: 'refuse' | 'path'
-  /** Which answers make a delivery a success. */
-  readonly success?: '2xx' | '200'
-  /** A subscription that nothing was delivered to for thirty days. */
-  readonly silence?: 'keep' | 'delete'
 }
 
 interface Options {
   readonly clock: Clock
   readonly entropy: Entropy
   readonly policies?: PortalPolicies
-  /** How notifications leave. It ends them after 3500 ms. */
-  readonly deliver: Fetch
-  /** The headers that a call must carry; none by default. */
+  /** How notifications leave. */
+  readonly deliver: StreamingFetch
+  /** What the 3500 ms of a delivery are counted by, whichever is first over; `clock` by default. */
+  readonly timers?: readonly Clock[]
+  /** The headers that a call of the first user must carry; none by default. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-interface Subscription {
-  readonly id: number
-  readonly user: number
-  evento: string
-  endpoint: string
-  chaveSecreta: string | undefined
-  chaveAutenticacao: string | undefined
-  readonly registeredAt: number
-  deletedAt: number | undefined
-  reason: string | undefined
-  lastSuccessAt: number | undefined
-  /** The first failure since the last success. */
-  failingSince: number | undefined
-}
-
-const dayMs = 86_400_000
-
 /** Makes a portal without subscriptions. */
 export function simulatePortal(options: Options): PortalSimulator {
-  const { clock, entropy, deliver, headers = {}, policies = {} } = options
+  const { clock, entropy, deliver, timers = [clock], headers = {}, policies = {} } = options
   const {
     authentication = 'headers',
+    represents = 'everyone',
     users: others = [],
     duplicateEvent = 'refuse',
     omittedFields = 'clear',
     differingId = 'refuse',
-    success = '2xx',
     silence = 'keep',
   } = policies
-  const subscriptions: Subscription[] = []
-  const failures: { record: Falha; at: number; user: number }[] = []
-  const deliveries = { succeeded: 0, failed: 0 }
+  const subscriptions: SimulatedSubscription[] = []
+  const users = new SimulatedUsers([{ headers, represents }, ...others])
+  const deliveries = new SimulatedDeliveries({ clock, timers, deliver, nextId, policies })
   let lastId = 1_000
 
   const app = new Hono()
@@ -113,7 +61,7 @@ export function simulatePortal(options: Options): PortalSimulator {
   app.use(async (context, next) => {
     if (userOf(context.req.raw.headers) === undefined)
       return refuse(context, 401, 'PUCX-ER0201', 'Não autenticado')
-    deleteFailing()
+    passTime()
     await next()
     if (authentication === 'session')
       context.res = session.renewed(new Response(context.res.body, context.res))
@@ -132,43 +80,31 @@ export function simulatePortal(options: Options): PortalSimulator {
     ) {
       return refuse(context, 422, 'PLAT-ER9100', 'Já existe uma assinatura para esse evento')
     }
-    lastId += 1
-    const times = {
-      deletedAt: undefined,
-      lastSuccessAt: undefined,
-      failingSince: undefined,
-      reason: undefined,
-    }
     const subscription = {
-      id: lastId,
+      id: nextId(),
       user: userOf(context.req.raw.headers) ?? 0,
       evento,
       endpoint,
       chaveSecreta,
       chaveAutenticacao,
-      registeredAt: clock.now(),
+      life: beginLife(clock.now()),
     }
-    subscriptions.push({ ...subscription, ...times })
-    return context.json(withSecrets({ ...subscription, ...times }))
+    subscriptions.push(subscription)
+    return context.json(writeSubscription(subscription))
   })
   app.get(path, context => {
     const showsDeleted = context.req.query('exibirInativos') === 'true'
     return context.json(
       ownOf(context)
         .filter(each => showsDeleted || isActive(each))
-        .map(listed),
+        .map(writeListed),
     )
   })
   app.get(`${path}/falhas`, context => {
     const data = context.req.query('data')
     if (data !== undefined && !/^\d{8}$/.test(data)) return refuse(context, 422, 'DATA', 'Use ddMMyyyy')
     const day = data ? `${data.slice(4)}-${data.slice(2, 4)}-${data.slice(0, 2)}` : brasiliaDay(clock.now())
-    const oldest = clock.now() - limits.failureDays * dayMs
-    const user = userOf(context.req.raw.headers)
-    const shown = failures.filter(
-      each => each.user === user && each.at >= oldest && brasiliaDay(each.at) === day,
-    )
-    return context.json(shown.map(each => each.record))
+    return context.json(deliveries.failuresOf(userOf(context.req.raw.headers), day))
   })
   app.put(`${path}/:id`, async context => {
     const found = ownOf(context).find(each => isActive(each) && String(each.id) === context.req.param('id'))
@@ -192,7 +128,7 @@ export function simulatePortal(options: Options): PortalSimulator {
   app.delete(`${path}/:id`, context => {
     const found = ownOf(context).find(each => isActive(each) && String(each.id) === context.req.param('id'))
     if (!found) return refuse(context, 404, 'ASSINATURA', 'Assinatura não encontrada')
-    found.deletedAt = clock.now()
+    happen(found, 'deleteRequested')
     return context.body(null, 200)
   })
 
@@ -200,112 +136,45 @@ export function simulatePortal(options: Options): PortalSimulator {
   function userOf(given: Headers): number | undefined {
     if (authentication === 'none') return 0
     if (authentication === 'session') return session.isKnown(given) ? 0 : undefined
-    const fits = (user: Readonly<Record<string, string>>) =>
-      Object.entries(user).every(([name, value]) => given.get(name) === value)
-    const user = [headers, ...others].findIndex(fits)
-    return user < 0 ? undefined : user
+    return users.find(given)
   }
 
   /** Section 4, rule 2: a user sees the subscriptions of that user. */
-  function ownOf(context: Context): Subscription[] {
+  function ownOf(context: Context): SimulatedSubscription[] {
     const user = userOf(context.req.raw.headers)
     return subscriptions.filter(each => each.user === user)
   }
 
-  function active(): Subscription[] {
-    return subscriptions.filter(isActive)
+  function happen(subscription: SimulatedSubscription, type: LifeInput['type']): void {
+    subscription.life = live(subscription.life, { type, at: clock.now() }, silence)
   }
 
-  /** Section 3: thirty days of nothing but errors. Worked out when somebody looks, so no timer is needed. */
-  function deleteFailing(): void {
-    for (const each of active()) {
-      const quietSince = silence === 'delete' ? (each.lastSuccessAt ?? each.registeredAt) : undefined
-      const since = each.failingSince ?? quietSince
-      if (since === undefined) continue
-      const endsAt = since + limits.deletionDays * dayMs
-      if (endsAt > clock.now()) continue
-      each.deletedAt = endsAt
-      each.reason = `Exclusão automática: somente erros de entrega durante ${limits.deletionDays} dias`
-    }
+  /** The automatic deletion is worked out when somebody looks, so no timer is needed. */
+  function passTime(): void {
+    for (const each of subscriptions) happen(each, 'timePassed')
   }
 
-  async function deliverTo(subscription: Subscription, notice: Notice): Promise<Delivered> {
-    const content = JSON.stringify(notice.body)
-    const description = await attempt(subscription, notice, content)
-    const at = clock.now()
-    if (description === '') {
-      deliveries.succeeded += 1
-      subscription.lastSuccessAt = at
-      subscription.failingSince = undefined
-      return { subscription: subscription.id, isDelivered: true, description }
-    }
-    deliveries.failed += 1
-    subscription.failingSince ??= at
+  function nextId(): number {
     lastId += 1
-    const { evento } = notice
-    const record = { id: lastId, data: writeBrasilia(at), descricao: description, evento, conteudo: content }
-    failures.push({ record, at, user: subscription.user })
-    return { subscription: subscription.id, isDelivered: false, description }
-  }
-
-  /** One POST (section 6). The empty text means success, anything else describes the error. */
-  async function attempt(subscription: Subscription, notice: Notice, content: string): Promise<string> {
-    const { chaveSecreta, chaveAutenticacao } = subscription
-    const request = new Request(subscription.endpoint, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'destinatario-tipo': notice.destinatarioTipo,
-        'destinatario-id': notice.destinatarioId,
-        'event-type': notice.evento,
-        ...(chaveSecreta !== undefined && { secret: chaveSecreta }),
-        ...(chaveAutenticacao !== undefined && { authorization: chaveAutenticacao }),
-      },
-      body: content,
-    })
-    const done = new AbortController()
-    const late = clock.sleep(limits.processingMs, done.signal).then(() => undefined)
-    try {
-      const response = await Promise.race([deliver(request), late])
-      if (!response) return `Tempo esgotado: ${limits.processingMs} ms`
-      const isSuccess = success === '2xx' ? response.ok : response.status === 200
-      return isSuccess ? '' : `HTTP ${response.status}`
-    } catch (error) {
-      return error instanceof Error ? error.name : 'Falha de entrega'
-    } finally {
-      done.abort()
-    }
+    return lastId
   }
 
   return {
-    deliveries,
+    deliveries: deliveries.counts,
     fetch: async request => app.fetch(request),
     async notify(notice) {
-      deleteFailing()
-      const concerned = active().filter(each => each.evento === notice.evento)
-      return Promise.all(concerned.map(each => deliverTo(each, notice)))
+      passTime()
+      const recipient = { tipo: notice.destinatarioTipo, id: notice.destinatarioId }
+      const concerned = subscriptions.filter(each => {
+        return isActive(each) && each.evento === notice.evento && users.represents(each.user, recipient)
+      })
+      return Promise.all(concerned.map(each => deliveries.deliverTo(each, notice)))
     },
   }
 }
 
-function isActive(subscription: Subscription): boolean {
-  return subscription.deletedAt === undefined
-}
-
-function withSecrets(subscription: Subscription): Assinatura {
-  const { id, evento, endpoint, chaveSecreta = null, chaveAutenticacao = null } = subscription
-  return { id, evento, endpoint, chaveSecreta, chaveAutenticacao }
-}
-
-function listed(subscription: Subscription): AssinaturaListada {
-  const text = (ms: number | undefined) => (ms === undefined ? null : writeBrasilia(ms))
-  return {
-    ...withSecrets(subscription),
-    dataRegistro: writeBrasilia(subscription.registeredAt),
-    dataExclusao: text(subscription.deletedAt),
-    motivoExclusao: subscription.reason ?? null,
-    dataUltimoSucesso: text(subscription.lastSuccessAt),
-  }
+function isActive({ life }: SimulatedSubscription): boolean {
+  return life.state === 'active'
 }
 
 function bodyOf(context: Context): Promise<unknown> {

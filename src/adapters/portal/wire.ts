@@ -73,6 +73,13 @@ export const falhaSchema = z.object({
 /** The kinds of recipient (section 6). */
 export const recipientKinds = ['CPF', 'CNPJ', 'ORGAO'] as const
 
+/** The form of `destinatario-id` that each kind indicates (section 6); that of a public body is not shown. */
+export const recipientIdForms: Readonly<Record<RecipientKind, RegExp>> = {
+  CPF: /^\d{11}$/,
+  CNPJ: /^[0-9A-Z]{12}\d{2}$/,
+  ORGAO: /^[\x21-\x7e]{1,40}$/,
+}
+
 export type Assinatura = z.infer<typeof assinaturaSchema>
 export type AssinaturaAlterada = z.infer<typeof assinaturaAlteradaSchema>
 export type AssinaturaListada = z.infer<typeof assinaturaListadaSchema>
