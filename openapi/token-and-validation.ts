@@ -8,14 +8,17 @@ import { ref, toSchemas } from './schemas.ts'
 const bodyIsOurs = 'The body: the contract shows none.'
 const allIsOurs = 'The status and the body: the contract shows neither.'
 
+const otherHeadersAreOurs =
+  'The status and the body, under the setting `refuse` of the policy `otherHeaders`; the default takes the request.'
+
 function error(description: string, schema: Schema, policy: string): Response {
   return { description, content: { 'application/json': { schema } }, 'x-averba-policy': policy }
 }
 
-/** An error of the token endpoint, in the two forms that gateways write. */
-function tokenError(description: string, policy: string): Response {
+/** An error of the gateway, in the two forms that gateways write. */
+function gatewayError(description: string, schema: Schema, policy: string): Response {
   const content = {
-    'application/json': { schema: ref('TokenError') },
+    'application/json': { schema },
     'application/xml': {
       schema: { type: 'string' },
       'x-averba-policy': 'The form, under the setting `xml` of the policy `errors`; the default is JSON.',
@@ -41,9 +44,9 @@ and then another one is requested.`,
       content: { 'application/json': { schema: ref('TokenResponse') } },
       'x-averba-policy': 'The status: the contract shows the body alone.',
     },
-    '400': tokenError('The form asks for something else.', allIsOurs),
-    '401': tokenError('The key or the secret is wrong.', allIsOurs),
-    '415': tokenError('The request comes under another Content-Type.', bodyIsOurs),
+    '400': gatewayError('The form asks for something else.', ref('TokenError'), allIsOurs),
+    '401': gatewayError('The key or the secret is wrong.', ref('TokenError'), allIsOurs),
+    '415': gatewayError('The request comes under another Content-Type.', ref('TokenError'), bodyIsOurs),
   },
 }
 
@@ -66,8 +69,9 @@ sample data only.`,
   requestBody: {
     required: true,
     content: { 'application/json': { schema: ref('ValidationRequest') } },
-    'x-averba-policy': `What is refused: a body without \`key.cpf\` or \`answer\`, an unknown field, a value of another
-type, and a text of more than 500 characters are answered 400. The contract shows neither required fields nor domains.`,
+    'x-averba-policy': `What is refused: an unknown field, a value of another type, and a text of more than 500
+characters are answered 400, and under the setting \`key\` of the policy \`required\` a body without \`key.cpf\`. The
+contract shows neither required fields nor domains.`,
   },
   responses: {
     '200': {
@@ -76,12 +80,21 @@ type, and a text of more than 500 characters are answered 400. The contract show
       'x-averba-policy': 'The status: the contract shows the body alone.',
     },
     '400': error('The body is not a validation request.', ref('ValidationError'), allIsOurs),
-    '401': error('The token has expired, or is not valid.', ref('GatewayFault'), bodyIsOurs),
+    '401': gatewayError('The token has expired, or is not valid.', ref('GatewayFault'), bodyIsOurs),
     '404': {
-      description: 'There is no service of this name.',
-      content: { 'text/plain': { schema: { type: 'string' } } },
+      description: 'There is no service of this name, or no person of this CPF.',
+      content: {
+        'text/plain': { schema: { type: 'string' } },
+        'application/json': {
+          schema: ref('ValidationError'),
+          'x-averba-policy':
+            'For an unknown person, under the setting `notFound` of the policy `unknownPerson`.',
+        },
+      },
       'x-averba-policy': allIsOurs,
     },
+    '406': error('Another Accept than documented.', ref('ValidationError'), otherHeadersAreOurs),
+    '415': error('Another Content-Type than documented.', ref('ValidationError'), otherHeadersAreOurs),
   },
 }
 

@@ -2,9 +2,12 @@ import type { Json, Problem } from '../message.ts'
 
 const textMax = 300
 
+/** A fault is short: what comes after is not looked at. */
+const xmlMax = 10_000
+
 /**
  * Reads an error body as a problem: RFC 9457 with extensions in `properties` or beside it (document 1,
- * section 7), a gateway's `fault`, or anything else tolerantly. Numbers long enough to name a person are
+ * section 7), a gateway's `fault` as JSON or XML, or anything else tolerantly. Numbers long enough to name a person are
  * masked, and `instance`, which repeats the address, is left out.
  */
 export function readProblem(status: number, text: string): Problem {
@@ -46,8 +49,15 @@ function parseObject(text: string): Record<string, unknown> {
     const value = Array.isArray(parsed) ? parsed[0] : parsed
     return isObject(value) ? value : {}
   } catch {
-    return {}
+    return { fault: parseFault(text) }
   }
+}
+
+/** A gateway's fault in XML: three flat texts, found by their names. No markup is followed. */
+function parseFault(text: string): Record<string, unknown> {
+  if (!/^\s*(<\?xml[^>]*>\s*)?<(\w+:)?fault\b/.test(text.slice(0, textMax))) return {}
+  const members = text.slice(0, xmlMax).matchAll(/<(?:\w+:)?(code|message|description)>([^<]*)</g)
+  return Object.fromEntries([...members].map(([, name = '', value = '']) => [name, value.trim()]))
 }
 
 function objectAt(value: Record<string, unknown>, name: string): Record<string, unknown> {

@@ -68,6 +68,7 @@ export function createSimulators(options: {
   const validationService = simulateValidationService({
     service,
     isTokenValid: token => tokenService.isValid(token) && !isRejectedEarly(faults, tokenService),
+    ...policiesOf(policies.validationService),
   })
   const portal = simulatePortal({
     ...common('portal'),

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { readProblem } from '../../src/adapters/problem.ts'
 import { writeRequestToken } from '../../src/adapters/token/protocol.ts'
 import { tokenResponseSchema } from '../../src/adapters/token/wire.ts'
 import { readResult, writeValidatePerson } from '../../src/adapters/validation/protocol.ts'
+import type { ValidationPolicies } from '../../src/adapters/validation/simulator.ts'
 import { claimsSchema, validationResponseSchema } from '../../src/adapters/validation/wire.ts'
 import type { Json } from '../../src/message.ts'
 import { consumerKey, consumerSecret, cpf, exact, type Open, secondMs, service } from './ground.ts'
@@ -85,8 +87,8 @@ function leaves(value: object, prefix = ''): string[] {
 /** Document 2, section 4.2 and what belongs to it, line by line, on whichever side it is opened. */
 export function validationContract(name: string, open: Open): void {
   describe(`the validation service ${name}`, () => {
-    const given = async () => {
-      const ground = await open()
+    const given = async (policies: ValidationPolicies = {}) => {
+      const ground = await open({ validationService: policies })
       const { at, send, validationService } = ground
       validationService.addPerson(person, everyClaim)
       const response = await send(writeRequestToken(at.tokenService, consumerKey, consumerSecret))
@@ -94,7 +96,21 @@ export function validationContract(name: string, open: Open): void {
       const address = { baseUrl: at.validationService, service }
       const validate = (claims: Json, of = person, bearer = access_token) =>
         send(writeValidatePerson(address, { bearer, cpf: of, claims }))
-      return { ...ground, validate, bearer: access_token }
+      /** Sends a body as it is, under headers that may be others than documented. */
+      const post = (body: object, headers: Record<string, string> = {}) =>
+        send(
+          new Request(`${at.validationService}/${service}/v2/validate/pf`, {
+            method: 'POST',
+            headers: {
+              accept: 'application/json',
+              authorization: `Bearer ${access_token}`,
+              'content-type': 'application/json',
+              ...headers,
+            },
+            body: JSON.stringify(body),
+          }),
+        )
+      return { ...ground, validate, post, bearer: access_token }
     }
 
     test('the operation is a POST of JSON to /<demo_service>/v2/validate/pf, answered with JSON', async () => {
@@ -180,6 +196,59 @@ export function validationContract(name: string, open: Open): void {
         categoria: true,
       })
       expect((await answer({ cnh })).cnh).toEqual({ categoria: true })
+      const absent = await given({ licenceName: 'absent' })
+      const without = await absent.validate({ nome: 'ANA DE EXEMPLO', cnh })
+      expect((await exact(validationResponseSchema, without)).cnh).toEqual({ categoria: true })
+    })
+
+    test('neither key nor answer is required, and by policy the key is', async () => {
+      const { post, validationService } = await given()
+      expect(await exact(validationResponseSchema, await post({ key: { cpf: person } }))).toEqual({
+        cpf_disponivel: true,
+      })
+      for (const body of [{}, { key: {} }, { answer: { sexo: 'F' } }]) {
+        expect(await exact(validationResponseSchema, await post(body))).toEqual({ cpf_disponivel: false })
+      }
+      expect(validationService.answered).toBe(4)
+      const strict = await given({ required: 'key' })
+      expect((await strict.post({ key: {}, answer: {} })).status).toBe(400)
+      expect((await strict.post({ key: { cpf: person } })).status).toBe(200)
+    })
+
+    test('other headers than the documented are taken, and by policy refused with 406 and 415', async () => {
+      const others = [{ accept: '*/*' }, { 'content-type': 'text/plain' }]
+      const body = { key: { cpf: person }, answer: { sexo: 'F' } }
+      const lenient = await given()
+      for (const headers of others) expect((await lenient.post(body, headers)).status).toBe(200)
+      const strict = await given({ otherHeaders: 'refuse' })
+      const answered = await Promise.all(others.map(headers => strict.post(body, headers)))
+      expect(answered.map(response => response.status)).toEqual([406, 415])
+      expect(strict.validationService.answered).toBe(0)
+      expect((await strict.validate({ sexo: 'F' })).status).toBe(200)
+    })
+
+    test('values match without regard to case, accents and repeated spaces', async () => {
+      const { validate } = await given()
+      const response = await validate({ nome: ' Aná  de exemplo', filiacao: { nome_mae: 'Éva de Exemplo' } })
+      expect(await response.json()).toEqual({
+        nome: true,
+        nome_similaridade: 1,
+        filiacao: { nome_mae: true, nome_mae_similaridade: 1 },
+        cpf_disponivel: true,
+      })
+    })
+
+    test.each([
+      ['ANA DE EXEMPLO', 1],
+      ['ANA DE EXEMPL', 0.93],
+      ['XANA DE EXEMPLO', 0.93],
+      ['ANA DO EXEMPLO', 0.93],
+      ['ANA', 0.21],
+      ['', 0],
+    ])('the similarity of ANA DE EXEMPLO and "%s" is %d', async (nome, similarity) => {
+      const { validate } = await given()
+      const answered = await exact(validationResponseSchema, await validate({ nome }))
+      expect(answered.nome_similaridade).toBe(similarity)
     })
 
     test('no field of the answer is required', async () => {
@@ -207,6 +276,27 @@ export function validationContract(name: string, open: Open): void {
       const { validate } = await given()
       const response = await validate(everyClaim, '11144477735')
       expect(await exact(validationResponseSchema, response)).toEqual({ cpf_disponivel: false })
+      const missing = await given({ unknownPerson: 'notFound' })
+      expect((await missing.validate(everyClaim, '11144477735')).status).toBe(404)
+      expect(missing.validationService.answered).toBe(0)
+    })
+
+    test.each([
+      ['json', 'application/json'],
+      ['xml', 'application/xml'],
+    ] as const)('a gateway error in %s is written and read', async (errors, type) => {
+      const { validate } = await given({ errors })
+      const response = await validate({}, person, 'x')
+      expect(response.status).toBe(401)
+      expect(response.headers.get('content-type')).toBe(type)
+      const text = await response.text()
+      expect(text.trimStart().startsWith(errors === 'json' ? '{' : '<ams:fault')).toBe(true)
+      expect(readProblem(401, text)).toEqual({
+        status: 401,
+        code: '900901',
+        title: 'Invalid Credentials',
+        detail: 'Expired or invalid token',
+      })
     })
 
     test('a call without a token, with an invalid one, or with one that has expired is a 401', async () => {

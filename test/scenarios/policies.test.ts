@@ -12,6 +12,11 @@ const settings: [string, Policies][] = [
   ['reissue: revoke', { tokenService: { reissue: 'revoke' } }],
   ['characters: 36', { tokenService: { characters: 36 } }],
   ['errors: xml', { tokenService: { errors: 'xml' } }],
+  ['validation errors: xml', { validationService: { errors: 'xml' } }],
+  ['otherHeaders: refuse', { validationService: { otherHeaders: 'refuse' } }],
+  ['required: key', { validationService: { required: 'key' } }],
+  ['unknownPerson: notFound', { validationService: { unknownPerson: 'notFound' } }],
+  ['licenceName: absent', { validationService: { licenceName: 'absent' } }],
   ['authentication: none', { portal: { authentication: 'none' } }],
   ['duplicateEvent: accept', { portal: { duplicateEvent: 'accept' } }],
   ['omittedFields: keep', { portal: { omittedFields: 'keep' } }],
@@ -143,6 +148,31 @@ test.each([
     expect(await notifying).toMatchObject([{ description }])
     expect(isGivenUp).toBe(description === '')
     expect(world.clock.sleeping).toBe(0)
+    await world.close()
+  },
+)
+
+test('unknownPerson: notFound declines a validation', async () => {
+  const world = await simulate({ policies: { validationService: { unknownPerson: 'notFound' } } })
+  const missing = await world.averba.validations.validate({ id: 'a', cpf: '52998224725', claims: {} })
+  expect(missing).toMatchObject({ status: 'declined', problem: { status: 404 } })
+  await world.close()
+})
+
+test.each(['json', 'xml'] as const)(
+  'errors: %s tell why a token is refused, in their words',
+  async errors => {
+    const world: World = await simulate({
+      policies: { validationService: { errors } },
+      // Every token is dead on arrival, the renewed one too.
+      intercept(request, forward) {
+        if (request.url.includes('/validate/pf')) world.tokenService.expire()
+        return forward(request)
+      },
+    })
+    const refused = await world.averba.validations.validate({ id: 'a', cpf: samples.cpf, claims: {} })
+    const problem = { status: 401, code: '900901', title: 'Invalid Credentials' }
+    expect(refused).toMatchObject({ status: 'declined', problem })
     await world.close()
   },
 )

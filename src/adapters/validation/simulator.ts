@@ -1,9 +1,11 @@
 import { Hono } from 'hono'
+import { writeGatewayError } from '../gateway-error.ts'
 import { type Claims, type ValidationResponse, validationRequestSchema } from './wire.ts'
 
 /**
- * The validation operation as document 2 describes it, over a small registry of persons. What it does not
- * show is a policy of docs/unspecified.md.
+ * The validation operation as document 2 describes it, over a small registry of persons. Like the demonstration
+ * environment of the contract it knows samples only: everyone in it is made up, and a match says nothing about
+ * anybody. What the contract does not show is a policy of docs/unspecified.md.
  */
 export interface ValidationSimulator {
   fetch(request: Request): Promise<Response>
@@ -15,9 +17,24 @@ export interface ValidationSimulator {
   readonly refused: number
 }
 
+/** What document 2 does not show of the validation, decided: the first of each is the default. */
+export interface ValidationPolicies {
+  /** How the gateway writes its errors. */
+  readonly errors?: 'json' | 'xml'
+  /** Other headers than the documented `Accept` and `Content-Type`. */
+  readonly otherHeaders?: 'accept' | 'refuse'
+  /** What a request must hold: nothing, or the CPF, without which there is nothing to compare. */
+  readonly required?: 'nothing' | 'key'
+  /** A person who is not in the registry: `cpf_disponivel` false, or 404. */
+  readonly unknownPerson?: 'unavailable' | 'notFound'
+  /** `cnh.nome`, which no request holds: the claimed `nome` is compared where a licence is claimed, or nothing. */
+  readonly licenceName?: 'compared' | 'absent'
+}
+
 interface Options {
   readonly service: string
   readonly isTokenValid: (token: string) => boolean
+  readonly policies?: ValidationPolicies
 }
 
 /** The fields whose likeness is told beside the match (section 2). */
@@ -40,7 +57,15 @@ const unanswered = new Set([
 ])
 
 /** Makes a validation service with an empty registry. */
-export function simulateValidationService({ service, isTokenValid }: Options): ValidationSimulator {
+export function simulateValidationService(options: Options): ValidationSimulator {
+  const { service, isTokenValid, policies = {} } = options
+  const {
+    errors = 'json',
+    otherHeaders = 'accept',
+    required = 'nothing',
+    unknownPerson = 'unavailable',
+    licenceName = 'compared',
+  } = policies
   const persons = new Map<string, Claims>()
   let answered = 0
   let refused = 0
@@ -51,13 +76,20 @@ export function simulateValidationService({ service, isTokenValid }: Options): V
     if (!isTokenValid(token)) {
       refused += 1
       const fault = { code: 900_901, message: 'Invalid Credentials', description: 'Expired or invalid token' }
-      return context.json({ fault }, 401)
+      return writeGatewayError(errors, 401, fault)
     }
+    const wrongHeader = otherHeaders === 'refuse' ? statusForHeaders(context.req.raw.headers) : undefined
+    if (wrongHeader)
+      return context.json({ code: String(wrongHeader), message: 'Cabeçalho inválido' }, wrongHeader)
     const parsed = validationRequestSchema.safeParse(await context.req.json().catch(() => undefined))
-    if (!parsed.success) return context.json({ code: '400', message: 'Corpo inválido' }, 400)
+    const { key, answer = {} } = parsed.data ?? {}
+    if (!parsed.success || (required === 'key' && key?.cpf === undefined))
+      return context.json({ code: '400', message: 'Corpo inválido' }, 400)
+    const person = persons.get(key?.cpf ?? '')
+    if (!person && unknownPerson === 'notFound')
+      return context.json({ code: '404', message: 'CPF não encontrado' }, 404)
     answered += 1
-    const person = persons.get(parsed.data.key.cpf)
-    return context.json(person ? compare(parsed.data.answer, person) : { cpf_disponivel: false })
+    return context.json(person ? compare(answer, person, licenceName) : { cpf_disponivel: false })
   })
 
   return {
@@ -72,10 +104,20 @@ export function simulateValidationService({ service, isTokenValid }: Options): V
   }
 }
 
-function compare(claims: Claims, person: Claims): ValidationResponse {
+/** The documented headers are `Accept: application/json` and `Content-Type: application/json` (section 4.2). */
+function statusForHeaders(headers: Headers): 406 | 415 | undefined {
+  const typeOf = (name: string) => headers.get(name)?.split(';')[0]?.trim().toLowerCase()
+  if (typeOf('accept') !== 'application/json') return 406
+  return typeOf('content-type') === 'application/json' ? undefined : 415
+}
+
+function compare(
+  claims: Claims,
+  person: Claims,
+  licenceName: ValidationPolicies['licenceName'],
+): ValidationResponse {
   const answer: Record<string, unknown> = { ...compareGroup('', claims, person), cpf_disponivel: true }
-  // The driving licence's name exists only in the answer: by policy it is compared with the claimed name.
-  if (claims.cnh && claims.nome !== undefined && person.nome !== undefined) {
+  if (licenceName === 'compared' && claims.cnh && claims.nome !== undefined && person.nome !== undefined) {
     answer.cnh = { ...Object(answer.cnh), ...compareField('nome', true, claims.nome, person.nome) }
   }
   return answer
@@ -105,6 +147,7 @@ function compareField(
   return { [name]: a === b, ...(isSimilar && { [`${name}_similaridade`]: similarityOf(a, b) }) }
 }
 
+/** Values match without regard to case, accents and repeated white space. */
 function normal(value: unknown): string {
   return String(value).trim().toUpperCase().normalize('NFD').replace(/\p{M}/gu, '').replace(/\s+/g, ' ')
 }

@@ -50,8 +50,8 @@ export const claimsSchema = z.strictObject({
 
 /** The body of a validation. */
 export const validationRequestSchema = z.strictObject({
-  key: z.strictObject({ cpf: z.string() }),
-  answer: claimsSchema,
+  key: z.strictObject({ cpf: z.string().optional() }).optional(),
+  answer: claimsSchema.optional(),
 })
 
 const match = z.boolean().optional()
