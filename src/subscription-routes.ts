@@ -3,7 +3,7 @@ import type { ListedFailure, ListedSubscription, Secrets } from './adapters/port
 import type { Area } from './area.ts'
 import type { Delivery, Target } from './decisions.ts'
 import type { Desired } from './desired.ts'
-import type { Carried, Json } from './message.ts'
+import type { Carried, Instant, Json } from './message.ts'
 import type { ListedAtPortal } from './plan.ts'
 import type { SubscriptionRow } from './views/subscriptions.ts'
 
@@ -90,6 +90,12 @@ async function adoption(
   }
 }
 
+/** One record of the portal's answer about failures, as far as it is needed to find it again. */
+export interface AnsweredFailure {
+  readonly remoteId: number
+  readonly failedAt: Instant | null
+}
+
 /** Sends each failure record to the subscription for its event; those of others are kept too. */
 export async function routeFailures(area: Area, fact: Carried): Promise<Delivery> {
   const { items, unreadable } = fact.data as Listing<ListedFailure> // As the client reads it.
@@ -109,10 +115,12 @@ export async function routeFailures(area: Area, fact: Carried): Promise<Delivery
       targets.push({ stream, message: { type: 'portal.observeForeignFailure', data, parts } })
     }
   }
-  const message = {
-    type: 'portal.failuresListed',
-    data: { read: items.length, unreadable: unreadable.length },
-    ...(unreadable.length > 0 && { parts: { unreadable: { owner: portalStream, value: unreadable } } }),
+  const answered = items.map(({ remoteId, failedAt }) => ({ remoteId, failedAt }))
+  const parts = {
+    answered: { owner: portalStream, value: answered },
+    ...(unreadable.length > 0 && { unreadable: { owner: portalStream, value: unreadable } }),
   }
+  const data = { read: items.length, unreadable: unreadable.length }
+  const message = { type: 'portal.failuresListed', data, parts }
   return { targets: [...targets, { stream: portalStream, message }], claims }
 }

@@ -8,7 +8,7 @@ import { AverbaError } from './errors.ts'
 import type { Instant } from './message.ts'
 import { type Outcome, valueOf } from './outcome.ts'
 import { type Change, type ListedAtPortal, makePlan, type Plan } from './plan.ts'
-import { digestOf, portalStream } from './subscription-routes.ts'
+import { type AnsweredFailure, digestOf, portalStream } from './subscription-routes.ts'
 import type { FailureRow } from './views/failures.ts'
 import type { SubscriptionRow } from './views/subscriptions.ts'
 
@@ -45,7 +45,10 @@ export interface Subscriptions {
   apply(plan: Plan, options?: { deletions?: 'refuse' | 'allow' }): Promise<Outcome<Subscription>[]>
   /** Our subscriptions as last known, the deleted ones only when asked for. */
   list(options?: { inactive?: boolean }): Promise<Subscription[]>
-  /** Reads the failure records of a day in Brasilia (`yyyy-MM-dd`, today by default) and returns them. */
+  /**
+   * Reads the failure records of a day in Brasilia (`yyyy-MM-dd`) and returns them. Without a day the portal
+   * decides by its own clock which day it is.
+   */
   failures(options?: { day?: string }): Promise<Failure[]>
 }
 
@@ -165,6 +168,15 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
     return { id, data: row.failed_at, descricao, evento, conteudo }
   }
 
+  /** The failures that an answer had. Our clock says nothing about the day that the portal meant. */
+  async function thoseOf(answered: readonly AnsweredFailure[], rows: readonly FailureRow[]) {
+    const ids = new Set(answered.map(each => each.remoteId))
+    // Only what failed when one of them failed needs to be opened.
+    const times = new Set(answered.map(each => each.failedAt))
+    const candidates = await Promise.all(rows.filter(row => times.has(row.failed_at)).map(toFailure))
+    return candidates.filter(each => ids.has(each.id))
+  }
+
   return {
     plan,
     async apply(given, { deletions = 'refuse' } = {}) {
@@ -203,22 +215,24 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
       }
       const message = { type: 'portal.listFailures', data: { day: day ?? null } }
       const deliver = async () => ({ targets: [{ stream: portalStream, message }] })
-      valueOf(
-        await commands.send(
-          { method: 'subscriptions.failures', day: day ?? null },
-          deliver,
-          {},
-          async () => undefined,
-        ),
+      const outcome = await commands.send(
+        { method: 'subscriptions.failures', day: day ?? null },
+        deliver,
+        {},
+        async ended => (await store.open(`${ended.id}/answered`)) as unknown as AnsweredFailure[], // Sealed so.
       )
-      const wanted = day ?? brasiliaDay(area.clock.now())
+      const answered = valueOf(outcome)
       const rows = await views.selectFrom('failures').selectAll().orderBy('failure').execute()
-      const ofDay = rows.filter(
-        row => row.failed_at !== null && brasiliaDay(fromInstant(row.failed_at)) === wanted,
-      )
-      return Promise.all(ofDay.map(toFailure))
+      return day === undefined
+        ? thoseOf(answered, rows)
+        : Promise.all(rows.filter(row => dayOf(row) === day).map(toFailure))
     },
   }
+}
+
+/** The day in Brasilia on which a delivery failed. */
+function dayOf({ failed_at }: FailureRow): string | undefined {
+  return failed_at === null ? undefined : brasiliaDay(fromInstant(failed_at))
 }
 
 function isDay(text: string): boolean {

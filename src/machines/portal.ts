@@ -11,6 +11,7 @@ export type PortalEvent =
   | Event<'portal.listed', Listed>
   /** `day` is a day in Brasilia, `yyyy-MM-dd`; null asks for the portal's today. */
   | Event<'portal.failuresRequested', { day: string | null }>
+  /** Its part `answered` says which records the portal's answer had. */
   | Event<'portal.failuresListed', { read: number; unreadable: number }>
   /** A failed delivery of an event that none of our subscriptions names; its part `failure` holds it. */
   | Event<'portal.foreignFailure', ForeignFailure>

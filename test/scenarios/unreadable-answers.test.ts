@@ -165,6 +165,16 @@ describe('the portal', () => {
     await world.close()
   })
 
+  test('a failure record whose time cannot be read is returned all the same', async () => {
+    const undated = { ...good, data: 'ontem' }
+    const world = await simulate({
+      intercept: async (request, forward) =>
+        request.url.includes('/falhas') ? Response.json([undated]) : forward(request),
+    })
+    expect(await world.averba.subscriptions.failures()).toMatchObject([{ id: 2, data: null }])
+    await world.close()
+  })
+
   test('a plan made while a subscription is registered does not take it for deleted', async () => {
     const held = Promise.withResolvers<void>()
     let lists = 0
