@@ -523,6 +523,14 @@ export function portalContract(name: string, open: Open): void {
       }
     })
 
+    test('a day that is no date is a 422', async () => {
+      const { get } = await given()
+      for (const data of ['99999999', '00000000', '32012026', '29022026', '31042026', '01132026']) {
+        expect((await get(`/falhas?data=${data}`)).status, data).toBe(422)
+      }
+      expect((await get('/falhas?data=29022028')).status).toBe(200)
+    })
+
     test('failure records are kept for thirty days, and no longer', async () => {
       const { portal, answer, failures, clock } = await givenReceiver()
       answer.status = 500

@@ -102,8 +102,8 @@ export function simulatePortal(options: Options): PortalSimulator {
   })
   app.get(`${path}/falhas`, context => {
     const data = context.req.query('data')
-    if (data !== undefined && !/^\d{8}$/.test(data)) return refuse(context, 422, 'DATA', 'Use ddMMyyyy')
-    const day = data ? `${data.slice(4)}-${data.slice(2, 4)}-${data.slice(0, 2)}` : brasiliaDay(clock.now())
+    const day = data === undefined ? brasiliaDay(clock.now()) : readDay(data)
+    if (day === undefined) return refuse(context, 422, 'DATA', 'Use uma data, ddMMyyyy')
     return context.json(deliveries.failuresOf(userOf(context.req.raw.headers), day))
   })
   app.put(`${path}/:id`, async context => {
@@ -175,6 +175,14 @@ export function simulatePortal(options: Options): PortalSimulator {
 
 function isActive({ life }: SimulatedSubscription): boolean {
   return life.state === 'active'
+}
+
+/** Reads a day of the failure query, `ddMMyyyy`, as `yyyy-MM-dd`; `undefined` when there is no such day. */
+function readDay(text: string): string | undefined {
+  const day = text.replace(/^(\d\d)(\d\d)(\d{4})$/, '$3-$2-$1')
+  const date = new Date(`${day}T00:00:00Z`)
+  const isDay = day !== text && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day)
+  return isDay ? day : undefined
 }
 
 function bodyOf(context: Context): Promise<unknown> {
