@@ -11,7 +11,6 @@ import {
   type ServiceName,
 } from './fault.ts'
 import { HeldDeliveries } from './held-deliveries.ts'
-import type { StreamingFetch } from './transport.ts'
 
 /** The certificate that a server shows to a connection: its own, or a bad one. */
 export type ShownCertificate = 'own' | 'expired' | 'unknown'
@@ -21,6 +20,8 @@ export interface Connections {
   /** Ends the connections that are idle, so that the next request needs a new one. */
   renew(): Promise<void>
 }
+
+type Send<T extends readonly unknown[]> = (request: Request, ...rest: T) => Promise<Response>
 
 /** The faults that are to come, in the order in which they were given. */
 export class Faults {
@@ -55,11 +56,11 @@ export class Faults {
     this.#held.releaseAll()
   }
 
-  /** Puts the faults between callers and a service. */
-  around(service: FaultyService, send: StreamingFetch): StreamingFetch {
-    return async (request, onConnected) => {
+  /** Puts the faults between callers and a service. What else a caller gives is passed on. */
+  around<T extends readonly unknown[]>(service: FaultyService, send: Send<T>): Send<T> {
+    return async (request, ...rest) => {
       const fault = this.#take(service, request)
-      const forward = (through: Request) => send(through, onConnected)
+      const forward = (through: Request) => send(through, ...rest)
       const go = () => (fault ? befall(fault, request, forward, this.#clock) : forward(request))
       if (fault?.kind === 'reorder') return this.#held.hold(request, fault.ms, go)
       return service === 'receiver' ? this.#held.overtake(request, go) : go()

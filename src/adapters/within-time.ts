@@ -11,34 +11,44 @@ export interface Limit {
   readonly signal: AbortSignal
   /** Begins to count anew. */
   restart(): void
+  /** Counts what is left by another clock, until what is returned is called. */
+  countBy(clock: Clock): () => void
 }
 
-/**
- * Does work within so much time of each clock; rejects with a `LateError`, and aborts the work, when it is over by
- * one of them.
- */
+/** Does work within so much time of a clock; rejects with a `LateError`, and aborts the work, when it is over. */
 export async function withinTime<T>(
-  clocks: readonly Clock[],
+  clock: Clock,
   ms: number,
   work: (limit: Limit) => Promise<T>,
 ): Promise<T> {
   const done = new AbortController()
   const late = new AbortController()
-  const counted = clocks.map(clock => ({ clock, startedAt: clock.now() }))
-  const over = async (count: (typeof counted)[number]): Promise<never> => {
-    const { clock } = count
-    for (let left = ms; left > 0 && !done.signal.aborted; left = count.startedAt + ms - clock.now()) {
-      await clock.sleep(left, done.signal)
+  let changed = new AbortController()
+  let counting = { by: clock, since: clock.now(), leftMs: ms }
+  const leftMs = () => counting.leftMs - (counting.by.now() - counting.since)
+  const count = (by: Clock, left: number) => {
+    counting = { by, since: by.now(), leftMs: left }
+    changed.abort()
+    changed = new AbortController()
+  }
+  const over = async (): Promise<never> => {
+    while (leftMs() > 0 && !done.signal.aborted) {
+      await counting.by.sleep(leftMs(), AbortSignal.any([done.signal, changed.signal]))
     }
     const error = new LateError(`It took longer than ${ms} ms`)
     if (!done.signal.aborted) late.abort(error)
     throw error
   }
-  const restart = () => {
-    for (const count of counted) count.startedAt = count.clock.now()
+  const limit: Limit = {
+    signal: late.signal,
+    restart: () => count(counting.by, ms),
+    countBy(other) {
+      count(other, leftMs())
+      return () => count(clock, leftMs())
+    },
   }
   try {
-    return await Promise.race([work({ signal: late.signal, restart }), ...counted.map(over)])
+    return await Promise.race([work(limit), over()])
   } finally {
     done.abort()
   }

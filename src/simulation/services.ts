@@ -1,11 +1,11 @@
 import { type ConsentSimulator, simulateConsentService } from '../adapters/consent/simulator.ts'
 import type { Fault, ServiceName } from '../adapters/fault.ts'
 import { type Connections, Faults } from '../adapters/faults.ts'
+import type { Deliver } from '../adapters/portal/simulated-deliveries.ts'
 import { type PortalSimulator, simulatePortal } from '../adapters/portal/simulator.ts'
 import { noteRequest, type ReceivedRequest } from '../adapters/received-requests.ts'
 import type { Peer } from '../adapters/serve.ts'
 import { simulateTokenService, type TokenSimulator } from '../adapters/token/simulator.ts'
-import type { StreamingFetch } from '../adapters/transport.ts'
 import { simulateValidationService, type ValidationSimulator } from '../adapters/validation/simulator.ts'
 import type { Clock, Entropy } from '../clock.ts'
 import type { Policies } from './policies.ts'
@@ -41,9 +41,7 @@ export const credentials = {
 export function createSimulators(options: {
   clock: Clock
   entropy: Entropy
-  deliver: StreamingFetch
-  /** Counts the time of a delivery too, beside `clock`: the machine's, where deliveries leave over sockets. */
-  timer?: Clock
+  deliver: Deliver
   policies?: Policies
   /** What goes wrong from the start. */
   faults?: readonly Fault[]
@@ -73,7 +71,7 @@ export function createSimulators(options: {
   const portal = simulatePortal({
     ...common('portal'),
     deliver: faults.around('receiver', deliver),
-    timers: [clock, ...(options.timer ? [options.timer] : [])],
+    timer: clock, // A skewed clock says what time it is, not how long something takes.
     headers: portalHeaders,
     ...policiesOf(policies.portal),
   })

@@ -1,29 +1,66 @@
 import { type Clock, systemClock } from '../clock.ts'
 
+interface Sleeper {
+  readonly dueAt: number
+  /** Cuts the waiting short: what is left of it is waited for again. */
+  moved: AbortController
+}
+
 /** A clock that moves with the machine's, and can be moved ahead of it. */
 export class ShiftedClock implements Clock {
   #aheadMs = 0
-  #moved = new AbortController()
+  readonly #sleepers = new Set<Sleeper>()
 
   now(): number {
     return systemClock.now() + this.#aheadMs
   }
 
-  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    const dueAt = this.now() + ms
-    // A move cuts the waiting short, and what is left of it is waited for again.
-    for (let left = ms; left > 0 && !signal?.aborted; left = dueAt - this.now()) {
-      const { signal: moved } = this.#moved
-      await systemClock.sleep(left, signal ? AbortSignal.any([signal, moved]) : moved)
-    }
+  /** How many sleep now. */
+  get sleeping(): number {
+    return this.#sleepers.size
   }
 
-  /** Moves ahead; resolves when everyone who came due by it has been woken. */
-  async advance(ms: number): Promise<void> {
-    this.#aheadMs += ms
-    const moved = this.#moved
-    this.#moved = new AbortController()
-    moved.abort()
-    await new Promise(resolve => setImmediate(resolve))
+  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    const sleeper: Sleeper = { dueAt: this.now() + ms, moved: new AbortController() }
+    this.#sleepers.add(sleeper)
+    for (let left = ms; left > 0 && !signal?.aborted; left = sleeper.dueAt - this.now()) {
+      sleeper.moved = new AbortController()
+      const moved = sleeper.moved.signal
+      await systemClock.sleep(left, signal ? AbortSignal.any([signal, moved]) : moved)
+    }
+    this.#sleepers.delete(sleeper)
   }
+
+  /**
+   * Moves ahead by `ms`, from one sleeper that comes due to the next, each woken at its own time. Resolves when
+   * all of it has happened, and what followed from it: whoever waits for this clock sleeps beyond. Nobody is
+   * waited for who waits for the machine's time, such as an answer over a socket.
+   */
+  async advance(ms: number): Promise<void> {
+    let left = ms
+    await turn() // What has just begun may be about to sleep.
+    for (let next = this.#next(); next; next = this.#next()) {
+      const stepMs = Math.max(0, next.dueAt - this.now())
+      if (stepMs > left) break
+      this.#aheadMs += stepMs
+      left -= stepMs
+      next.moved.abort()
+      await turn()
+    }
+    this.#aheadMs += left
+    for (const { moved } of this.#sleepers) moved.abort()
+    await turn()
+  }
+
+  /** Who comes due first. */
+  #next(): Sleeper | undefined {
+    let first: Sleeper | undefined
+    for (const each of this.#sleepers) if (!first || each.dueAt < first.dueAt) first = each
+    return first
+  }
+}
+
+/** Lets everything happen that nothing but memory is needed for. */
+function turn(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
 }

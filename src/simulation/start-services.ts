@@ -7,6 +7,7 @@ import { openSocket } from '../adapters/transport.ts'
 import { type Clock, type Entropy, systemClock, systemEntropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { AverbaOptions } from '../options.ts'
+import { deliverOverSockets } from './deliver-over-sockets.ts'
 import type { Policies } from './policies.ts'
 import { createSimulators, credentials, type Simulators, samples } from './services.ts'
 
@@ -70,7 +71,7 @@ export async function startServices(options: ServicesOptions = {}): Promise<Runn
   const connections = {
     renew: async () => void (await Promise.all(servers.map(each => each.renewConnections()))),
   }
-  const common = { clock, entropy, deliver: outgoing.stream, timer: systemClock, connections, ...policies }
+  const common = { clock, entropy, deliver: deliverOverSockets(outgoing.stream), connections, ...policies }
   const create = (faults: readonly Fault[] = []) => createSimulators({ ...common, faults })
   let simulators = create(options.faults)
   const names = ['localhost', '127.0.0.1']
@@ -82,7 +83,7 @@ export async function startServices(options: ServicesOptions = {}): Promise<Runn
   }
   const client = await authority.issueClient('gestora-de-exemplo')
   const start = (name: ServiceName, clientCa?: string) =>
-    serve((request: Request, peer: Peer) => simulators.reach[name](request, peer), {
+    serve(async (request: Request, peer: Peer) => simulators.reach[name](await arrived(request), peer), {
       ...certificates.own,
       showInstead: () => certificates[simulators.faults.nextCertificate(name)],
       ...(clientCa !== undefined && { clientCa }),
@@ -141,6 +142,13 @@ export async function startServices(options: ServicesOptions = {}): Promise<Runn
       await Promise.all(servers.map(each => each.close()))
     },
   }
+}
+
+/** A request that is here as a whole: what a service does with it waits for no socket. */
+async function arrived(request: Request): Promise<Request> {
+  if (request.body === null) return request
+  const { url, method, headers } = request
+  return new Request(url, { method, headers, body: await request.arrayBuffer() })
 }
 
 /** Only these addresses are this machine's own on every system that lets us choose at all. */

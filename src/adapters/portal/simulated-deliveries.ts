@@ -1,6 +1,5 @@
 import type { Clock } from '../../clock.ts'
 import { brasiliaDay, writeBrasilia } from '../brasilia.ts'
-import type { StreamingFetch } from '../transport.ts'
 import { LateError, type Limit, withinTime } from '../within-time.ts'
 import type { PortalPolicies } from './portal-policies.ts'
 import type { SimulatedSubscription } from './simulated-subscription.ts'
@@ -22,11 +21,20 @@ export interface Delivered {
   readonly description: string
 }
 
+/** How a notification leaves; answered as soon as the head of its answer is there. */
+export type Deliver = (request: Request, underway: Underway) => Promise<Response>
+
+/** What a delivery that is under way is told with. */
+export interface Underway extends Pick<Limit, 'countBy'> {
+  /** Its connection is there. */
+  onConnected(): void
+}
+
 interface Options {
   readonly clock: Clock
-  /** Count the 3500 ms, whichever is first over: beside ours the machine's, where deliveries leave over sockets. */
-  readonly timers: readonly Clock[]
-  readonly deliver: StreamingFetch
+  /** Counts the 3500 ms, unless the way out says otherwise. */
+  readonly timer: Clock
+  readonly deliver: Deliver
   readonly nextId: () => number
   readonly policies: Pick<PortalPolicies, 'success' | 'silence' | 'processingTime' | 'tries' | 'redirects'>
 }
@@ -79,10 +87,10 @@ export class SimulatedDeliveries {
 
   /** One try. The empty text means success, anything else describes the error. */
   async #attempt(subscription: SimulatedSubscription, notice: Notice, content: string): Promise<string> {
-    const { timers, policies } = this.#options
+    const { timer, policies } = this.#options
     const { success = '2xx', processingTime = 'exchange' } = policies
     try {
-      const response = await withinTime(timers, limits.processingMs, async limit => {
+      const response = await withinTime(timer, limits.processingMs, async limit => {
         const answer = await this.#send(subscription, notice, content, limit)
         // The connection is given up where nobody waits for the rest of the answer.
         await (processingTime === 'exchange' ? answer.arrayBuffer() : answer.body?.cancel())
@@ -101,16 +109,17 @@ export class SimulatedDeliveries {
     subscription: SimulatedSubscription,
     notice: Notice,
     content: string,
-    { signal, restart }: Limit,
+    { signal, restart, countBy }: Limit,
   ): Promise<Response> {
     const { deliver, policies } = this.#options
     const { redirects = 'fail', processingTime = 'exchange' } = policies
     const onConnected = () => {
       if (processingTime === 'processing') restart()
     }
+    const underway = { onConnected, countBy }
     let url: URL | null = new URL(subscription.endpoint)
     for (let followed = 0; ; followed++) {
-      const answer: Response = await deliver(write(url, subscription, notice, content, signal), onConnected)
+      const answer: Response = await deliver(write(url, subscription, notice, content, signal), underway)
       if (redirects === 'fail' || followed === redirectsMax) return answer
       url = locationOf(answer, url)
       if (url?.protocol !== 'https:') return answer

@@ -1,9 +1,8 @@
 import { type Context, Hono } from 'hono'
 import type { Clock, Entropy } from '../../clock.ts'
 import { brasiliaDay } from '../brasilia.ts'
-import type { StreamingFetch } from '../transport.ts'
 import type { PortalPolicies } from './portal-policies.ts'
-import { type Delivered, type Notice, SimulatedDeliveries } from './simulated-deliveries.ts'
+import { type Deliver, type Delivered, type Notice, SimulatedDeliveries } from './simulated-deliveries.ts'
 import { SimulatedSession } from './simulated-session.ts'
 import { type SimulatedSubscription, writeListed, writeSubscription } from './simulated-subscription.ts'
 import { SimulatedUsers } from './simulated-users.ts'
@@ -27,16 +26,16 @@ interface Options {
   readonly entropy: Entropy
   readonly policies?: PortalPolicies
   /** How notifications leave. */
-  readonly deliver: StreamingFetch
-  /** What the 3500 ms of a delivery are counted by, whichever is first over; `clock` by default. */
-  readonly timers?: readonly Clock[]
+  readonly deliver: Deliver
+  /** Counts the 3500 ms of a delivery; `clock` by default. */
+  readonly timer?: Clock
   /** The headers that a call of the first user must carry; none by default. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Makes a portal without subscriptions. */
 export function simulatePortal(options: Options): PortalSimulator {
-  const { clock, entropy, deliver, timers = [clock], headers = {}, policies = {} } = options
+  const { clock, entropy, deliver, timer = clock, headers = {}, policies = {} } = options
   const {
     authentication = 'headers',
     represents = 'everyone',
@@ -48,7 +47,7 @@ export function simulatePortal(options: Options): PortalSimulator {
   } = policies
   const subscriptions: SimulatedSubscription[] = []
   const users = new SimulatedUsers([{ headers, represents }, ...others])
-  const deliveries = new SimulatedDeliveries({ clock, timers, deliver, nextId, policies })
+  const deliveries = new SimulatedDeliveries({ clock, timer, deliver, nextId, policies })
   let lastId = 1_000
 
   const app = new Hono()

@@ -1,0 +1,35 @@
+import type { Deliver } from '../adapters/portal/simulated-deliveries.ts'
+import type { StreamingFetch } from '../adapters/transport.ts'
+import { systemClock } from '../clock.ts'
+
+/**
+ * Deliveries that leave over real sockets. From the way out to the end of the answer their time is the machine's:
+ * how fast a receiver is does not change when another clock is moved.
+ */
+export function deliverOverSockets(stream: StreamingFetch): Deliver {
+  return async (request, { onConnected, countBy }) => {
+    const end = countBy(systemClock)
+    try {
+      const { body, status, headers } = await stream(request, onConnected)
+      if (body === null) end()
+      return new Response(body && whenRead(body, end), { status, headers })
+    } catch (error) {
+      end()
+      throw error
+    }
+  }
+}
+
+/** The same body; `end` is called when it has been read. */
+function whenRead(body: ReadableStream<Uint8Array>, end: () => void): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await reader.read()
+      if (!done) return controller.enqueue(value)
+      end()
+      controller.close()
+    },
+    cancel: reason => reader.cancel(reason),
+  })
+}
