@@ -117,12 +117,12 @@ describe.each(Object.entries(layers))('%s', (layer, { imports, packages }) => {
 
 test('a simulator shares the wire schemas with the client, and no mapping and no machine', () => {
   // The portal's simulator is several files; what each of them imports counts.
-  const own = /^adapters\/\w+\/(simulator|simulated-[\w-]+|subscription-life|portal-policies)\.ts$/
+  const own = /^adapters\/(policies|\w+\/(simulator|simulated-[\w-]+|subscription-life))\.ts$/
   const simulators = files.filter(file => own.test(file.path))
   expect(simulators.filter(file => file.path.endsWith('/simulator.ts'))).toHaveLength(4)
   expect(simulators.map(file => file.path)).toContain('adapters/portal/subscription-life.ts')
   const vocabularyOrWire =
-    /^(adapters\/(?:\w+\/wire|serve|transport|within-time|gateway-error|brasilia)|clock|cpf|cnpj)\.ts$/
+    /^(adapters\/(?:\w+\/wire|serve|transport|within-time|gateway-error|brasilia)|clock|errors|cpf|cnpj)\.ts$/
   const isShared = (name: string) => own.test(name) || vocabularyOrWire.test(name)
   const wrong = simulators.flatMap(file =>
     file.imports

@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import { faultSchema } from '../src/adapters/fault.ts'
+import { policiesSchema } from '../src/adapters/policies.ts'
 import { createTables } from '../src/store/schema.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -110,15 +112,18 @@ test('the page about simulating has a row for every kind of fault and every cont
 
 test('the page about what is not shown names every policy and every setting', () => {
   const page = read('docs/unspecified.md')
-  const files = ['consent/simulator', 'token/simulator', 'validation/simulator', 'portal/portal-policies']
-  const sources = files.map(name => read(`src/adapters/${name}.ts`))
-  const policies = sources.flatMap(source => {
-    const body = /export interface \w+Policies \{([\s\S]*?)\n\}/.exec(source)?.[1] ?? ''
-    return [...body.matchAll(/readonly (\w+)\?: (.+)/g)].map(([, name = '', type = '']) => ({ name, type }))
-  })
-  expect(policies.length).toBeGreaterThan(10)
-  for (const { name, type } of policies) {
+  const services = Object.values(policiesSchema.shape).map(each => each.unwrap().shape)
+  const policies = services.flatMap(shape => Object.entries<z.ZodType>(shape))
+  expect(policies.length).toBeGreaterThan(20)
+  for (const [name, schema] of policies) {
     expect(page).toContain(`\`${name}\``)
-    for (const [, setting = ''] of type.matchAll(/'(\w+)'/g)) expect(page).toContain(`\`${setting}\``)
+    for (const setting of settingsOf(schema)) expect(page, name).toContain(setting)
   }
 })
+
+/** The words that a policy may be set to, as the page writes them, and its numbers. */
+function settingsOf(schema: z.ZodType): string[] {
+  const { enum: values = [], anyOf = [] } = z.toJSONSchema(schema)
+  const words = [...values, ...anyOf.flatMap(each => ('const' in each ? [each.const] : []))]
+  return words.map(word => (typeof word === 'string' ? `\`${word}\`` : String(word)))
+}

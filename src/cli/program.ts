@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { AverbaError } from '../index.ts'
-import type { Fault } from '../simulation/index.ts'
+import type { Fault, Policies } from '../simulation/index.ts'
 import type { DevOptions } from './dev.ts'
 import type { SimulateOptions } from './simulate.ts'
 
@@ -46,6 +46,7 @@ function createProgram(): Command {
     .option('--dir <folder>', 'a new folder for the certificates; a temporary one otherwise')
     .option('--seed <number>', 'repeat ids, tokens and the chances of faults', readSeed)
     .option('--fault <json>', 'what goes wrong from the start; may be given again', addFault, [])
+    .option('--policies <json>', 'what the services do where the contracts are silent', readPolicies)
     .option('--deliver-from <address>', 'the address of 127.0.0.0/8 that notifications come from')
     .action(simulate)
   program
@@ -110,6 +111,16 @@ function addFault(text: string, before: readonly Fault[]): readonly Fault[] {
   } catch (cause) {
     const hint = `Give an object, such as --fault '{"kind":"lose","times":1}'`
     throw new AverbaError('INVALID_INPUT', 'Cannot add the fault: it is not JSON', { cause, hint })
+  }
+}
+
+/** Reads policies; the simulation checks their members. */
+function readPolicies(text: string): Policies {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    const hint = `Give an object, such as --policies '{"consentService":{"missingRecord":"badRequest"}}'`
+    throw new AverbaError('INVALID_INPUT', 'Cannot set the policies: it is not JSON', { cause, hint })
   }
 }
 

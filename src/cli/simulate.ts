@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { AverbaError } from '../index.ts'
 import {
   type Fault,
+  type Policies,
   type RunningServices,
   ShiftedClock,
   seededEntropy,
@@ -33,6 +34,8 @@ export interface SimulateOptions {
   readonly seed?: number
   /** What goes wrong from the start. */
   readonly faults?: readonly Fault[]
+  /** What the services do where the contracts are silent. */
+  readonly policies?: Policies
   /** The address of this machine, in 127.0.0.0/8, that deliveries come from. */
   readonly deliverFrom?: string
 }

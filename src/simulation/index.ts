@@ -1,6 +1,6 @@
 /** The simulated services: over real TLS on loopback, or in process under a virtual clock. */
 export type { Fault, FaultKind } from '../adapters/fault.ts'
-export type { Policies } from './policies.ts'
+export type { Policies } from '../adapters/policies.ts'
 export { seededEntropy } from './seeded-entropy.ts'
 export { type Simulators, samples } from './services.ts'
 export { ShiftedClock } from './shifted-clock.ts'

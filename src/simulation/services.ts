@@ -1,6 +1,7 @@
 import { type ConsentSimulator, simulateConsentService } from '../adapters/consent/simulator.ts'
 import type { Fault, ServiceName } from '../adapters/fault.ts'
 import { type Connections, Faults } from '../adapters/faults.ts'
+import { type Policies, parsePolicies } from '../adapters/policies.ts'
 import type { Deliver } from '../adapters/portal/simulated-deliveries.ts'
 import { type PortalSimulator, simulatePortal } from '../adapters/portal/simulator.ts'
 import { noteRequest, type ReceivedRequest } from '../adapters/received-requests.ts'
@@ -8,7 +9,6 @@ import type { Peer } from '../adapters/serve.ts'
 import { simulateTokenService, type TokenSimulator } from '../adapters/token/simulator.ts'
 import { simulateValidationService, type ValidationSimulator } from '../adapters/validation/simulator.ts'
 import type { Clock, Entropy } from '../clock.ts'
-import type { Policies } from './policies.ts'
 
 /** A data subject and a company that the simulated services know, made up and with correct check digits. */
 export const samples = { cpf: '25774435016', cnpj: '12ABC34501DE35' } as const
@@ -48,7 +48,8 @@ export function createSimulators(options: {
   /** The servers in front of them, where there are any. */
   connections?: Connections
 }): Simulators {
-  const { clock, entropy, deliver, policies = {} } = options
+  const { clock, entropy, deliver } = options
+  const policies = parsePolicies(options.policies)
   const faults = new Faults(clock, entropy, options.connections)
   for (const fault of options.faults ?? []) void faults.add(fault)
   const common = (service: ServiceName) => ({ clock: faults.clockOf(service), entropy })

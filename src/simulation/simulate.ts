@@ -1,9 +1,9 @@
 import type { Fault } from '../adapters/fault.ts'
+import type { Policies } from '../adapters/policies.ts'
 import { staticHeaders } from '../adapters/portal/static-headers.ts'
 import type { Fetch } from '../adapters/transport.ts'
 import { type Averba, openAverba } from '../averba.ts'
 import type { AverbaOptions } from '../options.ts'
-import type { Policies } from './policies.ts'
 import { seededEntropy } from './seeded-entropy.ts'
 import { createSimulators, credentials, type Simulators, samples } from './services.ts'
 import { VirtualClock } from './virtual-clock.ts'
@@ -48,7 +48,7 @@ export async function simulate(
   const simulators = createSimulators({
     clock,
     entropy,
-    ...(options.policies && { policies: options.policies }),
+    ...(options.policies !== undefined && { policies: options.policies }),
     ...(options.faults && { faults: options.faults }),
     async deliver(request) {
       request.signal.throwIfAborted() // What the portal has given up does not arrive.

@@ -1,6 +1,7 @@
 import { isIPv4 } from 'node:net'
 import { createAuthority, type Issued } from '../adapters/authority.ts'
 import type { Fault, ServiceName } from '../adapters/fault.ts'
+import type { Policies } from '../adapters/policies.ts'
 import { staticHeaders } from '../adapters/portal/static-headers.ts'
 import { type Peer, serve, type TlsServer } from '../adapters/serve.ts'
 import { openSocket } from '../adapters/transport.ts'
@@ -8,7 +9,6 @@ import { type Clock, type Entropy, systemClock, systemEntropy } from '../clock.t
 import { AverbaError } from '../errors.ts'
 import type { AverbaOptions } from '../options.ts'
 import { deliverOverSockets } from './deliver-over-sockets.ts'
-import type { Policies } from './policies.ts'
 import { createSimulators, credentials, type Simulators, samples } from './services.ts'
 
 /** The simulated services behind real TLS on loopback, to be closed. */
@@ -50,12 +50,13 @@ export interface ServicesOptions {
 /**
  * Starts the four services as HTTPS servers, with certificates made for this run.
  *
- * @throws {AverbaError} `INVALID_INPUT` when `deliverFrom` is not an address of 127.0.0.0/8, or a fault is none
+ * @throws {AverbaError} `INVALID_INPUT` when `deliverFrom` is not an address of 127.0.0.0/8, or a fault or a policy
+ * is none
  */
 export async function startServices(options: ServicesOptions = {}): Promise<RunningServices> {
   const { clock = systemClock, entropy = systemEntropy, deliverFrom } = options
   if (deliverFrom !== undefined) checkLoopback(deliverFrom)
-  const policies = options.policies && { policies: options.policies }
+  const policies = options.policies !== undefined && { policies: options.policies }
   // The certificates are checked by TLS itself, against the time of the machine.
   const now = Math.min(clock.now(), systemClock.now())
   const authority = await createAuthority(now)

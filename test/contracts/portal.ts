@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { PortalPolicies } from '../../src/adapters/portal/portal-policies.ts'
+import type { PortalPolicies } from '../../src/adapters/policies.ts'
 import {
   readFailures,
   readList,

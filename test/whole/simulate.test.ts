@@ -201,6 +201,25 @@ test.each([
   })
 })
 
+test('policies come with the command, for every service', async () => {
+  const policies = { consentService: { missingRecord: 'badRequest' }, portal: { authentication: 'none' } }
+  const { addresses, get } = await start('--policies', JSON.stringify(policies))
+  const { consentService, portal, samples } = addresses
+  const list = `${consentService.baseUrl}/consentimento/v1/consentimentos/${samples.cpf}`
+  expect((await get(`${list}/${'0'.repeat(32)}`)).status).toBe(400)
+  expect((await get(`${portal.baseUrl}/portal/api/ext/webhook`)).status).toBe(200)
+})
+
+test.each([
+  ['{"portal":{"tries":0}}', /^INVALID_INPUT: Cannot set the policies: portal\.tries: /],
+  ['null', /^INVALID_INPUT: Cannot set the policies: policies: /],
+  ['tries', /^INVALID_INPUT: Cannot set the policies: it is not JSON\nGive /],
+])('the policies %s stop the command, and it says why', (policies, words) => {
+  const args = ['src/cli/main.ts', 'simulate', '--policies', policies]
+  const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
+  expect([status, stderr]).toEqual([1, expect.stringMatching(words)])
+})
+
 test('an address elsewhere to deliver from is refused in words', () => {
   const args = ['src/cli/main.ts', 'simulate', '--deliver-from', '161.148.0.1']
   const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })

@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono'
 import type { Clock, Entropy } from '../../clock.ts'
 import { isCpf } from '../../cpf.ts'
+import type { ConsentPolicies } from '../policies.ts'
 import type { Peer } from '../serve.ts'
 import {
   type CienciaDetalhada,
@@ -39,20 +40,6 @@ export type NewConsent = Partial<ConsentimentoDetalhado> & {
   expiresInMs?: number
 }
 export type NewAwareness = Partial<CienciaDetalhada> & { cpf: string; cnpj?: string }
-
-/** What document 1 does not show, decided: the first of each is the default. */
-export interface ConsentPolicies {
-  /** A record that is not there. */
-  readonly missingRecord?: 'notFound' | 'badRequest'
-  /** A move that the table does not have. */
-  readonly moveOutsideTable?: 'badRequest' | 'conflict' | 'unchanged'
-  /** Whether PENDENTE and ATIVO become EXPIRADO when `dataExpiracao` has come. */
-  readonly expiry?: 'atExpiry' | 'never'
-  /** How date-times are written: in UTC, or in Brasilia without a zone. */
-  readonly dates?: 'utc' | 'zoneless'
-  /** The clients that operations 1 to 5 are open to, by the name in their certificate; all when absent. */
-  readonly authorizedClients?: readonly string[]
-}
 
 interface Options {
   readonly clock: Clock

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { brasiliaDay, writeBrasilia } from '../brasilia.ts'
+import type { PortalPolicies } from '../policies.ts'
 import { LateError, type Limit, withinTime } from '../within-time.ts'
-import type { PortalPolicies } from './portal-policies.ts'
 import type { SimulatedSubscription } from './simulated-subscription.ts'
 import { live } from './subscription-life.ts'
 import { type Falha, limits, type RecipientKind } from './wire.ts'

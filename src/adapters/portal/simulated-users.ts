@@ -1,4 +1,4 @@
-import type { PortalUser, Recipient } from './portal-policies.ts'
+import type { PortalUser, Recipient } from '../policies.ts'
 
 /** The users of the simulated portal: who calls, and whose notifications each of them gets. */
 export class SimulatedUsers {

@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono'
 import type { Clock, Entropy } from '../../clock.ts'
 import { brasiliaDay } from '../brasilia.ts'
-import type { PortalPolicies } from './portal-policies.ts'
+import type { PortalPolicies } from '../policies.ts'
 import { type Deliver, type Delivered, type Notice, SimulatedDeliveries } from './simulated-deliveries.ts'
 import { SimulatedSession } from './simulated-session.ts'
 import { type SimulatedSubscription, writeListed, writeSubscription } from './simulated-subscription.ts'

@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import type { Clock, Entropy } from '../../clock.ts'
+import type { TokenPolicies } from '../policies.ts'
 import { tokenRequestSchema, tokenResponseSchema } from './wire.ts'
 
 /** The token endpoint as document 2 describes it. What it does not show is a policy of docs/unspecified.md. */
@@ -13,16 +14,6 @@ export interface TokenSimulator {
   readonly issued: number
   /** How many requests came, refused ones included. */
   readonly requests: number
-}
-
-/** What document 2 does not show of the token, decided: the first of each is the default. */
-export interface TokenPolicies {
-  /** A request while a token lives: the same token again, or a new one that ends the old. */
-  readonly reissue?: 'same' | 'revoke'
-  /** How long a token is: 40 characters for old contracts, 36 for newer ones. */
-  readonly characters?: 40 | 36
-  /** How errors are written. */
-  readonly errors?: 'json' | 'xml'
 }
 
 interface Options {

@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { writeGatewayError } from '../gateway-error.ts'
+import type { ValidationPolicies } from '../policies.ts'
 import { type Claims, type ValidationResponse, validationRequestSchema } from './wire.ts'
 
 /**
@@ -15,20 +16,6 @@ export interface ValidationSimulator {
   readonly answered: number
   /** How many calls were refused for their token. */
   readonly refused: number
-}
-
-/** What document 2 does not show of the validation, decided: the first of each is the default. */
-export interface ValidationPolicies {
-  /** How the gateway writes its errors. */
-  readonly errors?: 'json' | 'xml'
-  /** Other headers than the documented `Accept` and `Content-Type`. */
-  readonly otherHeaders?: 'accept' | 'refuse'
-  /** What a request must hold: nothing, or the CPF, without which there is nothing to compare. */
-  readonly required?: 'nothing' | 'key'
-  /** A person who is not in the registry: `cpf_disponivel` false, or 404. */
-  readonly unknownPerson?: 'unavailable' | 'notFound'
-  /** `cnh.nome`, which no request holds: the claimed `nome` is compared where a licence is claimed, or nothing. */
-  readonly licenceName?: 'compared' | 'absent'
 }
 
 interface Options {
