@@ -10,6 +10,8 @@ import { recipientIdForms, recipientKinds } from './portal/wire.ts'
 /** A name or a value in a setting. */
 const text = z.string().min(1).max(500)
 
+const clients = z.array(text).readonly()
+
 const consentPolicies = z.strictObject({
   /** A record that is not there. */
   missingRecord: z.enum(['notFound', 'badRequest']).optional(),
@@ -19,8 +21,22 @@ const consentPolicies = z.strictObject({
   expiry: z.enum(['atExpiry', 'never']).optional(),
   /** How date-times are written: in UTC, or in Brasilia without a zone. */
   dates: z.enum(['utc', 'zoneless']).optional(),
-  /** The clients that operations 1 to 5 are open to, by the name in their certificate; all when absent. */
-  authorizedClients: z.array(text).readonly().optional(),
+  /**
+   * The clients that operations 1 to 5 are open to, by the name in their certificate: the same for the five, or
+   * by the number of the operation. What is absent is open to all.
+   */
+  authorizedClients: z
+    .union([
+      clients,
+      z.strictObject({
+        1: clients.optional(),
+        2: clients.optional(),
+        3: clients.optional(),
+        4: clients.optional(),
+        5: clients.optional(),
+      }),
+    ])
+    .optional(),
 })
 
 const tokenPolicies = z.strictObject({

@@ -9,6 +9,7 @@ test.each([
   ['consentService: Unrecognized key: "missing"', { consentService: { missing: 'notFound' } }],
   ['consentService.missingRecord', { consentService: { missingRecord: 'gone' } }],
   ['consentService.authorizedClients', { consentService: { authorizedClients: 'gestora' } }],
+  ['consentService.authorizedClients', { consentService: { authorizedClients: { 6: ['gestora'] } } }],
   ['tokenService.characters', { tokenService: { characters: 41 } }],
   ['validationService.required', { validationService: { required: 'all' } }],
   ['portal.tries', { portal: { tries: 1.5 } }],

@@ -27,6 +27,7 @@ import {
   titularAutenticadoStatusSchema,
   titularLoginUrlSchema,
 } from '../../src/adapters/consent/wire.ts'
+import type { ConsentPolicies } from '../../src/adapters/policies.ts'
 import { readProblem } from '../../src/adapters/problem.ts'
 import type { Owed } from '../../src/message.ts'
 import { cnpj, cpf, dayMs, exact, type Ground, type Open, otherCnpj, secondMs } from './ground.ts'
@@ -470,6 +471,48 @@ export function consentContract(name: string, open: Open): void {
         request.headers.set('authorization', 'Bearer x')
         await expectProblem(await sendWithoutCertificate(request), 401)
       }
+    })
+
+    /** The operations that answer 403 under a policy, by number; the others do what they do. */
+    const forbidden = async (authorizedClients: ConsentPolicies['authorizedClients']) => {
+      const { at, send, consentService } = await open({ consentService: { authorizedClients } })
+      const base = at.consentService
+      const consent = operations(base, own, consentService.addConsent({ cpf: own }))
+      const record = operations(base, own, consentService.addAwareness({ cpf: own }))
+      const refused: number[] = []
+      for (const [index, [name, request]] of consent.entries()) {
+        const response = await send((name === 'readAwareness' && record[index]?.[1]) || request)
+        if (response.status === 403) {
+          await expectProblem(response, 403)
+          refused.push(index + 1)
+        } else expect(response.status, name).toBe(200)
+      }
+      return refused
+    }
+
+    test.each([
+      [undefined, []],
+      [{}, []],
+      [['gestora-de-exemplo'], []],
+      [['outra'], [1, 2, 3, 4, 5]],
+      [[], [1, 2, 3, 4, 5]],
+      [{ 1: ['outra'] }, [1]],
+      [{ 2: ['outra'] }, [2]],
+      [{ 3: ['outra'] }, [3]],
+      [{ 4: [] }, [4]],
+      [{ 5: ['outra'] }, [5]],
+      [{ 1: ['gestora-de-exemplo', 'outra'], 2: ['outra'], 4: ['gestora-de-exemplo'], 5: [] }, [2, 5]],
+    ] as [ConsentPolicies['authorizedClients'], number[]][])(
+      'by policy %j the caller is not authorized for the operations %j, and a 403 says so',
+      async (authorizedClients, refused) => {
+        expect(await forbidden(authorizedClients)).toEqual(refused)
+      },
+    )
+
+    test('a caller that is not authorized is told so before anything else, whatever the CPF', async () => {
+      const { at, send } = await open({ consentService: { authorizedClients: { 2: [] } } })
+      await expectProblem(await send(writeListConsents(at.consentService, '25774435017')), 403)
+      await expectProblem(await send(writeListAwareness(at.consentService, '25774435017')), 400)
     })
 
     test('a CPF in another form, or with wrong check digits, is a 400 of every operation', async () => {

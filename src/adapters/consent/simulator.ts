@@ -49,6 +49,16 @@ interface Options {
 
 /** The table of section 3. */
 const moves: Record<string, readonly string[]> = { PENDENTE: ['ATIVO', 'NEGADO'], ATIVO: ['REVOGADO'] }
+
+/** The operations that can answer 403 (section 5, rule 4), by their numbers in section 4. */
+const guarded = [
+  [1, 'PUT', 'consentimentos/:cpf/:id/status/:status'],
+  [2, 'GET', 'consentimentos/:cpf'],
+  [3, 'GET', 'consentimentos/:cpf/:id'],
+  [4, 'GET', 'ciencias/:cpf'],
+  [5, 'GET', 'ciencias/:cpf/:id'],
+] as const
+
 const yearMs = 365 * 86_400_000
 
 /** Makes an empty consent service. */
@@ -86,12 +96,12 @@ export function simulateConsentService(options: Options): ConsentSimulator {
     if (context.env?.clientName === undefined) return problem(context, 401, 'Chamador não autenticado')
     return next()
   })
-  app.use(`${base}/:resource/*`, async (context, next) => {
-    // Section 7: operations 6 and 7 have no 403.
-    const isOpen = context.req.param('resource') === 'autenticacao'
-    const isAuthorized = authorizedClients?.includes(context.env?.clientName ?? '') ?? true
-    return isOpen || isAuthorized ? next() : problem(context, 403, 'Chamador não autorizado')
-  })
+  for (const [operation, method, path] of guarded) {
+    app.on(method, `${base}/${path}`, async (context, next) => {
+      const isAuthorized = namesFor(operation)?.includes(context.env?.clientName ?? '') ?? true
+      return isAuthorized ? next() : problem(context, 403, 'Chamador não autorizado')
+    })
+  }
   app.use(`${base}/:resource/:cpf/*`, async (context, next) => {
     return isCpf(context.req.param('cpf')) ? next() : problem(context, 400, 'CPF inválido')
   })
@@ -161,6 +171,12 @@ export function simulateConsentService(options: Options): ConsentSimulator {
   })
   app.notFound(context => problem(context, 404, 'Caminho desconhecido'))
   app.onError((_, context) => problem(context, 500, 'Erro interno'))
+
+  /** Whom an operation is open to; everyone when `undefined`. */
+  function namesFor(operation: 1 | 2 | 3 | 4 | 5): readonly string[] | undefined {
+    const isList = authorizedClients !== undefined && 'length' in authorizedClients
+    return isList ? authorizedClients : authorizedClients?.[operation]
+  }
 
   function expire(consent: ConsentimentoDetalhado): void {
     const isOver = expiry === 'atExpiry' && (expiresAt.get(consent) ?? 0) <= clock.now()
