@@ -89,8 +89,8 @@ export interface Averba {
 /**
  * Opens a log, or makes one. Starts no timer and no listener.
  *
- * @throws {AverbaError} `MISCONFIGURED`, `STORE_UNSAFE`, `STORE_BUSY`, `NOT_OURS`, `KEYS_MISSING`,
- * `KEYS_MISMATCH`
+ * @throws {AverbaError} `MISCONFIGURED`, `STORE_UNSAFE`, `STORE_BUSY`, `NOT_OURS`, `CORRUPT`,
+ * `KEYS_MISSING`, `KEYS_MISMATCH`
  */
 export async function openAverba(options: AverbaOptions): Promise<Averba> {
   const { clock = systemClock, entropy = systemEntropy } = options
@@ -98,7 +98,7 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
   const log = safely(options.logger)
   const createId = createIds(clock, entropy)
   const desired = new Desired(options)
-  let wake = () => undefined as void
+  let wake: () => void = () => undefined
   const store = await Store.open({
     onCommitted: () => wake(),
     path: options.store,

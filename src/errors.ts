@@ -19,6 +19,7 @@
  * - `CLOSED`: the log was closed before.
  * - `NOT_OURS`: the file is not a log of averba, or is newer than this version.
  * - `CORRUPT`: the log contradicts itself.
+ * - `PART_ARCHIVED`: personal data that was moved out to a bundle, and has to be put back to be read.
  */
 export type ErrorCode =
   | 'MISCONFIGURED'
@@ -43,6 +44,7 @@ export type ErrorCode =
   | 'CLOSED'
   | 'NOT_OURS'
   | 'CORRUPT'
+  | 'PART_ARCHIVED'
 
 /**
  * A mistake of the caller or the operator, or damage. What a remote service says is never thrown: it is

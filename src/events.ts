@@ -6,6 +6,7 @@ import type { SubscriptionEvent } from './machines/subscription.ts'
 import type { TokenEvent } from './machines/token.ts'
 import type { ValidationEvent } from './machines/validation.ts'
 import type { Recorded as AnyRecorded } from './message.ts'
+import type { PartsMoved } from './store/moved-parts.ts'
 
 type AnyEvent =
   | ConsentEvent
@@ -19,6 +20,9 @@ type AnyEvent =
 /** Every type of event, with its clear data. */
 export type Events = { [E in AnyEvent as E['type']]: E['data'] } & {
   'log.began': { origin: string; keyring: string }
+  /** Parts of events at positions `from` to `to` were moved out to the bundle with this SHA-256, or put back. */
+  'log.partsArchived': PartsMoved
+  'log.partsRestored': PartsMoved
 }
 
 /** An event as the log holds it. */

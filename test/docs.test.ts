@@ -90,6 +90,9 @@ test('the code in the pages runs', async () => {
   expect(all).toMatch(/'EXPIRADO',\s+'EXPIRADO',\s+'EXPIRADO',\s+'EXPIRADO'/)
   expect(all).toContain('REFUSED Cannot do this now: it is REVOGADO, and only ATIVO becomes REVOGADO')
   expect(all).toContain('isDelivered: true')
+  expect(all).toMatch(
+    /restored up to 2; owed then: 0\n0 problems, \d+ bytes per event\nno part is as old as that\n/,
+  )
 })
 
 test('the layers of the page about the architecture are those that the test enforces', () => {

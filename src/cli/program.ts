@@ -1,7 +1,11 @@
 import { Command } from 'commander'
 import { AverbaError } from '../index.ts'
 import type { Fault, Policies } from '../simulation/index.ts'
+import { archiveCommand } from './archive.ts'
+import { backupCommand } from './backup.ts'
 import type { DevOptions } from './dev.ts'
+import { doctorCommand } from './doctor.ts'
+import { restoreCommand } from './restore.ts'
 import type { SimulateOptions } from './simulate.ts'
 
 /** Exit codes: 0 done, 1 an error that the message explains, 70 a bug. */
@@ -67,6 +71,8 @@ function createProgram(): Command {
     .description('Let the portal of averba dev send one notification.')
     .option('--body <json>', 'its body', '{"numero":"26BR0000000001"}')
     .action(triggerOne)
+  for (const create of [backupCommand, restoreCommand, doctorCommand, archiveCommand])
+    program.addCommand(create())
   return program
 }
 

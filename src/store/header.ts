@@ -34,11 +34,24 @@ export function writeHeader(event: Recorded, schema: number): string {
 }
 
 /**
+ * Takes a header as it stands, without making it today's.
+ *
+ * @throws {AverbaError} `CORRUPT` when it is not JSON
+ */
+export function parseHeader(text: string) {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new AverbaError('CORRUPT', 'Cannot read an event: its header is no JSON', { cause })
+  }
+}
+
+/**
  * Reads a header: the one place where stored events become today's. Members that this version does not know
  * are kept.
  */
 export function readHeader(text: string, schemas: Schemas): Recorded {
-  const { format, schema, ...event } = JSON.parse(text)
+  const { format, schema, ...event } = parseHeader(text)
   if (format !== headerFormat) {
     throw new AverbaError('CORRUPT', `Cannot read an event: its format is ${JSON.stringify(format)}`, {
       hint: 'The log may be written by a newer version of averba',

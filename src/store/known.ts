@@ -1,6 +1,7 @@
 import type { Instant } from '../message.ts'
 import type { OwnerKey, Vault } from '../vault/vault.ts'
 import { first, type Steps } from './connection.ts'
+import { parseHeader } from './header.ts'
 import { Tree } from './tree.ts'
 
 /** A stream as the writer knows it: its number, and how many events it has. */
@@ -45,7 +46,7 @@ export class Known {
     const last = yield* first<{ position: number; header: string }>({ sql: selectLast, parameters: [] })
     const { views = '', stream = 0, owner = 0 } = head ?? {}
     const { position = 0, header } = last ?? {}
-    const at: Instant = header === undefined ? '' : JSON.parse(header).at
+    const at: Instant = header === undefined ? '' : parseHeader(header).at
     return new Known({ position, at, views, stream, owner }, yield* Tree.load(position))
   }
 

@@ -2,7 +2,7 @@ import type { Recorded } from '../message.ts'
 import type { View } from '../view.ts'
 import { attempt, type Connection, first, rows, type Steps } from './connection.ts'
 import type { Known } from './known.ts'
-import { selectPosition } from './schema.ts'
+import { type Schema, selectPosition } from './schema.ts'
 import { createViewTable, foldOne, type Row, ViewTable } from './view-table.ts'
 
 /** How far a view has come. */
@@ -104,19 +104,20 @@ export class Projector {
     const error = yield* attempt(() => table.write(changed.values()))
     return error === undefined ? undefined : describe(error, at)
   }
+}
 
-  /** How far every view has come. */
-  *checkpoints(): Steps<readonly Checkpoint[]> {
-    const db = this.#connection.compiler
-    const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
-    const running = readViews((yield* first(db.selectFrom('head').select('views')))?.views ?? '')
-    return (yield* rows(db.selectFrom('projection').selectAll().orderBy('view'))).map(row => {
-      const isRunning = running.has(nameOf({ name: row.view, version: row.version }))
-      return isRunning
-        ? { ...row, isRunning, position: end?.position ?? 0, because: '' }
-        : { ...row, isRunning }
-    })
-  }
+/** How far every view has come. */
+export function* readCheckpoints(): Steps<readonly Checkpoint[]> {
+  const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
+  const head = yield* first<{ views: string }>({ sql: selectViews, parameters: [] })
+  const running = readViews(head?.views ?? '')
+  const found = yield* rows<Schema['projection']>({ sql: selectProjections, parameters: [] })
+  return found.map(row => {
+    const isRunning = running.has(nameOf({ name: row.view, version: row.version }))
+    return isRunning
+      ? { ...row, isRunning, position: end?.position ?? 0, because: '' }
+      : { ...row, isRunning }
+  })
 }
 
 /** Puts a view among those that stand at the end of the log. */
@@ -140,5 +141,7 @@ function describe(error: unknown, event: Recorded | undefined): string {
   return `${error instanceof Error ? error.name : 'Error'} at position ${event?.position ?? 0}`
 }
 
+const selectViews = 'select views from head'
+const selectProjections = 'select view, version, position, because from projection order by view'
 const setViews = 'update head set views = ?'
 const stopOne = 'update projection set position = ?, because = ? where view = ?'

@@ -1,7 +1,9 @@
+import { AverbaError } from '../errors.ts'
 import type { Json, PartAddress, Recorded } from '../message.ts'
 import type { OwnerKey, Vault } from '../vault/vault.ts'
 import { type Connection, first, rows, type Statement, type Steps } from './connection.ts'
 import { readHeader } from './header.ts'
+import { findBundle, findMark } from './moved-parts.ts'
 import { selectPosition } from './schema.ts'
 import type { Schemas } from './schemas.ts'
 
@@ -17,6 +19,12 @@ export interface ReadFilter {
 }
 
 const pageRows = 1_000
+
+/** Reads the events right after a position, in a page. */
+export function* readAfter(schemas: Schemas, after: number): Steps<Recorded[]> {
+  const page = yield* rows<{ header: string }>({ sql: selectAfter, parameters: [after, pageRows] })
+  return page.map(row => readHeader(row.header, schemas))
+}
 
 /** Reads one page of the log, in order of position. */
 export function* readPage(connection: Connection, schemas: Schemas, filter: ReadFilter): Steps<Recorded[]> {
@@ -70,12 +78,28 @@ export function* readAt(schemas: Schemas, position: number): Steps<Recorded | un
 
 const selectAt = 'select header from event where position = ?'
 
-/** Opens a part at its address; `undefined` when it is not there. */
+/**
+ * Opens a part at its address; `undefined` when it is not there.
+ *
+ * @throws {AverbaError} `PART_ARCHIVED` when it was moved out to a bundle
+ */
 export function* openPart(vault: Vault, address: PartAddress): Steps<Json | undefined> {
   const [stream = '', version = '', name = ''] = address.split('/')
   const parameters = [stream, Number(version), name]
   const part = yield* first<OwnerKey & { sealed: Uint8Array }>({ sql: selectPart, parameters })
-  return part && vault.open(part, address, part.sealed)
+  if (part) return vault.open(part, address, part.sealed)
+  yield* checkNotMoved(address, stream, Number(version), name)
+  return undefined
+}
+
+/** A part that was moved out is no damage: the one who asks is told where it went. */
+function* checkNotMoved(address: PartAddress, stream: string, version: number, name: string): Steps<void> {
+  const position = yield* findMark(stream, version, name)
+  const bundle = position === undefined ? undefined : yield* findBundle(position)
+  if (bundle === undefined) return
+  throw new AverbaError('PART_ARCHIVED', `Cannot open the part "${address}": it was moved out to a bundle`, {
+    hint: `Put it back with averba archive --restore, from the bundle with the SHA-256 ${bundle}`,
+  })
 }
 
 const selectPart = `select part.sealed, owner_key.owner, owner_key.epoch, owner_key.wrapped from stream

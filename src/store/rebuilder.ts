@@ -189,7 +189,7 @@ export class Rebuilder {
     yield* checkAlone(view, saved)
     yield* this.#foldToEnd(view, table, built, from)
     yield* table.write(built.values())
-    const sql = compareTables(view, table.name)
+    const sql = differencesOf(view, table.name)
     const differing = isCompared ? yield* rows<{ key: string; n: number }>({ sql, parameters: [] }) : []
     const count = yield* first<{ n: number }>({
       sql: `select count(*) as n from ${table.name}`,
@@ -262,8 +262,8 @@ function* headPosition(): Steps<number> {
   return (yield* first<{ position: number }>({ sql: selectPosition, parameters: [] }))?.position ?? 0
 }
 
-/** Counts the rows of which only one table has the key, or that differ, and names some. */
-function compareTables(view: View, next: string): string {
+/** The statement that counts the rows of which only one table has the key, or that differ, and names some. */
+export function differencesOf(view: View, next: string): string {
   const [key = '', ...others] = Object.keys(view.columns)
   const isOther = others.map(column => `a.${column} is distinct from b.${column}`).join(' or ')
   return `select key, count(*) over () as n from (

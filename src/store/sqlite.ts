@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Database, Statement as Prepared } from 'better-sqlite3'
+import type { Database } from 'better-sqlite3'
 import {
   type CompiledQuery,
   DummyDriver,
@@ -12,8 +12,10 @@ import {
 } from 'kysely'
 import type { Clock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
-import type { Attempt, Connection, Statement, StatementForEach, Steps } from './connection.ts'
+import type { Connection, Steps } from './connection.ts'
 import type { Schema } from './schema.ts'
+import { guarded } from './sqlite-errors.ts'
+import { SqliteRunner } from './sqlite-runner.ts'
 
 const inMemory = ':memory:'
 /** How long opening waits for a lock, in one piece. */
@@ -21,7 +23,11 @@ const openTimeoutMs = 2_000
 /** How long a transaction knocks at a lock, which holds the event loop up, and how often, with waits between. */
 const knockMs = 10
 const knocksMax = 250
-const statementsKeptMax = 500
+
+/** The driver, loaded on first use. */
+export async function loadSqlite(): Promise<typeof import('better-sqlite3')> {
+  return (await import('better-sqlite3')).default
+}
 
 /**
  * Opens a SQLite file, or makes one. The driver is loaded here, on first use.
@@ -33,7 +39,7 @@ const statementsKeptMax = 500
  * file is no database, `STORE_BUSY` when another process holds it
  */
 export async function openSqlite(path: string, clock: Clock): Promise<Connection> {
-  const { default: Sqlite } = await import('better-sqlite3')
+  const Sqlite = await loadSqlite()
   if (path !== inMemory && !existsSync(dirname(path))) {
     throw new AverbaError('STORE_UNSAFE', `Cannot open "${path}": its folder does not exist`)
   }
@@ -41,6 +47,7 @@ export async function openSqlite(path: string, clock: Clock): Promise<Connection
     const database = new Sqlite(path, { timeout: openTimeoutMs })
     try {
       checkOwner(database, path)
+      if (path !== inMemory) checkWhole(database, path)
       setPragmas(database, path)
       database.pragma(`busy_timeout = ${knockMs}`)
     } catch (error) {
@@ -51,10 +58,17 @@ export async function openSqlite(path: string, clock: Clock): Promise<Connection
   })
 }
 
-const pragmas = { synchronous: 2, foreign_keys: 1, secure_delete: 1, trusted_schema: 0, cell_size_check: 1 }
+/** What every connection promises, beside the journal. */
+export const promisedPragmas = {
+  synchronous: 2,
+  foreign_keys: 1,
+  secure_delete: 1,
+  trusted_schema: 0,
+  cell_size_check: 1,
+}
 
 /** Marks a file as a log of averba ("aver"), in the place that SQLite keeps for it. */
-const applicationId = 0x61766572
+export const applicationId = 0x61766572
 
 /** A database with tables of someone else is left as it is, down to its journal mode. */
 function checkOwner(database: Database, path: string): void {
@@ -66,15 +80,33 @@ function checkOwner(database: Database, path: string): void {
   throw new AverbaError('NOT_OURS', `Cannot open "${path}": it is not a log of averba`)
 }
 
+function checkWhole(database: Database, path: string): void {
+  const pageBytes = Number(database.pragma('page_size', { simple: true }))
+  if (!isCutOff(path, pageBytes)) return
+  throw new AverbaError('CORRUPT', `Cannot open "${path}": the file was cut off`, {
+    hint: 'Keep the file as it is, and restore a backup elsewhere',
+  })
+}
+
+/**
+ * Reports whether a file ends within a page: SQLite reads zeros for what is missing. With a write-ahead log beside
+ * it, that holds what is missing.
+ */
+export function isCutOff(path: string, pageBytes: number): boolean {
+  const { size } = statSync(path)
+  const wal = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  return wal === 0 && size % pageBytes !== 0
+}
+
 function setPragmas(database: Database, path: string): void {
   const mode = path === inMemory ? 'memory' : 'wal'
   database.pragma(`journal_mode = ${mode}`)
-  for (const [name, value] of Object.entries(pragmas)) database.pragma(`${name} = ${value}`)
+  for (const [name, value] of Object.entries(promisedPragmas)) database.pragma(`${name} = ${value}`)
   database.pragma('fullfsync = 1')
   // 8 MB of log before pages move into the file: a page that changes often moves once.
   database.pragma('wal_autocheckpoint = 2000')
   database.pragma(`application_id = ${applicationId}`)
-  const promised = { ...pragmas, journal_mode: mode }
+  const promised = { ...promisedPragmas, journal_mode: mode }
   for (const [name, value] of Object.entries(promised)) {
     const actual = database.pragma(name, { simple: true })
     if (actual === value) continue
@@ -92,12 +124,13 @@ class SqliteConnection implements Connection {
   readonly #path: string
   readonly #database: Database
   readonly #clock: Clock
-  readonly #statements = new Map<string, Prepared>()
+  readonly #runner: SqliteRunner
 
   constructor(path: string, database: Database, clock: Clock) {
     this.#path = path
     this.#database = database
     this.#clock = clock
+    this.#runner = new SqliteRunner(database)
     this.compiler = new Kysely<Schema>({
       dialect: {
         createAdapter: () => new SqliteAdapter(),
@@ -131,7 +164,7 @@ class SqliteConnection implements Connection {
   async readOnly(query: CompiledQuery): Promise<readonly unknown[]> {
     this.#checkOpen()
     // A pragma takes effect while it is prepared: only what begins as a reading gets that far.
-    const statement = /^\s*(select|with)\b/i.test(query.sql) ? this.#prepare(query.sql) : undefined
+    const statement = /^\s*(select|with)\b/i.test(query.sql) ? this.#runner.prepare(query.sql) : undefined
     if (!statement?.readonly || !statement.reader) {
       throw new AverbaError('INVALID_INPUT', 'Cannot run this statement: views can only be read')
     }
@@ -139,7 +172,7 @@ class SqliteConnection implements Connection {
   }
 
   async close(): Promise<void> {
-    this.#statements.clear()
+    this.#runner.forget()
     this.#database.close()
   }
 
@@ -150,94 +183,15 @@ class SqliteConnection implements Connection {
   #within<T>(begin: string, steps: () => Steps<T>): T {
     this.#checkOpen()
     return guarded(this.#path, () => {
-      this.#prepare(begin).run()
+      this.#runner.prepare(begin).run()
       try {
-        const result = this.#run(steps())
-        this.#prepare('commit').run()
+        const result = this.#runner.run(steps())
+        this.#runner.prepare('commit').run()
         return result
       } catch (error) {
-        if (this.#database.inTransaction) this.#prepare('rollback').run()
+        if (this.#database.inTransaction) this.#runner.prepare('rollback').run()
         throw error
       }
     })
   }
-
-  #run<T>(work: Steps<T>): T {
-    let step = work.next()
-    while (!step.done) step = work.next(this.#answer(step.value))
-    return step.value
-  }
-
-  #answer(request: Statement | StatementForEach | Attempt): readonly unknown[] {
-    if ('attempt' in request) return this.#attempt(request.attempt)
-    const statement = this.#prepare(request.sql)
-    if ('forEach' in request) {
-      for (const parameters of request.forEach) statement.run(...parameters)
-      return []
-    }
-    if (statement.reader) return statement.all(...request.parameters)
-    statement.run(...request.parameters)
-    return []
-  }
-
-  /** SQLite ends the whole transaction on some errors, such as a full disk: then there is nothing to go on with. */
-  #attempt(steps: () => Steps<void>): readonly unknown[] {
-    this.#prepare('savepoint attempt').run()
-    try {
-      this.#run(steps())
-      this.#prepare('release attempt').run()
-      return []
-    } catch (error) {
-      if (!this.#database.inTransaction) throw error
-      this.#prepare('rollback to attempt').run()
-      this.#prepare('release attempt').run()
-      return [error]
-    }
-  }
-
-  #prepare(sql: string): Prepared {
-    const known = this.#statements.get(sql)
-    if (known) return known
-    const statement = this.#database.prepare(sql)
-    if (this.#statements.size >= statementsKeptMax) this.#statements.clear()
-    this.#statements.set(sql, statement)
-    return statement
-  }
-}
-
-/** Says in words what SQLite says in codes. */
-function guarded<T>(path: string, work: () => T): T {
-  try {
-    return work()
-  } catch (cause) {
-    throw explain(path, cause) ?? cause
-  }
-}
-
-function explain(path: string, cause: unknown): AverbaError | undefined {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-  const cannot = `Cannot use "${path}"`
-  if (code === 'SQLITE_NOTADB') {
-    return new AverbaError('NOT_OURS', `${cannot}: it is not a SQLite database`, { cause })
-  }
-  if (code.startsWith('SQLITE_CORRUPT')) {
-    return new AverbaError('CORRUPT', `${cannot}: the file is damaged`, { cause, hint: 'Restore a backup' })
-  }
-  if (code.startsWith('SQLITE_BUSY')) {
-    const hint = 'Another process holds the file. Try again, or stop it'
-    return new AverbaError('STORE_BUSY', `${cannot}: it is locked`, { cause, hint })
-  }
-  if (code.startsWith('SQLITE_FULL')) {
-    const hint = 'Nothing was recorded. Free some space and try again'
-    return new AverbaError('STORE_UNSAFE', `${cannot}: the disk is full`, { cause, hint })
-  }
-  if (code.startsWith('SQLITE_IOERR')) {
-    const hint = 'Nothing of it was acknowledged. Check the disk, then try again'
-    return new AverbaError('STORE_UNSAFE', `${cannot}: the disk failed`, { cause, hint })
-  }
-  if (code.startsWith('SQLITE_READONLY') || code.startsWith('SQLITE_CANTOPEN')) {
-    const hint = 'Check that the folder exists and can be written'
-    return new AverbaError('STORE_UNSAFE', `${cannot}: it cannot be written`, { cause, hint })
-  }
-  return undefined
 }

@@ -1,13 +1,15 @@
-import { existsSync } from 'node:fs'
 import type { Clock, Entropy } from '../clock.ts'
 import { toInstant } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Instant, Json, Owed, PartAddress, Recorded } from '../message.ts'
-import { createKeyring, createKeyringFile, type Keyring, openKeyringFile } from '../vault/keyring.ts'
+import type { Keyring } from '../vault/keyring.ts'
 import { Vault } from '../vault/vault.ts'
 import type { View } from '../view.ts'
 import type { Append, Appended, Receipt } from './append.ts'
 import { findReceipt, lookUp } from './batch.ts'
+import { openKeyring, prepareTables } from './beginning.ts'
+import { type PlacedPart, putBackParts, removeParts } from './bundle.ts'
+import { checkEnd } from './check-end.ts'
 import type { Connection } from './connection.ts'
 import {
   type Follower,
@@ -28,8 +30,7 @@ import {
   listEffects,
   readEffect,
 } from './ledger.ts'
-import { migrate } from './migrations.ts'
-import { type Checkpoint, Projector } from './projector.ts'
+import { type Checkpoint, Projector, readCheckpoints } from './projector.ts'
 import { openPart, type ReadFilter, readAt, readOn, readPage } from './read.ts'
 import { type AsOf, Rebuilder, type RebuildOptions, type Rebuilt } from './rebuilder.ts'
 import type { Schemas } from './schemas.ts'
@@ -100,12 +101,14 @@ export class Store {
   /**
    * Opens a store, or makes one.
    *
-   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `NOT_OURS`, `KEYS_MISSING`, `KEYS_MISMATCH`
+   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `NOT_OURS`, `CORRUPT`, `KEYS_MISSING`,
+   * `KEYS_MISMATCH`
    */
   static async open(options: StoreOptions): Promise<Store> {
     const connection = await openSqlite(options.path, options.clock)
     try {
-      await connection.transact(() => migrate(connection, options.path))
+      await connection.transact(() => prepareTables(connection, options.path))
+      await connection.read(() => checkEnd(options.path))
       const began = await connection.read(() => readAt(options.schemas ?? {}, 1))
       const keyring = openKeyring(options, began === undefined)
       const store = new Store(connection, new Vault(keyring, options.entropy), options)
@@ -126,7 +129,7 @@ export class Store {
 
   /** A view that stopped catches up; one that was never built, or would be folded in another way now, is built. */
   async #restoreViews({ onViewStopped }: StoreOptions): Promise<void> {
-    const checkpoints = await this.#connection.read(() => this.#projector.checkpoints())
+    const checkpoints = await this.#connection.read(() => readCheckpoints())
     const stopped = new Map(checkpoints.filter(each => !each.isRunning).map(each => [each.view, each]))
     for (const view of this.#views) {
       const checkpoint = stopped.get(view.name)
@@ -180,6 +183,16 @@ export class Store {
   /** Opens a part; `undefined` when it is not there. */
   open(address: PartAddress): Promise<Json | undefined> {
     return this.#connection.read(() => openPart(this.vault, address))
+  }
+
+  /** Deletes parts. What explains that they are missing has to be in the log before. */
+  removeParts(parts: readonly { position: number; name: string }[]): Promise<void> {
+    return this.#connection.transact(() => removeParts(parts))
+  }
+
+  /** Puts parts back beside their events, and says how many are there: an owner without a key has none. */
+  putBackParts(parts: readonly PlacedPart[]): Promise<number> {
+    return this.#connection.transact(() => putBackParts(parts))
   }
 
   /** Finds what a keyed digest stands for. */
@@ -256,7 +269,7 @@ export class Store {
 
   /** How far every view has come, and which of them stand still. */
   checkpoints(): Promise<readonly Checkpoint[]> {
-    return this.#connection.read(() => this.#projector.checkpoints())
+    return this.#connection.read(() => readCheckpoints())
   }
 
   /** Takes a follower for this process; `undefined` while another one has it. */
@@ -302,13 +315,4 @@ export class Store {
     this.vault.forget()
     await this.#connection.close()
   }
-}
-
-function openKeyring(options: StoreOptions, isEmpty: boolean): Keyring {
-  if (options.path === ':memory:') return createKeyring(options.entropy)
-  const path = `${options.path}.keys`
-  if (!isEmpty || existsSync(path)) return openKeyringFile(path, options.entropy)
-  const keyring = createKeyringFile(path, options.entropy)
-  options.onKeyringCreated?.(path)
-  return keyring
 }

@@ -3,7 +3,7 @@ import { first, rows, type Steps } from './connection.ts'
 import { selectPosition } from './schema.ts'
 
 /** How many hashes a tile holds. */
-const tileHashes = 256
+export const tileHashes = 256
 
 /** A row of hashes as it is stored: tile `number` of `level`. Leaves are level 0, and stand beside their events. */
 export interface Tile {

@@ -30,6 +30,8 @@ import { AverbaError } from '../errors.ts'
 export interface Keyring {
   readonly id: string
   readonly epoch: number
+  /** Every epoch that it holds, the oldest first. */
+  readonly epochs: readonly number[]
   wrap(key: Uint8Array, owner: string): Uint8Array
   unwrap(wrapped: Uint8Array, epoch: number, owner: string): KeyObject
   digest(purpose: string, text: string): Uint8Array
@@ -94,7 +96,8 @@ function removeCopy(path: string): void {
   }
 }
 
-function syncFolder(path: string): void {
+/** Makes the names in a folder durable. */
+export function syncFolder(path: string): void {
   const descriptor = openSync(path, 'r')
   try {
     fsyncSync(descriptor)
@@ -154,6 +157,7 @@ function toKeyring(file: KeyringFile, entropy: Entropy): Keyring {
   return {
     id: file.id,
     epoch,
+    epochs: [...epochs.keys()].sort((a, b) => a - b),
     wrap: (key, owner) => encrypt(keyOf(epochs, epoch), key, owner, entropy),
     unwrap: (wrapped, of, owner) => createSecretKey(decrypt(keyOf(epochs, of), wrapped, owner)),
     digest: (purpose, text) => hmac(digestKey, `${purpose}\0${text}`),

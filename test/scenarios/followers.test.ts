@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Averba, openAverba, type Recorded } from '../../src/index.ts'
+import { type Averba, openAverba } from '../../src/index.ts'
 import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
 
 const cpfs = ['25774435016', '11144477735', '52998224725', '39053344705', '15350946056']

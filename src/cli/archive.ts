@@ -1,0 +1,54 @@
+import { Command } from 'commander'
+import { AverbaError, archiveParts, restoreParts } from '../index.ts'
+
+interface Options {
+  readonly before?: string
+  readonly to?: string
+  readonly restore?: string
+  readonly json?: boolean
+}
+
+/** The command `averba archive`. */
+export function archiveCommand(): Command {
+  return new Command('archive')
+    .description(
+      'Move sealed parts of old events out to a bundle, or put them back. The log itself stays whole.',
+    )
+    .argument('<store>', 'the file of the log, which may be in use')
+    .option('--before <instant>', 'only parts of events recorded before it, such as 2026-01-31')
+    .option('--to <bundle>', 'the bundle to make; overwrites nothing')
+    .option('--restore <bundle>', 'put the parts of a bundle back')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      '\nReading a part that was moved out is PART_ARCHIVED until it is put back; lists that read it end there.\n' +
+        'The bundle is sealed with the keys of the log: keep it as long as the log.\nExit codes: 0 done, 1 not done.',
+    )
+    .action(archive)
+}
+
+async function archive(store: string, { before, to, restore, json = false }: Options): Promise<void> {
+  if (restore !== undefined && before === undefined && to === undefined) {
+    const back = await restoreParts({ store, from: restore })
+    if (json) return console.log(JSON.stringify(back))
+    console.log(
+      `${back.count} parts of events ${back.from} to ${back.to} are back, as their headers name them.`,
+    )
+    if (back.keyless > 0) console.log(`${back.keyless} have no key any more, and stay away.`)
+    return
+  }
+  if (before === undefined || to === undefined || restore !== undefined) {
+    throw new AverbaError(
+      'INVALID_INPUT',
+      'Cannot tell what to do: give --before and --to, or --restore alone',
+    )
+  }
+  const moved = await archiveParts({ store, before, to })
+  if (json) return console.log(JSON.stringify(moved ?? { count: 0 }))
+  if (!moved) return console.log('There is nothing to move.')
+  console.log(
+    `${moved.count} parts of events ${moved.from} to ${moved.to} are in ${to}, checked, and out of the log.`,
+  )
+  console.log(`The log names the bundle by its SHA-256: ${moved.bundle}`)
+  console.log('Their room in the file was overwritten, and is used before the file grows. Keep the bundle.')
+}

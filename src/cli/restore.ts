@@ -1,0 +1,43 @@
+import { Command } from 'commander'
+import { restoreStore } from '../index.ts'
+import { describeOwed } from './describe-owed.ts'
+import { createProgress } from './progress.ts'
+
+/** The command `averba restore`. */
+export function restoreCommand(): Command {
+  return new Command('restore')
+    .description('Make a store of a backup, checked before and after. Overwrites nothing.')
+    .argument('<backup>', 'what averba backup made')
+    .argument('<store>', 'the file to make')
+    .option('--keys <file>', 'the keyring; the one beside the store or the backup otherwise')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      '\nWhat was owed when the backup was made may have been done since, and would be done AGAIN: look at it\n' +
+        'before an engine opens the store, and never let two stores of one log run.\nExit codes: 0 done, 1 not done.',
+    )
+    .action(restore)
+}
+
+async function restore(
+  backup: string,
+  store: string,
+  { json = false, keys }: { json?: boolean; keys?: string },
+): Promise<void> {
+  const onProgress = createProgress()
+  const restored = await restoreStore({ backup, store, onProgress, ...(keys !== undefined && { keys }) })
+  if (json) return console.log(JSON.stringify(restored))
+  const { position, at, parts, archivedParts, owed, views } = restored
+  console.log(`${store}: ${position} events up to ${at}, ${parts} parts, checked. Nothing later is in it.`)
+  console.log(`Its keyring is ${restored.keys}.`)
+  if (archivedParts > 0)
+    console.log(`${archivedParts} parts are in bundles: put them back with averba archive.`)
+  for (const { examples } of views) console.log(`A view has to be rebuilt: ${examples.join('; ')}`)
+  if (owed.length === 0) return console.log('Nothing was owed when the backup was made.')
+  console.log('')
+  console.log(
+    'WARNING: these calls were owed then, and may have been made since. An engine that opens this store',
+  )
+  console.log('makes them AGAIN. Look into the records of the services first:')
+  for (const line of describeOwed(owed)) console.log(line)
+}

@@ -1,0 +1,128 @@
+import { existsSync } from 'node:fs'
+import { type Clock, createIds, fromInstant, systemClock, systemEntropy, toInstant } from './clock.ts'
+import { AverbaError } from './errors.ts'
+import type { Instant } from './message.ts'
+import { moveOut, putBack } from './store/archive.ts'
+import { type BackupMade, type BackupOptions, makeBackup } from './store/backup.ts'
+import { type DiagnoseOptions, type Diagnosis, diagnose } from './store/diagnose.ts'
+import type { PartsMoved } from './store/moved-parts.ts'
+import { type Restored, restoreBackup } from './store/restore.ts'
+import { Store } from './store/store.ts'
+import { views } from './views/views.ts'
+
+type OnProgress = NonNullable<BackupOptions['onProgress']>
+
+/**
+ * Copies a store, which may be in use, into one file that was checked. The keyring is not in it: keep it apart.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
+ */
+export function backupStore(options: {
+  store: string
+  to: string
+  onProgress?: OnProgress
+}): Promise<BackupMade> {
+  return makeBackup({ ...options, entropy: systemEntropy })
+}
+
+/**
+ * Makes a store of a backup, checked before and after. Nothing is overwritten. Calls that were owed when the
+ * backup was made may have been made since: the restored log would make them again.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `KEYS_MISSING`, `KEYS_MISMATCH`,
+ * `STORE_UNSAFE`, `CORRUPT`
+ */
+export function restoreStore(options: {
+  backup: string
+  store: string
+  keys?: string
+  onProgress?: OnProgress
+}): Promise<Restored> {
+  return restoreBackup({ ...options, views, entropy: systemEntropy })
+}
+
+/**
+ * Looks at a store, which may be in use, without writing to it: how large it is, how it grows, what is owed and
+ * what is wrong. `isDeep` compares everything in it with everything else.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
+ */
+export function diagnoseStore(options: {
+  store: string
+  isDeep?: boolean
+  onProgress?: NonNullable<DiagnoseOptions['onProgress']>
+  signal?: AbortSignal
+}): Promise<Diagnosis> {
+  return diagnose({ ...options, views, entropy: systemEntropy })
+}
+
+/**
+ * Moves sealed parts of events recorded before an instant out to a bundle, and records it. Headers, rows and
+ * replay stay as they are. What later calls and lists open stays: CPFs, and the records of consents and awareness.
+ *
+ * @returns `undefined` when there is nothing to move
+ * @throws {AverbaError} `INVALID_INPUT`, `STORE_UNSAFE`, `STORE_BUSY`, `CORRUPT`, and as `openAverba`
+ */
+export async function archiveParts(options: {
+  store: string
+  before: Instant
+  to: string
+  clock?: Clock
+}): Promise<PartsMoved | undefined> {
+  const before = parseInstant(options.before)
+  return withStore(options, async (store, at) => {
+    const newest = await store.read({
+      stream: 'portal-main',
+      types: ['portal.listed'],
+      backward: true,
+      limit: 1,
+    })
+    const stays = ({ type, name, position }: { type: string; name: string; position: number }) =>
+      lasting.has(`${type}/${name}`) || position === newest[0]?.position
+    return moveOut({ path: options.store, store, before, to: options.to, at, entropy: systemEntropy, stays })
+  })
+}
+
+/**
+ * Puts the parts of a bundle back beside their events. `keyless` counts those whose owner's key was destroyed.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `CORRUPT`, and as `openAverba`
+ */
+export function restoreParts(options: {
+  store: string
+  from: string
+  clock?: Clock
+}): Promise<PartsMoved & { readonly keyless: number }> {
+  const { store: path, from } = options
+  return withStore(options, (store, at) => putBack({ path, store, from, at }))
+}
+
+/** Parts that calls and lists of current state open, however old their events are. */
+const lasting: ReadonlySet<string> = new Set([
+  'subject.enrolled/cpf',
+  'consent.appeared/record',
+  'subject.awarenessAppeared/record',
+])
+
+async function withStore<T>(
+  { store: path, clock = systemClock }: { store: string; clock?: Clock },
+  work: (store: Store, at: Instant) => Promise<T>,
+): Promise<T> {
+  // Opening would make one.
+  if (!existsSync(path)) throw new AverbaError('NOT_FOUND', `Cannot open "${path}": it is not there`)
+  const entropy = systemEntropy
+  const store = await Store.open({ path, views, clock, entropy, createId: createIds(clock, entropy) })
+  try {
+    return await work(store, toInstant(clock.now()))
+  } finally {
+    await store.close()
+  }
+}
+
+function parseInstant(text: string): Instant {
+  const ms = /^\d{4}-\d{2}-\d{2}(T[\d:.]+Z)?$/.test(text) ? fromInstant(text) : Number.NaN
+  if (!Number.isNaN(ms)) return toInstant(ms)
+  throw new AverbaError('INVALID_INPUT', 'Cannot read the instant: it is not a day or an instant in UTC', {
+    hint: 'Give it as 2026-01-31 or 2026-01-31T00:00:00.000Z',
+  })
+}

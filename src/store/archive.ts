@@ -1,0 +1,195 @@
+import type { Entropy } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
+import type { Instant } from '../message.ts'
+import { checkMark, type PlacedPart, readBundle, writeBundle } from './bundle.ts'
+import { rows, type Steps } from './connection.ts'
+import { parseHeader } from './header.ts'
+import { archivedType, logStream, type PartsMoved, restoredType } from './moved-parts.ts'
+import { writeNewFile } from './new-file.ts'
+import { positionBefore } from './position-before.ts'
+import { Snapshot } from './snapshot.ts'
+import type { Store } from './store.ts'
+import { readFacts } from './store-facts.ts'
+
+/** Which parts to move out, and where to. */
+export interface ArchiveOptions {
+  /** The path of the store, and the same store, open. */
+  readonly path: string
+  readonly store: Store
+  /** Only parts of events recorded before it. */
+  readonly before: Instant
+  /** The path of the bundle. Nothing may be there. */
+  readonly to: string
+  /** When the move is recorded. */
+  readonly at: Instant
+  readonly entropy: Entropy
+  /** Parts that stay, however old they are: what comes later opens them again. */
+  readonly stays: (part: { type: string; name: string; position: number }) => boolean
+}
+
+/** How many parts are deleted or put back in one transaction. */
+const batchParts = 500
+/** Parts are held a few at a time: they may be large. */
+const pageParts = 20
+
+/**
+ * Moves old parts out to a bundle: written, made durable and compared with the headers before an event says so,
+ * and only then deleted, a few at a time. A crash between leaves parts that are in both places, which harms
+ * nothing. Parts that an effect still has to open stay.
+ *
+ * @returns `undefined` when there is nothing to move
+ * @throws {AverbaError} `INVALID_INPUT` when something is at the path, `STORE_UNSAFE`, `STORE_BUSY`, `CORRUPT`
+ */
+export async function moveOut(options: ArchiveOptions): Promise<PartsMoved | undefined> {
+  const { path, store, before, to, at, entropy } = options
+  const snapshot = await Snapshot.open(path)
+  let moved: PartsMoved
+  try {
+    const selected = select(snapshot, options)
+    if (selected.next().done) return undefined
+    const { origin, keyring } = snapshot.run(readFacts)
+    const header = { format: 'averba parts 1', origin, keyring, before } as const
+    moved = await writeNewFile(to, entropy, async temporary => {
+      const written = writeBundle(temporary, header, select(snapshot, options))
+      const read = await readBundle(temporary, part => snapshot.run(() => checkMark(part)))
+      if (read.bundle === written.bundle) return written
+      throw new AverbaError('STORE_UNSAFE', `Cannot write "${to}": what is there is not what was written`)
+    })
+  } finally {
+    snapshot.close()
+  }
+  await record(store, archivedType, 'log.archiveParts', at, moved)
+  let batch: PlacedPart[] = []
+  await readBundle(to, async part => {
+    batch.push({ ...part, sealed: new Uint8Array() })
+    if (batch.length < batchParts) return
+    await store.removeParts(batch)
+    batch = []
+  })
+  await store.removeParts(batch)
+  return moved
+}
+
+/**
+ * Puts the parts of a bundle back beside their events, once the whole bundle was compared with the log.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT` when it is not a bundle of this log, `CORRUPT`
+ */
+export async function putBack(options: {
+  path: string
+  store: Store
+  from: string
+  at: Instant
+}): Promise<PartsMoved & { readonly keyless: number }> {
+  const { path, store, from, at } = options
+  const moved = await checkBundle(path, from)
+  let back = 0
+  let batch: PlacedPart[] = []
+  const flush = async () => {
+    back += await store.putBackParts(batch)
+    batch = []
+  }
+  await readBundle(from, async part => {
+    batch.push(part)
+    if (batch.length >= pageParts) await flush()
+  })
+  await flush()
+  await record(store, restoredType, 'log.restoreParts', at, { ...moved, count: back })
+  // An owner whose key was destroyed has no parts any more.
+  return { ...moved, count: back, keyless: moved.count - back }
+}
+
+async function checkBundle(path: string, from: string): Promise<PartsMoved> {
+  const snapshot = await Snapshot.open(path)
+  try {
+    const { origin } = snapshot.run(readFacts)
+    const { bundle, count, from: first, to, ...header } = await readBundle(from, () => undefined)
+    if (header.origin !== origin)
+      throw new AverbaError('INVALID_INPUT', `Cannot put back "${from}": it is a bundle of another log`)
+    await readBundle(from, part => snapshot.run(() => checkMark(part)))
+    const known = snapshot.run(() => findMove(bundle))
+    if (known) return { bundle, count, from: first, to }
+    throw new AverbaError(
+      'CORRUPT',
+      `Cannot put back "${from}": it is not as it was when the log recorded it`,
+    )
+  } finally {
+    snapshot.close()
+  }
+}
+
+/** The parts that go, in order, read a few at a time. */
+function* select(snapshot: Snapshot, { before, stays }: ArchiveOptions): Generator<PlacedPart> {
+  const until = snapshot.run(() => positionBefore(before))
+  const { owing, opened } = snapshot.run(readOpen)
+  let last = { position: 0, name: '' }
+  for (;;) {
+    const page = snapshot.run(() => selectPage(last, until))
+    for (const { stream, version, type, ...part } of page) {
+      const { position, name } = part
+      const isNeeded = owing.has(position) || opened.has(`${stream}/${version}/${name}`)
+      if (!isNeeded && !stays({ type, name, position })) yield part
+    }
+    const end = page.at(-1)
+    if (!end) return
+    last = end
+  }
+}
+
+interface PartRow extends PlacedPart {
+  readonly stream: string
+  readonly version: number
+  readonly type: string
+}
+
+function* selectPage(last: { position: number; name: string }, until: number): Steps<readonly PartRow[]> {
+  return yield* rows<PartRow>({ sql: selectParts, parameters: [last.position, last.name, until, pageParts] })
+}
+
+/** The events that owe what has not ended, and the parts of other events that it opens. */
+function* readOpen(): Steps<{ owing: Set<number>; opened: Set<string> }> {
+  const open = yield* rows<{ position: number; n: number; header: string }>({
+    sql: selectOpen,
+    parameters: [],
+  })
+  const opened = open.flatMap(({ n, header }) =>
+    Object.values<string>(parseHeader(header).effects?.[n]?.opens ?? {}),
+  )
+  return { owing: new Set(open.map(row => row.position)), opened: new Set(opened) }
+}
+
+function* findMove(bundle: string): Steps<boolean> {
+  const found = yield* rows<{ header: string }>({ sql: selectMoves, parameters: [logStream, archivedType] })
+  return found.some(({ header }) => parseHeader(header).data.bundle === bundle)
+}
+
+async function record(
+  store: Store,
+  type: string,
+  because: string,
+  at: Instant,
+  moved: PartsMoved,
+): Promise<void> {
+  const { bundle, count, from, to } = moved
+  await store.append({
+    at,
+    streams: [{ stream: logStream, expect: 'exists' }],
+    events: [
+      {
+        stream: logStream,
+        event: { type, data: { bundle, count, from, to } },
+        because,
+        machine: { name: 'log', version: 1 },
+      },
+    ],
+  })
+}
+
+const selectParts = `select part.position, part.name, part.sealed, owner_key.owner, event.version, event.type,
+  stream.name as stream from part join owner_key on owner_key.key = part.owner
+  join event on event.position = part.position join stream on stream.key = event.stream
+  where (part.position, part.name) > (?, ?) and part.position <= ? order by part.position, part.name limit ?`
+const selectOpen = `select effect.position, effect.n, event.header from effect
+  join event on event.position = effect.position where effect.is_open = 1`
+const selectMoves = `select event.header from event join stream on stream.key = event.stream
+  where stream.name = ? and event.type = ?`

@@ -1,0 +1,44 @@
+import { existsSync } from 'node:fs'
+import type { Entropy } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
+import { createKeyring, createKeyringFile, type Keyring, openKeyringFile } from '../vault/keyring.ts'
+import { type Connection, rows, type Steps } from './connection.ts'
+import { migrate } from './migrations.ts'
+
+interface KeyringOptions {
+  readonly path: string
+  readonly entropy: Entropy
+  readonly onKeyringCreated?: (path: string) => void
+}
+
+/**
+ * Makes the tables, or brings them forward. The keyring is made after the tables: where it is and they are not, a
+ * log stood once, and a new one would hide that it is lost.
+ */
+export function* prepareTables(connection: Connection, path: string): Steps<void> {
+  const isEmpty = (yield* rows(connection.listTables)).length === 0
+  if (isEmpty && path !== ':memory:' && existsSync(keyringOf(path))) {
+    throw new AverbaError(
+      'KEYS_MISMATCH',
+      `Cannot begin a log at "${path}": the keyring of another is there`,
+      {
+        hint: 'Restore a backup of that log, or move its keyring away to begin a new one',
+      },
+    )
+  }
+  yield* migrate(connection, path)
+}
+
+/** Opens the keyring beside a file, or makes the first one: where it is empty, and none is there. */
+export function openKeyring(options: KeyringOptions, isEmpty: boolean): Keyring {
+  if (options.path === ':memory:') return createKeyring(options.entropy)
+  const path = keyringOf(options.path)
+  if (!isEmpty || existsSync(path)) return openKeyringFile(path, options.entropy)
+  const keyring = createKeyringFile(path, options.entropy)
+  options.onKeyringCreated?.(path)
+  return keyring
+}
+
+function keyringOf(path: string): string {
+  return `${path}.keys`
+}

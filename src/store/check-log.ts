@@ -1,0 +1,235 @@
+import { hash } from 'node:crypto'
+import type { PartMark } from '../message.ts'
+import { hashBytes, leafHash } from '../proof/merkle.ts'
+import { rows, type Steps } from './connection.ts'
+import type { Faults } from './faults.ts'
+import { type PartsMoved, readBundles } from './moved-parts.ts'
+import type { Snapshot } from './snapshot.ts'
+import { type Tile, Tree, tileHashes } from './tree.ts'
+
+/** What was looked at. */
+export interface LogChecked {
+  readonly events: number
+  readonly parts: number
+  /** Parts that are not there, since they were moved out to a bundle. */
+  readonly archivedParts: number
+}
+
+/** Told of each page, with the position it has come to; says whether to go on. */
+export type OnPage = (position: number) => Promise<boolean>
+
+const pageRows = 500
+/** Parts are held a few at a time: they may be large. */
+const partsRows = 20
+
+/** Walks the whole log, in pages: positions, headers, leaves, the tree above them, parts and owed effects. */
+export async function checkLog(snapshot: Snapshot, faults: Faults, onPage: OnPage): Promise<LogChecked> {
+  const check = new LogCheck(faults, snapshot.run(readBundles))
+  let position = 0
+  for (;;) {
+    const page = snapshot.run(() => readPage(position))
+    const until = page.at(-1)?.position
+    if (until === undefined) break
+    check.checkEvents(page)
+    snapshot.run(() => check.checkEffects(position, until))
+    snapshot.run(() => check.checkParts(position, until))
+    snapshot.run(() => check.checkTiles())
+    position = until
+    if (!(await onPage(position))) return check.counted
+  }
+  snapshot.run(() => check.checkEdges())
+  snapshot.run(() => check.checkVersions())
+  check.checkAbsent()
+  return check.counted
+}
+
+interface EventRow {
+  readonly position: number
+  readonly version: number
+  readonly type: string
+  readonly header: string
+  readonly leaf: Uint8Array
+  readonly stream: string | null
+}
+
+/** What a header says that is compared with rows elsewhere. */
+interface Header {
+  readonly position?: unknown
+  readonly stream?: unknown
+  readonly version?: unknown
+  readonly type?: unknown
+  readonly at?: string
+  readonly parts?: readonly PartMark[]
+  readonly effects?: readonly unknown[]
+}
+
+class LogCheck {
+  readonly #faults: Faults
+  readonly #bundles: readonly PartsMoved[]
+  readonly #tree = new Tree()
+  /** Tiles as they should stand and may still grow. */
+  readonly #edges = new Map<string, Tile>()
+  /** What the headers of this page say of their parts and effects. */
+  #marks = new Map<string, PartMark>()
+  #effects = new Map<number, number>()
+  #position = 0
+  #at = ''
+  #tiles = 0
+  #parts = 0
+  #absent = 0
+
+  constructor(faults: Faults, bundles: readonly PartsMoved[]) {
+    this.#faults = faults
+    this.#bundles = bundles
+  }
+
+  get counted(): LogChecked {
+    return { events: this.#position, parts: this.#parts, archivedParts: this.#absent }
+  }
+
+  checkEvents(page: readonly EventRow[]): void {
+    this.#marks = new Map()
+    this.#effects = new Map()
+    for (const row of page) {
+      const { position } = row
+      if (position !== this.#position + 1)
+        this.#faults.add('positions', `after ${this.#position} comes ${position}`)
+      this.#position = position
+      const leaf = leafHash(row.header)
+      if (leaf !== Buffer.from(row.leaf).toString('hex'))
+        this.#faults.add('leaves', `the leaf at ${position} is not the hash of its header`)
+      this.#tree.add(leaf)
+      this.#checkHeader(row, parseHeader(row.header))
+    }
+  }
+
+  #checkHeader(row: EventRow, header: Header | undefined): void {
+    const { position } = row
+    const isSame = (['position', 'stream', 'version', 'type'] as const).every(
+      name => header?.[name] === row[name],
+    )
+    if (!header || !isSame) {
+      this.#faults.add('headers', `the header at ${position} says something else than its row`)
+      return
+    }
+    const { at = '', parts = [], effects = [] } = header
+    if (at < this.#at) this.#faults.add('headers', `the time at ${position} goes back`)
+    this.#at = at
+    for (const mark of parts) this.#marks.set(`${position}/${mark.name}`, mark)
+    if (effects.length > 0) this.#effects.set(position, effects.length)
+  }
+
+  /** Every effect that an event owes has its row in the ledger, and no other. */
+  *checkEffects(after: number, until: number): Steps<void> {
+    const found = yield* rows<{ position: number; n: number }>({
+      sql: countEffects,
+      parameters: [after, until],
+    })
+    for (const { position, n } of found) {
+      if (this.#effects.get(position) === n) this.#effects.delete(position)
+      else this.#effects.set(position, n)
+    }
+    for (const position of this.#effects.keys())
+      this.#faults.add('effects', `the ledger holds other effects than the event at ${position} owes`)
+  }
+
+  *checkParts(after: number, until: number): Steps<void> {
+    let last: { position: number; name: string } = { position: after + 1, name: '' }
+    for (;;) {
+      const page = yield* rows<PartRow>({
+        sql: selectParts,
+        parameters: [last.position, last.name, until, partsRows],
+      })
+      for (const part of page) this.#checkPart(part)
+      const end = page.at(-1)
+      if (!end) break
+      last = end
+    }
+    for (const place of this.#marks.keys()) this.#miss(place)
+  }
+
+  #checkPart({ position, name, owner, sealed }: PartRow): void {
+    this.#parts += 1
+    const place = `${position}/${name}`
+    const mark = this.#marks.get(place)
+    this.#marks.delete(place)
+    const isAsMarked =
+      mark?.owner === owner && mark.bytes === sealed.length && mark.hash === hash('sha256', sealed, 'hex')
+    if (!mark) this.#faults.add('parts', `a part stands at ${position} that its header does not name`)
+    else if (!isAsMarked)
+      this.#faults.add('parts', `a part at ${position} is not the one that its header names`)
+  }
+
+  /** A part may be missing only where an event says that it was moved out. */
+  #miss(place: string): void {
+    const position = Number(place.slice(0, place.indexOf('/')))
+    const isMoved = this.#bundles.some(({ from, to }) => from <= position && position <= to)
+    if (isMoved) this.#absent += 1
+    else this.#faults.add('parts', `a part at ${position} is missing, and no event says why`)
+  }
+
+  checkAbsent(): void {
+    const moved = this.#bundles.reduce((sum, { count }) => sum + count, 0)
+    if (this.#absent > moved)
+      this.#faults.add('parts', `${this.#absent} parts are missing, and ${moved} were moved out`)
+  }
+
+  /** Compares tiles that are full: those that grow are kept until they are. */
+  *checkTiles(): Steps<void> {
+    for (const tile of this.#tree.takeChanged()) this.#edges.set(`${tile.level}/${tile.number}`, tile)
+    for (const [place, tile] of this.#edges) {
+      if (tile.hashes.length < tileHashes * hashBytes) continue
+      this.#edges.delete(place)
+      yield* this.#compareTile(tile)
+    }
+  }
+
+  *checkEdges(): Steps<void> {
+    for (const tile of this.#edges.values()) yield* this.#compareTile(tile)
+    const [stored] = yield* rows<{ n: number }>({ sql: 'select count(*) as n from tile', parameters: [] })
+    if (stored?.n !== this.#tiles) this.#faults.add('tree', `${stored?.n} tiles instead of ${this.#tiles}`)
+  }
+
+  *#compareTile({ level, number, hashes }: Tile): Steps<void> {
+    this.#tiles += 1
+    const [stored] = yield* rows<{ hashes: Uint8Array }>({ sql: selectTile, parameters: [level, number] })
+    if (!stored || !hashes.equals(stored.hashes))
+      this.#faults.add('tree', `tile ${number} of level ${level} is not the one that the events make`)
+  }
+
+  *checkVersions(): Steps<void> {
+    for (const { name } of yield* rows<{ name: string }>({ sql: selectGaps, parameters: [] }))
+      this.#faults.add('versions', `the versions of "${name}" have gaps`)
+  }
+}
+
+function* readPage(after: number): Steps<readonly EventRow[]> {
+  return yield* rows<EventRow>({ sql: selectPage, parameters: [after, pageRows] })
+}
+
+function parseHeader(text: string): Header | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+interface PartRow {
+  readonly position: number
+  readonly name: string
+  readonly owner: string | null
+  readonly sealed: Uint8Array
+}
+
+const selectPage = `select event.position, event.version, event.type, event.header, event.leaf,
+  stream.name as stream from event left join stream on stream.key = event.stream
+  where event.position > ? order by event.position limit ?`
+const countEffects = `select position, count(*) as n from effect where position > ? and position <= ?
+  group by position`
+const selectParts = `select part.position, part.name, owner_key.owner, part.sealed from part
+  left join owner_key on owner_key.key = part.owner
+  where (part.position, part.name) > (?, ?) and part.position <= ? order by part.position, part.name limit ?`
+const selectTile = 'select hashes from tile where level = ? and number = ?'
+const selectGaps = `select stream.name from event left join stream on stream.key = event.stream
+  group by event.stream having count(*) <> max(event.version) or min(event.version) <> 1 limit 100`

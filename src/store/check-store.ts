@@ -1,0 +1,98 @@
+import { AverbaError } from '../errors.ts'
+import type { Keyring } from '../vault/keyring.ts'
+import type { View } from '../view.ts'
+import { endFault } from './check-end.ts'
+import { checkLog, type LogChecked } from './check-log.ts'
+import { checkViews } from './check-views.ts'
+import { first } from './connection.ts'
+import { type Fault, Faults } from './faults.ts'
+import { selectPosition } from './schema.ts'
+import type { Schemas } from './schemas.ts'
+import type { Snapshot } from './snapshot.ts'
+import { isCutOff } from './sqlite.ts'
+import type { StoreFacts } from './store-facts.ts'
+
+/** How to check a store. */
+export interface CheckOptions {
+  /** The views to fold anew; without them, the log alone is checked. */
+  readonly views?: readonly View[]
+  readonly schemas?: Schemas
+  /** Told of each page: what is being checked, the position it has come to, the end of the log. */
+  readonly onProgress?: (what: 'log' | 'views', position: number, end: number) => void
+  /** Ends it between two pages: what was found by then is what it says. */
+  readonly signal?: AbortSignal
+}
+
+/** What a check saw, and what is wrong: no fault at all is the good news. */
+export interface Checked extends LogChecked {
+  readonly faults: readonly Fault[]
+}
+
+/**
+ * Compares everything in a store with everything else in it, on one reading, in pages: SQLite's own checks, the
+ * head, dense positions and versions, every header, leaf, tile, part and owed effect, and the views.
+ */
+export async function checkStore(snapshot: Snapshot, options: CheckOptions = {}): Promise<Checked> {
+  const { views, schemas = {}, onProgress, signal } = options
+  const faults = new Faults()
+  let checked: LogChecked = { events: 0, parts: 0, archivedParts: 0 }
+  const head = await readEnd(snapshot, faults)
+  const onPage = (what: 'log' | 'views') => async (position: number) => {
+    onProgress?.(what, position, Math.max(head, position))
+    await new Promise(resolve => setImmediate(resolve))
+    return !signal?.aborted
+  }
+  await within(faults, () => checkFile(snapshot, faults))
+  await within(faults, async () => {
+    checked = await checkLog(snapshot, faults, onPage('log'))
+  })
+  if (views) await within(faults, () => checkViews(snapshot, views, schemas, faults, onPage('views')))
+  return { ...checked, faults: faults.list() }
+}
+
+/** What the keyring has to be for the log. */
+export function keyFaults(facts: Pick<StoreFacts, 'keyring' | 'epochs'>, keyring: Keyring): string[] {
+  if (keyring.id !== facts.keyring) return ['the keyring is that of another log']
+  const missing = facts.epochs.filter(epoch => !keyring.epochs.includes(epoch))
+  return missing.map(epoch => `the keyring lacks the epoch ${epoch}`)
+}
+
+/** Refuses what a check found wrong. */
+export function refuseFaults(what: string, { faults }: Pick<Checked, 'faults'>): void {
+  const [worst] = faults
+  if (!worst) return
+  throw new AverbaError('CORRUPT', `${what}: ${worst.examples[0]}`, {
+    hint: 'averba doctor --deep says all that is wrong',
+  })
+}
+
+async function readEnd(snapshot: Snapshot, faults: Faults): Promise<number> {
+  let end = 0
+  await within(faults, async () => {
+    const fault = snapshot.run(endFault)
+    if (fault !== undefined) faults.add('end', fault)
+    end =
+      snapshot.run(() => first<{ position: number }>({ sql: selectPosition, parameters: [] }))?.position ?? 0
+  })
+  return end
+}
+
+async function checkFile(snapshot: Snapshot, faults: Faults): Promise<void> {
+  for (const row of snapshot.pragma('integrity_check(10)')) {
+    if (row.integrity_check !== 'ok') faults.add('file', String(row.integrity_check))
+  }
+  if (isCutOff(snapshot.path, Number(snapshot.pragma('page_size')[0]?.page_size)))
+    faults.add('file', 'it ends within a page: it was cut off')
+  for (const { table, parent } of snapshot.pragma('foreign_key_check'))
+    faults.add('references', `a row of "${table}" refers to none of "${parent}"`)
+}
+
+/** Damage ends one check, and not the others. */
+async function within(faults: Faults, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') throw error
+    faults.add('file', error.message)
+  }
+}

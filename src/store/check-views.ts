@@ -1,0 +1,85 @@
+import { AverbaError } from '../errors.ts'
+import type { View } from '../view.ts'
+import type { OnPage } from './check-log.ts'
+import { rows, type Steps } from './connection.ts'
+import type { Faults } from './faults.ts'
+import { readCheckpoints } from './projector.ts'
+import { readAfter } from './read.ts'
+import { differencesOf } from './rebuilder.ts'
+import type { Schemas } from './schemas.ts'
+import type { Snapshot } from './snapshot.ts'
+import { createViewTable, foldOne, type Row, ViewTable } from './view-table.ts'
+
+/** How many rows are held before they are written down: what bounds the memory of a check. */
+const rowsMax = 20_000
+
+/** A view that is built anew in a table that ends with the connection. */
+interface Built {
+  readonly view: View
+  readonly table: ViewTable
+  readonly changed: Map<string, Row | undefined>
+}
+
+/** Folds the whole log into every running view anew, in one pass, and compares the rows. */
+export async function checkViews(
+  snapshot: Snapshot,
+  views: readonly View[],
+  schemas: Schemas,
+  faults: Faults,
+  onPage: OnPage,
+): Promise<void> {
+  const checkpoints = snapshot.run(readCheckpoints)
+  const built: Built[] = []
+  for (const view of views) {
+    const checkpoint = checkpoints.find(each => each.view === view.name && each.version === view.version)
+    // One that another version of the library made is built anew when the log is opened.
+    if (checkpoint?.isRunning) built.push(snapshot.run(() => create(view)))
+    else if (checkpoint) faults.add('views', `${view.name} stands still: ${checkpoint.because}`)
+  }
+  let position = 0
+  for (;;) {
+    const from = position
+    position = snapshot.run(() => foldPage(built, schemas, from))
+    if (position === from) break
+    if (!(await onPage(position))) return
+  }
+  for (const { view, table, changed } of built) {
+    snapshot.run(() => table.write(changed.values()))
+    const [first, ...others] = snapshot.run(() => compare(view, table))
+    if (!first) continue
+    const keys = [first, ...others].map(row => row.key).join(', ')
+    faults.add('views', `${view.name} differs from the log in ${first.n} rows: ${keys}`)
+  }
+}
+
+function* create(view: View): Steps<Built> {
+  const name = `temp.${view.name}_check`
+  yield* rows({ sql: createViewTable(view, name, 'sqlite'), parameters: [] })
+  return { view, table: new ViewTable(view, name), changed: new Map() }
+}
+
+function* foldPage(built: readonly Built[], schemas: Schemas, from: number): Steps<number> {
+  const page = yield* readAfter(schemas, from)
+  for (const { view, table, changed } of built) {
+    for (const event of page) {
+      const key = view.key(event)
+      if (key === undefined) continue
+      const before = changed.has(key) ? changed.get(key) : yield* table.find(key)
+      try {
+        changed.set(key, foldOne(view, key, before, event))
+      } catch (cause) {
+        throw new AverbaError('CORRUPT', `Cannot build ${view.name}: it fails at ${event.position}`, {
+          cause,
+        })
+      }
+    }
+    if (changed.size < rowsMax) continue
+    yield* table.write(changed.values())
+    changed.clear()
+  }
+  return page.at(-1)?.position ?? from
+}
+
+function* compare(view: View, table: ViewTable): Steps<readonly { key: string; n: number }[]> {
+  return yield* rows<{ key: string; n: number }>({ sql: differencesOf(view, table.name), parameters: [] })
+}

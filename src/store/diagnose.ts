@@ -1,0 +1,178 @@
+import { existsSync, statSync } from 'node:fs'
+import type { Entropy } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
+import type { Instant } from '../message.ts'
+import { openKeyringFile } from '../vault/keyring.ts'
+import type { View } from '../view.ts'
+import { endFault } from './check-end.ts'
+import { type Checked, type CheckOptions, checkStore, keyFaults } from './check-store.ts'
+import type { Steps } from './connection.ts'
+import { positionBefore, timeAt } from './position-before.ts'
+import { type Checkpoint, readCheckpoints } from './projector.ts'
+import { Snapshot } from './snapshot.ts'
+import { promisedPragmas } from './sqlite.ts'
+import { countOwed, type OwedCount, readFacts, type StoreFacts } from './store-facts.ts'
+
+/** What was recorded in one month, UTC, and about how much room it takes. */
+export interface Month {
+  /** Such as `2026-11`. */
+  readonly month: string
+  readonly events: number
+  readonly bytes: number
+}
+
+/** How a store is. */
+export interface Diagnosis extends StoreFacts {
+  readonly store: string
+  readonly fileBytes: number
+  readonly walBytes: number
+  /** Room in the file that is free, and used before the file grows. */
+  readonly freeBytes: number
+  /** What the file holds, everything counted in, over its events. */
+  readonly bytesPerEvent: number
+  /** The time of the first event. */
+  readonly since: Instant
+  /** The last months up to that of the last event, the newest first. */
+  readonly months: readonly Month[]
+  readonly views: readonly Checkpoint[]
+  readonly owed: readonly OwedCount[]
+  readonly keys: KeysFound
+  readonly pragmas: Readonly<Record<string, unknown>>
+  /** What the deep check saw, where it was asked for. */
+  readonly checked?: Checked
+  /** What is wrong, in words; empty when all is well. */
+  readonly problems: readonly string[]
+}
+
+/** The keyring as it was found. */
+export interface KeysFound {
+  readonly path: string
+  readonly isPresent: boolean
+  readonly id?: string
+  readonly epochs?: readonly number[]
+  /** Its mode in octal digits, such as `600`. */
+  readonly mode?: string
+}
+
+/** How to look at a store. */
+export interface DiagnoseOptions extends CheckOptions {
+  readonly store: string
+  readonly views: readonly View[]
+  readonly entropy: Entropy
+  /** Compares everything with everything. */
+  readonly isDeep?: boolean
+}
+
+const monthsMax = 12
+
+/**
+ * Looks at a store without writing to it, beside engines that use it.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
+ */
+export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
+  const { store, isDeep = false } = options
+  const snapshot = await Snapshot.open(store)
+  try {
+    const facts = snapshot.run(readFacts)
+    const { keys, problems: keyProblems } = findKeys(store, facts, options.entropy)
+    const checked = isDeep ? await checkStore(snapshot, options) : undefined
+    const views = snapshot.run(readCheckpoints)
+    const problems = [
+      ...(checked ? describeFaults(checked) : quickFaults(snapshot, views, options.views)),
+      ...keyProblems,
+    ]
+    const size = sizeOf(snapshot, store, facts.position)
+    return {
+      ...facts,
+      store,
+      ...size,
+      since: snapshot.run(() => timeAt(1)),
+      months: snapshot.run(() => readMonths(facts, size.bytesPerEvent)),
+      views,
+      owed: snapshot.run(countOwed),
+      keys,
+      pragmas: readPragmas(snapshot),
+      ...(checked && { checked }),
+      problems,
+    }
+  } finally {
+    snapshot.close()
+  }
+}
+
+function describeFaults({ faults }: Checked): string[] {
+  return faults.map(({ check, count, examples }) => {
+    const more = count > examples.length ? `; ${count} in all` : ''
+    return `${check}: ${examples.join('; ')}${more}`
+  })
+}
+
+function quickFaults(snapshot: Snapshot, found: readonly Checkpoint[], views: readonly View[]): string[] {
+  const end = snapshot.run(endFault)
+  // One of another version is built anew when the log is opened.
+  const isOurs = (each: Checkpoint) =>
+    views.some(view => view.name === each.view && view.version === each.version)
+  const stopped = found.filter(each => !each.isRunning && isOurs(each))
+  return [
+    ...(end === undefined ? [] : [`end: ${end}`]),
+    ...stopped.map(each => `views: ${each.view} stands still: ${each.because}`),
+  ]
+}
+
+function sizeOf(snapshot: Snapshot, store: string, events: number) {
+  const ask = (name: string) => Number(snapshot.pragma(name)[0]?.[name])
+  const pageBytes = ask('page_size')
+  const freeBytes = ask('freelist_count') * pageBytes
+  const held = ask('page_count') * pageBytes - freeBytes
+  return {
+    fileBytes: statSync(store).size,
+    walBytes: existsSync(`${store}-wal`) ? statSync(`${store}-wal`).size : 0,
+    freeBytes,
+    bytesPerEvent: events === 0 ? 0 : Math.round(held / events),
+  }
+}
+
+function* readMonths({ at, position }: StoreFacts, bytesPerEvent: number): Steps<Month[]> {
+  const months: Month[] = []
+  let [until, month] = [position, at.slice(0, 7)]
+  while (until > 0 && months.length < monthsMax) {
+    const from = yield* positionBefore(`${month}-01T00:00:00.000Z`)
+    months.push({ month, events: until - from, bytes: (until - from) * bytesPerEvent })
+    until = from
+    month = monthBefore(month)
+  }
+  return months
+}
+
+function monthBefore(month: string): string {
+  const [year = 0, number = 1] = month.split('-').map(Number)
+  return number === 1 ? `${year - 1}-12` : `${year}-${String(number - 1).padStart(2, '0')}`
+}
+
+function readPragmas(snapshot: Snapshot): Record<string, unknown> {
+  const names = ['journal_mode', 'page_size', ...Object.keys(promisedPragmas)]
+  return Object.fromEntries(names.map(name => [name, Object.values(snapshot.pragma(name)[0] ?? {})[0]]))
+}
+
+function findKeys(
+  store: string,
+  facts: StoreFacts,
+  entropy: Entropy,
+): { keys: KeysFound; problems: string[] } {
+  const path = `${store}.keys`
+  if (!existsSync(path)) {
+    const problem = 'keys: the keyring is not there: the log does not open without it'
+    return { keys: { path, isPresent: false }, problems: [problem] }
+  }
+  const mode = (statSync(path).mode & 0o777).toString(8).padStart(3, '0')
+  const problems = mode.endsWith('00') ? [] : [`keys: the keyring has mode ${mode} instead of 600`]
+  try {
+    const keyring = openKeyringFile(path, entropy)
+    problems.push(...keyFaults(facts, keyring).map(fault => `keys: ${fault}`))
+    return { keys: { path, isPresent: true, id: keyring.id, epochs: keyring.epochs, mode }, problems }
+  } catch (error) {
+    if (!(error instanceof AverbaError)) throw error
+    return { keys: { path, isPresent: true, mode }, problems: [...problems, `keys: ${error.message}`] }
+  }
+}

@@ -1,0 +1,39 @@
+/** What a check looks at. */
+export type CheckName =
+  | 'file'
+  | 'references'
+  | 'end'
+  | 'positions'
+  | 'versions'
+  | 'headers'
+  | 'leaves'
+  | 'tree'
+  | 'parts'
+  | 'effects'
+  | 'views'
+  | 'keys'
+
+/** What one check found wrong: how often, and some of it in words, without personal data. */
+export interface Fault {
+  readonly check: CheckName
+  readonly count: number
+  readonly examples: readonly string[]
+}
+
+const examplesMax = 10
+
+/** Collects what checks find, bounded however much it is. */
+export class Faults {
+  readonly #found = new Map<CheckName, { count: number; examples: string[] }>()
+
+  add(check: CheckName, example: string): void {
+    const found = this.#found.get(check) ?? { count: 0, examples: [] }
+    found.count += 1
+    if (found.count <= examplesMax) found.examples.push(example)
+    this.#found.set(check, found)
+  }
+
+  list(): Fault[] {
+    return [...this.#found].map(([check, found]) => ({ check, ...found }))
+  }
+}

@@ -1,0 +1,100 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import type { Entropy } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
+import { type Keyring, openKeyringFile } from '../vault/keyring.ts'
+import type { View } from '../view.ts'
+import { type Checked, checkStore, keyFaults, refuseFaults } from './check-store.ts'
+import type { Fault } from './faults.ts'
+import { checkAbsent, writeNewFile } from './new-file.ts'
+import { Snapshot } from './snapshot.ts'
+import { countOwed, type OwedCount, readFacts, type StoreFacts } from './store-facts.ts'
+
+/** What was restored. */
+export interface Restored extends StoreFacts, Pick<Checked, 'parts' | 'archivedParts'> {
+  readonly store: string
+  /** The keyring beside it: the one that was there, or a copy of the one that was given. */
+  readonly keys: string
+  /** Calls that were owed when the backup was made: they may have been made since, and would be made again. */
+  readonly owed: readonly OwedCount[]
+  /** Views that do not show the log as it is: a rebuild mends them. */
+  readonly views: readonly Fault[]
+}
+
+/** How to restore a backup. */
+export interface RestoreOptions {
+  readonly backup: string
+  /** The path of the new store. Nothing may be there but its keyring. */
+  readonly store: string
+  /** The keyring; otherwise the one beside the new store, or else beside the backup. */
+  readonly keys?: string
+  readonly views: readonly View[]
+  readonly entropy: Entropy
+  readonly onProgress?: (what: 'copy' | 'log' | 'views', done: number, end: number) => void
+}
+
+/**
+ * Makes a store of a backup, and puts its keyring beside it. The backup is checked before, the store after, and
+ * it gets its name last.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT` when something is at the path, `KEYS_MISSING`,
+ * `KEYS_MISMATCH`, `STORE_UNSAFE`, `CORRUPT`
+ */
+export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
+  const { backup, store, entropy, onProgress } = options
+  // What a lost store left behind would be taken for a part of the new one.
+  for (const end of ['', '-wal', '-shm', '-journal']) checkAbsent(`${store}${end}`)
+  const cannot = `Cannot restore "${backup}"`
+  const source = await Snapshot.open(backup)
+  try {
+    const facts = source.run(readFacts)
+    const { path, keyring } = findKeyring(options)
+    const [keyFault] = keyFaults(facts, keyring)
+    if (keyFault !== undefined) {
+      const hint = `It needs the keyring ${facts.keyring} with the epochs ${facts.epochs.join(', ')}`
+      throw new AverbaError('KEYS_MISMATCH', `${cannot} with "${path}": ${keyFault}`, { hint })
+    }
+    const progress = onProgress && { onProgress }
+    refuseFaults(cannot, await checkStore(source, { ...progress }))
+    return await writeNewFile(store, entropy, async temporary => {
+      await source.copyTo(temporary, (done, pages) => onProgress?.('copy', done, pages))
+      const copy = await Snapshot.open(temporary)
+      try {
+        const checked = await checkStore(copy, { views: options.views, ...progress })
+        const views = checked.faults.filter(fault => fault.check === 'views')
+        refuseFaults(cannot, { faults: checked.faults.filter(fault => fault.check !== 'views') })
+        // The keyring comes first: a store without one would not open.
+        const keys = await placeKeyring(path, `${store}.keys`, entropy)
+        const { parts, archivedParts } = checked
+        const owed = copy.run(countOwed)
+        return { ...copy.run(readFacts), parts, archivedParts, store, keys, owed, views }
+      } finally {
+        copy.close()
+      }
+    })
+  } finally {
+    source.close()
+  }
+}
+
+function findKeyring({ backup, store, keys, entropy }: RestoreOptions): { path: string; keyring: Keyring } {
+  const beside = `${store}.keys`
+  const path = keys ?? (existsSync(beside) ? beside : `${backup}.keys`)
+  if (!existsSync(path)) {
+    throw new AverbaError('KEYS_MISSING', `Cannot restore "${backup}": there is no keyring at "${path}"`, {
+      hint: `Put the keyring that was made with the log at "${beside}", or name it with --keys`,
+    })
+  }
+  const keyring = openKeyringFile(path, entropy)
+  if (existsSync(beside) && openKeyringFile(beside, entropy).id !== keyring.id) {
+    throw new AverbaError('KEYS_MISMATCH', `Cannot restore to "${store}": another log's keyring is beside it`)
+  }
+  return { path, keyring }
+}
+
+async function placeKeyring(from: string, to: string, entropy: Entropy): Promise<string> {
+  if (!existsSync(to)) {
+    const text = readFileSync(from, 'utf8')
+    await writeNewFile(to, entropy, async temporary => writeFileSync(temporary, text))
+  }
+  return to
+}

@@ -1,0 +1,109 @@
+import { existsSync } from 'node:fs'
+import type { Database } from 'better-sqlite3'
+import { AverbaError } from '../errors.ts'
+import { first, type Steps } from './connection.ts'
+import { migrations } from './migrations.ts'
+import { applicationId, loadSqlite, promisedPragmas } from './sqlite.ts'
+import { guarded } from './sqlite-errors.ts'
+import { SqliteRunner } from './sqlite-runner.ts'
+
+const openTimeoutMs = 2_000
+/** Between two steps of a copy the event loop turns: 2 MB of pages take it a few milliseconds. */
+const copyPages = 500
+
+/**
+ * A store as it stood at one moment, on a connection that cannot write to it. Engines go on meanwhile; until it
+ * is closed, their write-ahead log cannot be cut back.
+ *
+ * The file is opened through SQLite only: closing any other descriptor of it would drop the locks that an engine
+ * in this process holds.
+ */
+export class Snapshot {
+  readonly path: string
+  readonly #database: Database
+  readonly #runner: SqliteRunner
+
+  private constructor(path: string, database: Database) {
+    this.path = path
+    this.#database = database
+    this.#runner = new SqliteRunner(database)
+  }
+
+  /**
+   * Opens a store or a backup of one.
+   *
+   * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
+   */
+  static async open(path: string): Promise<Snapshot> {
+    const Sqlite = await loadSqlite()
+    if (!existsSync(path)) throw new AverbaError('NOT_FOUND', `Cannot open "${path}": it is not there`)
+    return guarded(path, () => {
+      const database = new Sqlite(path, { readonly: true, fileMustExist: true, timeout: openTimeoutMs })
+      try {
+        const id = database.pragma('application_id', { simple: true })
+        if (id !== applicationId)
+          throw new AverbaError('NOT_OURS', `Cannot open "${path}": it is not a log of averba`)
+        for (const [name, value] of Object.entries(promisedPragmas)) database.pragma(`${name} = ${value}`)
+        const snapshot = new Snapshot(path, database)
+        database.exec('begin')
+        snapshot.run(() => checkSchema(path))
+        return snapshot
+      } catch (error) {
+        database.close()
+        throw error
+      }
+    })
+  }
+
+  /** Runs steps on what stood there. Tables of its own are temporary ones. */
+  run<T>(steps: () => Steps<T>): T {
+    return guarded(this.path, () => this.#runner.run(steps()))
+  }
+
+  /** Asks SQLite about the file. */
+  pragma(question: string): readonly Record<string, unknown>[] {
+    return guarded(this.path, () => this.#database.pragma(question) as Record<string, unknown>[]) // Rows, by column.
+  }
+
+  /** Copies it page by page to a file that is empty; the copy is a single file, without a write-ahead log. */
+  async copyTo(
+    path: string,
+    onProgress: (done: number, pages: number) => void = () => undefined,
+  ): Promise<void> {
+    try {
+      // A transaction is open on this connection, so that other writers do not make the copy begin anew.
+      await this.#database.backup(path, {
+        progress({ totalPages, remainingPages }) {
+          onProgress(totalPages - remainingPages, totalPages)
+          return copyPages
+        },
+      })
+    } catch (cause) {
+      guarded(path, () => {
+        throw cause
+      })
+    }
+    const Sqlite = await loadSqlite()
+    guarded(path, () => {
+      const copy = new Sqlite(path, { fileMustExist: true })
+      try {
+        copy.pragma('journal_mode = delete')
+      } finally {
+        copy.close()
+      }
+    })
+  }
+
+  close(): void {
+    this.#runner.forget()
+    this.#database.close()
+  }
+}
+
+function* checkSchema(path: string): Steps<void> {
+  const head = yield* first<{ schema: number }>({ sql: 'select schema from head', parameters: [] })
+  const { length: newest } = migrations
+  if (head && head.schema <= newest) return
+  const cannot = `Cannot open "${path}": its tables are of version ${head?.schema ?? 'unknown'}, and this is ${newest}`
+  throw new AverbaError('NOT_OURS', cannot, { hint: 'Update averba' })
+}

@@ -1,0 +1,233 @@
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import Sqlite from 'better-sqlite3'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { AverbaError, diagnoseStore, openAverba } from '../../src/index.ts'
+import { leafHash } from '../../src/proof/merkle.ts'
+import { copyStore, makeSampleStore, newPath } from './sample-store.ts'
+
+let sample = ''
+beforeAll(async () => {
+  sample = await makeSampleStore()
+})
+
+/** Edits a copy as an owner of the file can, guards taken out. */
+function tampered(edit: (database: Sqlite.Database) => void): string {
+  const store = copyStore(sample)
+  const database = new Sqlite(store)
+  database.pragma('foreign_keys = off')
+  database.function('leaf', header => Buffer.from(leafHash(String(header)), 'hex'))
+  database.exec('drop trigger event_no_update; drop trigger event_no_delete')
+  edit(database)
+  database.close()
+  return store
+}
+
+const checksOf = async (store: string) => {
+  const { checked, problems } = await diagnoseStore({ store, isDeep: true })
+  return { checks: checked?.faults.map(fault => fault.check) ?? [], problems }
+}
+
+test('a log that nobody touched has no fault, deep or not, and a look at it leaves it as it is', async () => {
+  const bytes = readFileSync(sample)
+  const seen: string[] = []
+  const deep = await diagnoseStore({
+    store: sample,
+    isDeep: true,
+    onProgress: (what, position, end) => seen.push(`${what} ${position} of ${end}`),
+  })
+  expect(deep.problems).toEqual([])
+  expect(deep.checked).toMatchObject({ events: deep.position, archivedParts: 0, faults: [] })
+  expect(deep.checked?.parts).toBeGreaterThan(1_040)
+  expect(seen).toContain(`log ${deep.position} of ${deep.position}`)
+  expect(seen).toContain(`views ${deep.position} of ${deep.position}`)
+  expect((await diagnoseStore({ store: sample })).problems).toEqual([])
+  expect(readFileSync(sample)).toEqual(bytes)
+})
+
+const edited = `update event set header = replace(header, '"bodyBytes":', '"bodyBytes":1')`
+
+describe('a deep look finds', () => {
+  test.each([
+    [
+      'a last event that is gone with all that it had',
+      'delete from part where position = (select max(position) from event); delete from event where position = (select max(position) from event)',
+      'views',
+    ],
+    ['a header that was edited', `${edited} where position = 100`, 'leaves'],
+    [
+      'a header edited together with its leaf',
+      `${edited}, leaf = leaf(replace(header, '"bodyBytes":', '"bodyBytes":1')) where position = 100`,
+      'tree',
+    ],
+    ['a leaf that was edited', 'update event set leaf = zeroblob(32) where position = 100', 'leaves'],
+    ['an event that was taken out', 'delete from event where position = 100', 'positions'],
+    ['an event of another type', "update event set type = 'x.y' where position = 100", 'headers'],
+    [
+      'an event of another stream',
+      'update event set stream = 1, version = 900 where position = 100',
+      'headers',
+    ],
+    ['a header that is no JSON', "update event set header = 'x' where position = 100", 'headers'],
+    ['a version that is not the next', 'update event set version = 7 where position = 100', 'versions'],
+    ['a tile that was edited', 'update tile set hashes = zeroblob(length(hashes)) where number = 0', 'tree'],
+    ['a tile too many', 'insert into tile values (1, -1, zeroblob(32))', 'tree'],
+    [
+      'a part that was edited',
+      'update part set sealed = zeroblob(length(sealed)) where position = 100',
+      'parts',
+    ],
+    ['a part that was taken out', "delete from part where position = 100 and name = 'body'", 'parts'],
+    [
+      'a part that no header names',
+      "insert into part select position, 'x', owner, sealed from part where position = 100 and name = 'body'",
+      'parts',
+    ],
+    [
+      "a part under another's name",
+      'update part set owner = (select min(key) from owner_key) where position = 100',
+      'parts',
+    ],
+    [
+      'a part whose owner is gone',
+      'delete from owner_key where key = (select owner from part where position = 100)',
+      'references',
+    ],
+    [
+      'an effect that was taken out',
+      'delete from effect where position = (select min(position) from effect)',
+      'effects',
+    ],
+    [
+      'an effect too many',
+      'create table one as select * from effect limit 1; update one set n = 9; insert into effect select * from one; drop table one',
+      'effects',
+    ],
+    ['a row of a view that was edited', 'update notifications set copies = 2 where rowid = 100', 'views'],
+    ['a row of a view that was taken out', 'delete from notifications where rowid = 100', 'views'],
+    [
+      'a row of a view too many',
+      "insert into tokens select 'x', * from (select * from tokens limit 0)",
+      'views',
+    ],
+    ['a view that stands still', "update head set views = replace(views, 'tokens@1', '')", 'views'],
+    ['a last tile that is gone', 'delete from tile where number = (select max(number) from tile)', 'end'],
+    [
+      'a keyring of another log',
+      `update event set header = replace(header, 'keys_', 'other_') where position = 1`,
+      'leaves',
+    ],
+  ] as const)('%s', async (_, sql, check) => {
+    const isOfTokens = sql.startsWith('insert into tokens')
+    const store = tampered(database => {
+      if (!isOfTokens) return void database.exec(sql)
+      const columns = database.pragma('table_info(tokens)') as { name: string; type: string }[]
+      const cells = columns.map(({ type }, i) => (i === 0 ? "'x'" : type === 'INTEGER' ? '0' : "'y'"))
+      database.exec(`insert into tokens values (${cells.join(', ')})`)
+    })
+    const { checks, problems } = await checksOf(store)
+    expect(checks).toContain(check)
+    expect(problems.length).toBeGreaterThan(0)
+  })
+
+  test('damaged pages, wherever they are, without falling over', async () => {
+    const { size } = statSync(sample)
+    let found = 0
+    for (let page = 1; page * 4096 < size; page += 7) {
+      const store = copyStore(sample)
+      const descriptor = openSync(store, 'r+')
+      writeSync(descriptor, Buffer.alloc(4096, 0xa5), 0, 4096, page * 4096)
+      closeSync(descriptor)
+      const problems = await diagnoseStore({ store, isDeep: true }).then(
+        found => found.problems,
+        error => {
+          expect(error).toBeInstanceOf(AverbaError)
+          return [error.code]
+        },
+      )
+      // Pages that hold nothing any more may be anything.
+      if (problems.length > 0) found += 1
+    }
+    expect(found).toBeGreaterThan(20)
+  })
+})
+
+describe('opening finds at once', () => {
+  test.each([
+    ['a last event that is gone', 'delete from event where position = (select max(position) from event)'],
+    [
+      'a last header that was edited',
+      `update event set header = header || ' ' where position = (select max(position) from event)`,
+    ],
+    [
+      'a last leaf that was edited',
+      'update event set leaf = zeroblob(32) where position = (select max(position) from event)',
+    ],
+    ['a last tile that is gone', 'delete from tile where number = (select max(number) from tile)'],
+    ['a last tile that is short', 'update tile set hashes = substr(hashes, 1, 32)'],
+    ['a tile that cannot be yet', 'insert into tile values (2, 0, zeroblob(32))'],
+    ['a head that is gone', 'delete from head'],
+    ['a table that is gone', 'drop table tile'],
+  ])('%s', async (_, sql) => {
+    const store = tampered(database => void database.exec(sql))
+    const error = await openAverba({ store }).then(
+      () => undefined,
+      error => error,
+    )
+    expect(error).toMatchObject({ name: 'AverbaError', hint: expect.any(String) })
+    expect(error.code).toBe(sql === 'delete from head' ? 'NOT_OURS' : 'CORRUPT')
+  })
+})
+
+describe('the keyring', () => {
+  test('that is gone, too open, damaged or of another log is said', async () => {
+    const problemsOf = async (store: string) => (await diagnoseStore({ store })).problems.join()
+    const other = newPath()
+    await (await openAverba({ store: other })).close()
+    const store = copyStore(sample)
+    chmodSync(`${store}.keys`, 0o644)
+    expect(await problemsOf(store)).toMatch(/mode 644 instead of 600/)
+    chmodSync(`${store}.keys`, 0o600)
+    expect(await problemsOf(store)).toBe('')
+    writeFileSync(`${store}.keys`, readFileSync(`${other}.keys`))
+    expect(await problemsOf(store)).toMatch(/keyring is that of another log/)
+    writeFileSync(`${store}.keys`, '{}')
+    expect(await problemsOf(store)).toMatch(/damaged/)
+    rmSync(`${store}.keys`)
+    expect(await problemsOf(store)).toMatch(/keyring is not there/)
+  })
+
+  test('without its log begins no new one in its place', async () => {
+    const store = copyStore(sample)
+    for (const lose of [() => writeFileSync(store, ''), () => rmSync(store)]) {
+      lose()
+      const opening = openAverba({ store })
+      await expect(opening).rejects.toMatchObject({
+        code: 'KEYS_MISMATCH',
+        hint: expect.stringMatching(/backup/),
+      })
+    }
+    expect(existsSync(`${store}.keys`)).toBe(true)
+  })
+})
+
+test('the doctor counts bytes, months and what is owed', async () => {
+  const found = await diagnoseStore({ store: sample })
+  const { size } = statSync(sample)
+  expect(found.fileBytes).toBe(size)
+  expect(found.bytesPerEvent).toBe(Math.round((size - found.freeBytes) / found.position))
+  expect(found.months.map(month => month.month)).toEqual(['2026-11'])
+  expect(found.months[0]?.events).toBe(found.position)
+  expect(found.owed).toMatchObject([{ type: 'validationService.validatePerson', state: 'unknown', count: 1 }])
+  expect(found.pragmas).toMatchObject({ journal_mode: 'wal', synchronous: 2, secure_delete: 1 })
+  expect(found.views.every(view => view.isRunning)).toBe(true)
+})

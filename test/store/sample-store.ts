@@ -1,0 +1,47 @@
+import { copyFileSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { valueOf } from '../../src/index.ts'
+import { samples, simulate } from '../../src/simulation/index.ts'
+
+/** A path in a folder of its own. */
+export function newPath(): string {
+  return join(mkdtempSync(join(tmpdir(), 'averba-sample-')), 'log.sqlite')
+}
+
+/** A closed log with every kind of row: two full tiles of events, sealed parts, effects that ended and that did not. */
+export async function makeSampleStore(notifications = 520): Promise<string> {
+  const store = newPath()
+  let isLost = false
+  const world = await simulate({
+    averba: { store },
+    intercept: async (request, forward) => {
+      if (isLost && request.url.includes('/validate/')) throw new TypeError('The connection was lost')
+      return forward(request)
+    },
+  })
+  const { averba } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  valueOf(await averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } }))
+  isLost = true
+  await averba.validations.validate({ id: 'p2', cpf: samples.cpf, claims: { nome: 'X' } })
+  for (let i = 0; i < notifications; i++) {
+    const request = new Request('https://receptor.exemplo.br/averba', {
+      method: 'POST',
+      headers: { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' },
+      body: JSON.stringify({ i }),
+    })
+    await averba.receiver.fetch(request, { remoteAddress: '161.148.0.1' })
+  }
+  await averba.close()
+  return store
+}
+
+/** A closed log in another place, with its keyring. */
+export function copyStore(from: string): string {
+  const store = newPath()
+  copyFileSync(from, store)
+  copyFileSync(`${from}.keys`, `${store}.keys`)
+  return store
+}

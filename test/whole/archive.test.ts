@@ -1,0 +1,201 @@
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+import Sqlite from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { archiveParts, diagnoseStore, openAverba, restoreParts } from '../../src/index.ts'
+import { simulate } from '../../src/simulation/index.ts'
+import { copyStore, makeSampleStore, newPath } from '../store/sample-store.ts'
+
+const later = '2100-01-01'
+
+/** What may not change: every header and leaf but those of the moves, and every row of every view. */
+function groundOf(store: string) {
+  const database = new Sqlite(store, { readonly: true })
+  const views = database.prepare('select view from projection order by view').pluck().all() as string[]
+  const rows = views.map(view => database.prepare(`select * from ${view} order by 1`).all())
+  const events = database.prepare("select header, leaf from event where type not like 'log.parts%'").all()
+  const parts = database.prepare('select position, name, sealed from part order by 1, 2').all() as PartRow[]
+  database.close()
+  return { fixed: { rows, events }, parts }
+}
+
+interface PartRow {
+  position: number
+  name: string
+  sealed: Buffer
+}
+
+test('parts move out and back, and headers, leaves, views and replay stay as they are', async () => {
+  const store = await makeSampleStore(520)
+  const before = groundOf(store)
+  const bundle = newPath()
+  const moved = await archiveParts({ store, before: later, to: bundle })
+  const out = groundOf(store)
+  expect(out.fixed).toEqual(before.fixed)
+  expect(out.parts.length + (moved?.count ?? 0)).toBe(before.parts.length)
+  expect(moved?.count).toBeGreaterThan(1_040)
+  const { problems, checked } = await diagnoseStore({ store, isDeep: true })
+  expect(problems).toEqual([])
+  expect(checked?.archivedParts).toBe(moved?.count)
+
+  // The bytes are gone from the file, and they are in the bundle, still sealed.
+  const file = readFileSync(store)
+  const kept = new Set(out.parts.map(part => `${part.position}/${part.name}`))
+  const gone = before.parts.filter(part => !kept.has(`${part.position}/${part.name}`))
+  expect(gone.filter(part => file.includes(part.sealed))).toEqual([])
+  const text = readFileSync(bundle, 'utf8')
+  expect(gone.filter(part => !text.includes(part.sealed.toString('base64')))).toEqual([])
+
+  const averba = await openAverba({ store })
+  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  const moves = []
+  for await (const event of averba.log.read({ types: ['log.partsArchived'] })) moves.push(event.data)
+  expect(moves).toEqual([moved])
+  await averba.close()
+
+  await restoreParts({ store, from: bundle })
+  const back = groundOf(store)
+  expect(back).toEqual(before)
+  expect(await diagnoseStore({ store, isDeep: true })).toMatchObject({
+    problems: [],
+    checked: { archivedParts: 0 },
+  })
+  // Again is no matter, and moves nothing.
+  await restoreParts({ store, from: bundle })
+  expect(await diagnoseStore({ store, isDeep: true })).toMatchObject({
+    problems: [],
+    checked: { archivedParts: 0 },
+  })
+})
+
+test('what later calls and lists open stays, and a part that moved says where it went', async () => {
+  const store = newPath()
+  const options = { averba: { store } }
+  const first = await simulate(options)
+  const subject = await first.averba.consents.enrol({ cpf: first.samples.cpf })
+  await first.averba.consents.sync({ subject })
+  await first.averba.awareness.list({ subject })
+  const validation = { id: 'p1', cpf: first.samples.cpf, claims: { nome: 'X' } }
+  await first.averba.validations.validate(validation)
+  await first.averba.subscriptions.plan()
+  const consents = await first.averba.consents.list({ subject })
+  const moved = await archiveParts({ store, before: later, to: newPath(), clock: first.clock })
+  expect(moved?.count).toBe(2)
+
+  const { averba } = first
+  expect(await averba.consents.list({ subject })).toEqual(consents)
+  expect(await averba.awareness.list({ subject })).toHaveLength(1)
+  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
+  expect(await averba.consents.approve({ subject, id: pending?.id ?? '' })).toMatchObject({
+    status: 'settled',
+  })
+  expect((await averba.subscriptions.plan()).changes).toEqual([])
+  await expect(averba.validations.validate(validation)).rejects.toMatchObject({
+    code: 'PART_ARCHIVED',
+    hint: expect.stringContaining(moved?.bundle ?? '-'),
+  })
+  const opened = (await averba.effects.list()).flatMap(owed => Object.values(owed.opens ?? {}))
+  expect(opened.length).toBeGreaterThan(5)
+  await averba.close()
+})
+
+test('parts that an effect still has to open stay, and so do those recorded later', async () => {
+  const store = await makeSampleStore(2)
+  const at = new Sqlite(store, { readonly: true })
+  const open = at.prepare('select position from effect where is_open = 1').pluck().get() as number
+  at.close()
+  expect(await archiveParts({ store, before: '2026-11-20', to: newPath() })).toBeUndefined()
+  await archiveParts({ store, before: later, to: newPath() })
+  const { parts } = groundOf(store)
+  expect(parts.filter(part => part.position === open).map(part => part.name)).toEqual(['claims'])
+  expect(await archiveParts({ store, before: later, to: newPath() })).toBeUndefined()
+})
+
+test('a part that was taken out beyond what was moved is found', async () => {
+  const store = await makeSampleStore(2)
+  await archiveParts({ store, before: later, to: newPath() })
+  const database = new Sqlite(store)
+  // Of those that stayed, one in the middle of those that moved.
+  expect(database.prepare("delete from part where name = 'claims'").run().changes).toBe(1)
+  database.close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems.join()).toMatch(
+    /^parts: \d+ parts are missing, and \d+ were moved out$/,
+  )
+})
+
+test('a bundle is put back only as it was, and only into its own log', async () => {
+  const [store, bundle] = [await makeSampleStore(2), newPath()]
+  const untouched = copyStore(store)
+  await archiveParts({ store, before: later, to: bundle })
+  const text = readFileSync(bundle, 'utf8')
+  const lines = text.split('\n')
+  const damage = async (wrong: string) => {
+    const path = newPath()
+    writeFileSync(path, wrong)
+    const code = await restoreParts({ store, from: path }).then(
+      () => 'restored',
+      error => error.code,
+    )
+    return code
+  }
+  expect(await damage('')).toBe('NOT_OURS')
+  expect(await damage('{}\n')).toBe('NOT_OURS')
+  expect(await damage(lines.toSpliced(2, 1).join('\n'))).toBe('CORRUPT')
+  expect(await damage(text.slice(0, -40))).toBe('CORRUPT')
+  expect(await damage(text.replace('"sealed":"', '"sealed":"AAAA'))).toBe('CORRUPT')
+  expect(await damage(text.replace('"name":"', '"name":"x'))).toBe('CORRUPT')
+  expect(await damage(text.replace('log_', 'log_0'))).toBe('INVALID_INPUT')
+  await expect(restoreParts({ store: untouched, from: bundle })).rejects.toMatchObject({ code: 'CORRUPT' })
+  await expect(restoreParts({ store, from: newPath() })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(archiveParts({ store: newPath(), before: later, to: newPath() })).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+  })
+  await expect(archiveParts({ store, before: 'soon', to: newPath() })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  })
+  expect(await damage(text)).toBe('restored')
+})
+
+test('a move that was cut off in the middle harms nothing, and can be made again', async () => {
+  const [store, bundle] = [await makeSampleStore(2), newPath()]
+  const before = groundOf(store)
+  await archiveParts({ store, before: later, to: bundle })
+  const half = before.parts.filter(part => part.name === 'body')
+  const database = new Sqlite(store)
+  const put = database.prepare('insert into part select ?, ?, key, ? from owner_key where owner = ?')
+  for (const { position, name, sealed } of half)
+    put.run(position, name, sealed, 'organisation-12ABC34501DE35')
+  database.close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+  const second = newPath()
+  expect((await archiveParts({ store, before: later, to: second }))?.count).toBe(half.length)
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+  await restoreParts({ store, from: second })
+  await restoreParts({ store, from: bundle })
+  expect(groundOf(store)).toEqual(before)
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
+
+test('the command moves out beside a running engine, and puts back', async () => {
+  const [store, bundle] = [await makeSampleStore(20), newPath()]
+  const root = resolve(import.meta.dirname, '../..')
+  const averba = (...args: string[]) =>
+    promisify(execFile)(process.execPath, ['src/cli/main.ts', 'archive', store, ...args], { cwd: root })
+  const engine = await openAverba({ store })
+  const out = await averba('--before', later, '--to', bundle)
+  expect(out.stdout).toMatch(/^\d+ parts of events \d+ to \d+ are in /)
+  expect(existsSync(bundle)).toBe(true)
+  await expect(engine.notifications.list()[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+    code: 'PART_ARCHIVED',
+  })
+  expect(await engine.consents.enrol({ cpf: '52998224725' })).toHaveLength(26)
+  const back = JSON.parse((await averba('--restore', bundle, '--json')).stdout)
+  expect(back).toMatchObject({ keyless: 0 })
+  expect((await engine.notifications.list()[Symbol.asyncIterator]().next()).value).toMatchObject({
+    body: { i: 0 },
+  })
+  await engine.close()
+  await expect(averba('--before', later)).rejects.toMatchObject({ code: 1 })
+})

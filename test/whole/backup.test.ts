@@ -1,0 +1,180 @@
+import { execFile } from 'node:child_process'
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import Sqlite from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { type Averba, backupStore, diagnoseStore, openAverba, restoreStore } from '../../src/index.ts'
+import { copyStore, makeSampleStore, newPath } from '../store/sample-store.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const averba = (...args: string[]) =>
+  promisify(execFile)(process.execPath, ['src/cli/main.ts', ...args], { cwd: root })
+const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
+
+function notify(engine: Averba, i: number): Promise<Response> {
+  const request = new Request(receiver.publicUrl, {
+    method: 'POST',
+    headers: { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' },
+    body: JSON.stringify({ i }),
+  })
+  return engine.receiver.fetch(request, { remoteAddress: '189.9.1.2' })
+}
+
+async function bodiesOf(engine: Averba): Promise<number[]> {
+  const bodies: number[] = []
+  for await (const { body } of engine.notifications.list()) bodies.push((body as { i: number }).i)
+  return bodies.sort((a, b) => a - b)
+}
+
+/** Appends until told to stop, and says which were acknowledged. */
+function putUnderLoad(engine: Averba) {
+  const acknowledged: number[] = []
+  let isStopped = false
+  const work = Array.from({ length: 8 }, async (_, worker) => {
+    for (let i = worker; !isStopped; i += 8)
+      if ((await notify(engine, i)).status === 204) acknowledged.push(i)
+  })
+  return {
+    acknowledged,
+    async stop() {
+      isStopped = true
+      await Promise.all(work)
+    },
+  }
+}
+
+test('the drill: a backup under load, restored elsewhere, holds all that was acknowledged, and goes on', async () => {
+  const store = newPath()
+  const engine = await openAverba({ store, receiver })
+  const load = putUnderLoad(engine)
+  await expect.poll(() => load.acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(200)
+
+  // Once from inside the process, once by the operator's command in another one.
+  for (const make of [
+    (to: string) => backupStore({ store, to }),
+    async (to: string) => JSON.parse((await averba('backup', store, to, '--json')).stdout),
+  ]) {
+    const before = [...load.acknowledged]
+    const backup = join(dirname(store), `backup-${before.length}`)
+    const made = await make(backup)
+    expect(load.acknowledged.length).toBeGreaterThan(before.length)
+    expect(made).toMatchObject({ file: backup, epochs: [1], owed: [], bytes: statSync(backup).size })
+    expect(statSync(backup).mode & 0o777).toBe(0o600)
+    // A single file: the header says that it has no write-ahead log.
+    expect([...readFileSync(backup).subarray(18, 20)]).toEqual([1, 1])
+
+    const elsewhere = newPath()
+    const restored = await restoreStore({ backup, store: elsewhere, keys: `${store}.keys` })
+    expect(restored).toMatchObject({ position: made.position, at: made.at, views: [], owed: [] })
+    const again = await openAverba({ store: elsewhere, receiver })
+    const bodies = new Set(await bodiesOf(again))
+    expect(before.filter(i => !bodies.has(i))).toEqual([])
+    expect((await again.rebuild()).every(view => view.differences === 0)).toBe(true)
+    const positions: number[] = []
+    for await (const event of again.log.read()) positions.push(event.position)
+    expect(positions).toEqual(Array.from({ length: made.position }, (_, i) => i + 1))
+    expect((await notify(again, 1_000_000)).status).toBe(204)
+    expect(await bodiesOf(again)).toContain(1_000_000)
+    await again.close()
+    expect((await diagnoseStore({ store: elsewhere, isDeep: true })).problems).toEqual([])
+    rmSync(backup)
+  }
+  await load.stop()
+  expect(new Set(await bodiesOf(engine))).toEqual(new Set(load.acknowledged))
+  await engine.close()
+})
+
+test('neither command overwrites anything, or leaves anything when it fails', async () => {
+  const store = await makeSampleStore(2)
+  const folder = dirname(store)
+  const [backup, other] = [join(folder, 'b'), join(folder, 'other')]
+  writeFileSync(backup, 'mine')
+  await expect(backupStore({ store, to: backup })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  expect(readFileSync(backup, 'utf8')).toBe('mine')
+  rmSync(backup)
+  await backupStore({ store, to: backup })
+  await expect(restoreStore({ backup, store, keys: `${store}.keys` })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  })
+  await expect(backupStore({ store, to: join(folder, 'no', 'b') })).rejects.toMatchObject({
+    code: 'STORE_UNSAFE',
+  })
+  for (const end of ['', '-wal', '-journal']) {
+    writeFileSync(`${other}${end}`, 'mine')
+    await expect(restoreStore({ backup, store: other, keys: `${store}.keys` })).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+    })
+    rmSync(`${other}${end}`)
+  }
+  expect(readdirSync(folder).filter(name => !name.startsWith('log.sqlite'))).toEqual(['b'])
+})
+
+test('a restore asks for the right keyring, and takes the one that is beside', async () => {
+  const store = await makeSampleStore(2)
+  const stranger = await makeSampleStore(2)
+  const [backup, other] = [newPath(), newPath()]
+  await backupStore({ store, to: backup })
+  await expect(restoreStore({ backup, store: other })).rejects.toMatchObject({ code: 'KEYS_MISSING' })
+  const keys = `${stranger}.keys`
+  const hint = expect.stringMatching(/^It needs the keyring keys_\w+ with the epochs 1$/)
+  // The same seed gives the same keyring: this one is told apart by its id alone.
+  writeFileSync(keys, readFileSync(keys, 'utf8').replace('keys_', 'keys_0'))
+  await expect(restoreStore({ backup, store: other, keys })).rejects.toMatchObject({
+    code: 'KEYS_MISMATCH',
+    hint,
+  })
+  expect(readdirSync(dirname(other))).toEqual([])
+  copyFileSync(`${store}.keys`, `${backup}.keys`)
+  expect((await restoreStore({ backup, store: other })).keys).toBe(`${other}.keys`)
+  expect(statSync(`${other}.keys`).mode & 0o777).toBe(0o600)
+  rmSync(other)
+  expect((await restoreStore({ backup, store: other })).keys).toBe(`${other}.keys`)
+})
+
+test('a damaged store gives no backup, and a damaged backup no store', async () => {
+  const store = await makeSampleStore(2)
+  const [backup, elsewhere] = [newPath(), newPath()]
+  await backupStore({ store, to: backup })
+  const tamper = (path: string) => {
+    const database = new Sqlite(path)
+    database.exec("drop trigger event_no_update; update event set header = header || ' ' where position = 3")
+    database.close()
+  }
+  tamper(backup)
+  const restoring = restoreStore({ backup, store: elsewhere, keys: `${store}.keys` })
+  await expect(restoring).rejects.toMatchObject({ code: 'CORRUPT' })
+  expect(readdirSync(dirname(elsewhere))).toEqual([])
+  const damaged = copyStore(store)
+  tamper(damaged)
+  await expect(backupStore({ store: damaged, to: elsewhere })).rejects.toMatchObject({ code: 'CORRUPT' })
+  expect(readdirSync(dirname(elsewhere))).toEqual([])
+})
+
+test('the commands say what an operator has to know, to people and to programs', async () => {
+  const store = await makeSampleStore(2)
+  const [backup, elsewhere] = [newPath(), newPath()]
+  const made = await averba('backup', store, backup)
+  expect(made.stdout).toMatch(/The keyring is NOT in it: back up \S+log\.sqlite\.keys too/)
+  expect(made.stdout).toMatch(/events up to 2026-11-20T12:00:00\.\d{3}Z/)
+  const restored = await averba('restore', backup, elsewhere, '--keys', `${store}.keys`)
+  expect(restored.stdout).toMatch(/Nothing later is in it/)
+  expect(restored.stdout).toMatch(
+    /WARNING[\s\S]*makes them AGAIN[\s\S]*1 validationService\.validatePerson, unknown/,
+  )
+  expect(existsSync(`${elsewhere}.keys`)).toBe(true)
+  const well = await averba('doctor', elsewhere, '--deep')
+  expect(well.stdout).toMatch(/Nothing is wrong\.\n$/)
+  expect(JSON.parse((await averba('doctor', elsewhere, '--json')).stdout).problems).toEqual([])
+  rmSync(`${elsewhere}.keys`)
+  await expect(averba('doctor', elsewhere)).rejects.toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/WRONG:\n {2}keys: the keyring is not there/),
+  })
+  await expect(averba('doctor', 'no-such-file')).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^NOT_FOUND: /),
+  })
+  for (const command of ['backup', 'restore', 'doctor', 'archive'])
+    expect((await averba(command, '--help')).stdout).toMatch(/Exit codes: 0 /)
+})

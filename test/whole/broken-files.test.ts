@@ -1,0 +1,276 @@
+import { execFile, spawn } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import Sqlite from 'better-sqlite3'
+import { describe, expect, test } from 'vitest'
+import { AverbaError, diagnoseStore, openAverba } from '../../src/index.ts'
+import { copyStore, makeSampleStore, newPath } from '../store/sample-store.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const index = JSON.stringify(join(root, 'src/index.ts'))
+const notify = `
+  const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
+  const notify = async (averba, i) => {
+    const headers = { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
+    const request = new Request(receiver.publicUrl, { method: 'POST', headers, body: JSON.stringify({ i }) })
+    return (await averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status
+  }`
+
+/** Runs a script in a process of its own, within a limit on what it may write to a file, and parses its last line. */
+async function inChild(script: string, limitKb = 'unlimited') {
+  const command = `trap '' XFSZ; ulimit -S -f ${limitKb}; exec "$0" --input-type=module -e "$1"`
+  const { stdout } = await promisify(execFile)('bash', ['-c', command, process.execPath, notify + script], {
+    cwd: root,
+  })
+  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
+}
+
+async function countOf(store: string): Promise<number> {
+  const averba = await openAverba({ store })
+  const rows = await averba.views.selectFrom('notifications').select('notification').execute()
+  await averba.close()
+  return rows.length
+}
+
+test('a disk without room is said in words, nothing acknowledged is lost, and the log goes on once there is room', async () => {
+  const store = newPath()
+  const full = await inChild(
+    `
+    const { openAverba } = await import(${index})
+    const lines = []
+    const averba = await openAverba({ store: ${JSON.stringify(store)}, receiver, logger: line => lines.push(line) })
+    let stored = 0
+    while (await notify(averba, stored) === 204) stored += 1
+    const again = await notify(averba, stored)
+    const error = await averba.consents.enrol({ cpf: '25774435016' }).catch(error => error)
+    const { execFileSync } = await import('node:child_process')
+    const readable = (await averba.views.selectFrom('notifications').select('notification').execute()).length
+    const { code, message, hint } = error
+    const full = { stored, again, readable, code, message, hint, lines }
+    execFileSync('prlimit', ['--pid', String(process.pid), '--fsize=unlimited'])
+    const goesOn = await notify(averba, stored)
+    await averba.close()
+    console.log(JSON.stringify({ ...full, goesOn }))
+    `,
+    '2000',
+  )
+  expect(full.stored).toBeGreaterThan(20)
+  expect(full).toMatchObject({ again: 503, code: 'STORE_UNSAFE', readable: full.stored, goesOn: 204 })
+  expect(full.message).toMatch(/the disk (is full|failed)/)
+  expect(full.hint).toEqual(expect.any(String))
+  expect(full.lines).toContainEqual({
+    message: expect.stringContaining('answered 503'),
+    error: 'STORE_UNSAFE',
+  })
+  expect(await countOf(store)).toBe(full.stored + 1)
+  const averba = await openAverba({ store })
+  expect(await averba.consents.enrol({ cpf: '25774435016' })).toHaveLength(26)
+  await averba.close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
+
+test('a backup for which there is no room leaves nothing behind', async () => {
+  const [store, backup] = [await makeSampleStore(400), newPath()]
+  const { code } = await inChild(
+    `
+    const { backupStore } = await import(${index})
+    const error = await backupStore({ store: ${JSON.stringify(store)}, to: ${JSON.stringify(backup)} }).catch(error => error)
+    console.log(JSON.stringify({ code: error.code }))
+    `,
+    '200',
+  )
+  expect(code).toBe('STORE_UNSAFE')
+  expect(existsSync(backup)).toBe(false)
+  expect((await promisify(execFile)('ls', [dirname(backup)])).stdout).toBe('')
+})
+
+describe('a file or folder that this user may not write', () => {
+  /** Loads everything first, and then becomes a user whom modes bind: root may write everywhere. */
+  const asNobody = (store: string) =>
+    inChild(`
+      const { openAverba } = await import(${index})
+      await (await openAverba({ store: ':memory:' })).close()
+      if (process.getuid() === 0) { process.setgroups([]); process.setgid(65534); process.setuid(65534) }
+      const error = await openAverba({ store: ${JSON.stringify(store)} }).then(() => ({ code: 'opened' }), error => error)
+      console.log(JSON.stringify({ code: error.code, message: error.message, hint: error.hint }))
+    `)
+
+  test.each([
+    ['a read-only file', 0o444, 0o777],
+    ['a read-only folder', 0o666, 0o555],
+    ['both', 0o444, 0o555],
+  ])('%s', async (_, fileMode, folderMode) => {
+    const store = await makeSampleStore(1)
+    chmodSync(store, fileMode)
+    chmodSync(dirname(store), folderMode)
+    const error = await asNobody(store)
+    chmodSync(dirname(store), 0o755)
+    expect(error).toMatchObject({
+      code: 'STORE_UNSAFE',
+      hint: expect.stringMatching(/write the file and its folder/),
+    })
+    expect(error.message).toMatch(/cannot be written/)
+  })
+
+  test('a folder in which a new one would be made', async () => {
+    const store = newPath()
+    chmodSync(dirname(store), 0o555)
+    expect(await asNobody(store)).toMatchObject({ code: 'STORE_UNSAFE' })
+    chmodSync(dirname(store), 0o755)
+    expect(existsSync(store)).toBe(false)
+  })
+})
+
+test('a file that another process locks is busy, to open and to append to, and then goes on', async () => {
+  const store = await makeSampleStore(1)
+  const averba = await openAverba({ store })
+  const script = `
+    const { default: Sqlite } = await import('better-sqlite3')
+    const database = new Sqlite(${JSON.stringify(store)})
+    database.exec('begin exclusive')
+    console.log('locked')
+    process.stdin.on('end', () => database.close()).resume()
+  `
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: root,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  await new Promise(resolve => child.stdout.once('data', resolve))
+  const [opening, appending] = await Promise.all([
+    openAverba({ store }).catch(error => error),
+    averba.consents.enrol({ cpf: '52998224725' }).catch(error => error),
+  ])
+  for (const error of [opening, appending])
+    expect(error).toMatchObject({ name: 'AverbaError', code: 'STORE_BUSY', hint: expect.any(String) })
+  expect(await averba.notifications.list()[Symbol.asyncIterator]().next()).toMatchObject({ done: false })
+  const ended = new Promise(resolve => child.once('exit', resolve))
+  child.stdin.end()
+  await ended
+  expect(await averba.consents.enrol({ cpf: '52998224725' })).toHaveLength(26)
+  await averba.close()
+})
+
+describe('what is no log is said, and left as it is', () => {
+  test.each([
+    ['a folder', (path: string) => mkdirSync(path), 'STORE_UNSAFE'],
+    ['a text', (path: string) => writeFileSync(path, 'a text that is no database\n'.repeat(99)), 'NOT_OURS'],
+    ['zeros', (path: string) => writeFileSync(path, Buffer.alloc(8192)), 'NOT_OURS'],
+    [
+      'a database of another program',
+      (path: string) => new Sqlite(path).exec('create table t (a)').close(),
+      'NOT_OURS',
+    ],
+    [
+      'a device',
+      (path: string) => promisify(execFile)('ln', ['-s', '/dev/full', path]),
+      expect.stringMatching(/STORE_UNSAFE|NOT_OURS/),
+    ],
+  ])('%s', async (_, make, code) => {
+    const path = newPath()
+    await make(path)
+    const bytes = statSync(path).isFile() ? readFileSync(path) : undefined
+    await expect(openAverba({ store: path })).rejects.toMatchObject({ name: 'AverbaError', code })
+    expect(existsSync(`${path}.keys`)).toBe(false)
+    if (bytes) expect(readFileSync(path)).toEqual(bytes)
+    await expect(diagnoseStore({ store: path })).rejects.toBeInstanceOf(AverbaError)
+  })
+})
+
+/** Opens what is left of a log: either it says what is wrong with a code, or it is right in itself. */
+async function lookAt(store: string): Promise<{ code: string; events: number }> {
+  try {
+    const averba = await openAverba({ store })
+    let events = 0
+    for await (const event of averba.log.read()) expect(event.position).toBe(++events)
+    await averba.close()
+    expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+    return { code: 'right', events }
+  } catch (error) {
+    if (!(error instanceof AverbaError)) throw error
+    return { code: error.code, events: 0 }
+  }
+}
+
+test('a file that was cut off, at whatever size, says so or is whole', async () => {
+  const sample = await makeSampleStore(30)
+  const { size } = statSync(sample)
+  const sizes = [0, 1, 15, 16, 99, 100, 101, 511, 512, 1_023, 4_095]
+  for (let page = 4_096; page < size; page += 8_192) sizes.push(page, page + 1, page + 4_095)
+  const codes = new Set<string>()
+  for (const cut of sizes.filter(each => each < size)) {
+    const store = copyStore(sample)
+    truncateSync(store, cut)
+    codes.add((await lookAt(store)).code)
+  }
+  expect([...codes].sort()).toEqual(['CORRUPT', 'KEYS_MISMATCH', 'NOT_OURS'])
+})
+
+describe('a write-ahead log that was left by a crash', () => {
+  const dying = (store: string, isCheckpointed: boolean) => `
+    const { openAverba } = await import(${index})
+    const { default: Sqlite } = await import('better-sqlite3')
+    const averba = await openAverba({ store: ${JSON.stringify(store)}, receiver })
+    for (let i = 0; i < 40; i++) {
+      if (await notify(averba, i) !== 204) throw new Error('not stored')
+      if (${isCheckpointed} && i === 20) new Sqlite(${JSON.stringify(store)}).pragma('wal_checkpoint(passive)')
+    }
+    console.log(JSON.stringify({ stored: 40 }))
+    process.stdout.write('', () => process.kill(process.pid, 'SIGKILL'))
+    await new Promise(() => undefined)
+  `
+  async function makeCrashed(isCheckpointed: boolean): Promise<string> {
+    const store = newPath()
+    const died = await inChild(dying(store, isCheckpointed)).catch(error => error)
+    expect(died).toMatchObject({ signal: 'SIGKILL', stdout: expect.stringContaining('"stored":40') })
+    return store
+  }
+  const copyOf = (crashed: string, change: (wal: Buffer) => Buffer | undefined) => {
+    const store = copyStore(crashed)
+    const wal = change(readFileSync(`${crashed}-wal`))
+    if (wal) writeFileSync(`${store}-wal`, wal)
+    return store
+  }
+
+  test.each([
+    ['never moved into the file', false],
+    ['partly moved into the file', true],
+  ])(
+    '%s: whole it loses nothing, and cut, flipped or gone it is right in itself or says so',
+    async (_, isMoved) => {
+      const crashed = await makeCrashed(isMoved)
+      const whole = await lookAt(copyOf(crashed, wal => wal))
+      expect(whole).toEqual({ code: 'right', events: 41 })
+      const { size } = statSync(`${crashed}-wal`)
+      const found = new Set<string>()
+      for (let i = 0; i <= 24; i++) {
+        const at = Math.floor((size * i) / 24)
+        const cut = await lookAt(copyOf(crashed, wal => wal.subarray(0, at)))
+        const flipped = await lookAt(
+          copyOf(crashed, wal => {
+            const copy = Buffer.from(wal)
+            copy[Math.min(at + 11, size - 1)] = (copy[Math.min(at + 11, size - 1)] ?? 0) ^ 0xff
+            return copy
+          }),
+        )
+        for (const { code, events } of [cut, flipped]) {
+          found.add(code)
+          expect(events).toBeLessThanOrEqual(41)
+        }
+      }
+      expect([...found].filter(code => !['right', 'KEYS_MISMATCH', 'CORRUPT'].includes(code))).toEqual([])
+      expect(found).toContain('right')
+      const gone = await lookAt(copyOf(crashed, () => undefined))
+      expect(gone.code).toBe(isMoved ? 'right' : 'KEYS_MISMATCH')
+      expect(gone.events).toBeLessThan(41)
+    },
+  )
+})
