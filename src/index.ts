@@ -22,7 +22,15 @@ export type { LoginState, Logins } from './logins.ts'
 export type { ConsentStatus } from './machines/consent.ts'
 export type { Actor, Basis, EffectState, Instant, Json, Owed, Problem } from './message.ts'
 export type { Notification, Notifications } from './notifications.ts'
-export { archiveParts, backupStore, diagnoseStore, restoreParts, restoreStore } from './operating.ts'
+export {
+  archiveParts,
+  backupStore,
+  diagnoseStore,
+  migrationsFrom,
+  rebuildStore,
+  restoreParts,
+  restoreStore,
+} from './operating.ts'
 export { type AverbaOptions, type DesiredSubscription, defineConfig } from './options.ts'
 export { type Ask, type Outcome, OutcomeError, valueOf } from './outcome.ts'
 export type { Change, Plan } from './plan.ts'

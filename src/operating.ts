@@ -5,9 +5,11 @@ import type { Instant } from './message.ts'
 import { moveOut, putBack } from './store/archive.ts'
 import { type BackupMade, type BackupOptions, makeBackup } from './store/backup.ts'
 import { type DiagnoseOptions, type Diagnosis, diagnose } from './store/diagnose.ts'
+import { migrations, statementsFrom } from './store/migrations.ts'
 import type { PartsMoved } from './store/moved-parts.ts'
+import type { Rebuilt } from './store/rebuilder.ts'
 import { type Restored, restoreBackup } from './store/restore.ts'
-import { Store } from './store/store.ts'
+import { type RebuildAll, Store } from './store/store.ts'
 import { views } from './views/views.ts'
 
 type OnProgress = NonNullable<BackupOptions['onProgress']>
@@ -95,6 +97,35 @@ export function restoreParts(options: {
 }): Promise<PartsMoved & { readonly keyless: number }> {
   const { store: path, from } = options
   return withStore(options, (store, at) => putBack({ path, store, from, at }))
+}
+
+/**
+ * Builds views of a store anew, which may be in use, and says how the rows that served differed.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `STORE_BUSY` when another process rebuilds the same view, and as `openAverba`
+ */
+export function rebuildStore({
+  store: path,
+  ...options
+}: { store: string } & RebuildAll): Promise<Rebuilt[]> {
+  return withStore({ store: path }, store => store.rebuild(options))
+}
+
+/**
+ * The statements that bring the tables of a store from a version to today's, as opening it would run them.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`
+ */
+export function migrationsFrom(version: number, dialect: string): string[] {
+  const isKnown = Number.isInteger(version) && version >= 0 && version <= migrations.length
+  if (isKnown && (dialect === 'sqlite' || dialect === 'postgres')) return statementsFrom(version, dialect)
+  throw new AverbaError(
+    'INVALID_INPUT',
+    'Cannot print the migrations: the version or the dialect is unknown',
+    {
+      hint: `Versions are 0 to ${migrations.length}, dialects sqlite and postgres`,
+    },
+  )
 }
 
 /** Parts that calls and lists of current state open, however old their events are. */

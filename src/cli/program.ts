@@ -5,6 +5,8 @@ import { archiveCommand } from './archive.ts'
 import { backupCommand } from './backup.ts'
 import type { DevOptions } from './dev.ts'
 import { doctorCommand } from './doctor.ts'
+import { migrationsCommand } from './migrations.ts'
+import { rebuildCommand } from './rebuild.ts'
 import { restoreCommand } from './restore.ts'
 import type { SimulateOptions } from './simulate.ts'
 
@@ -71,7 +73,14 @@ function createProgram(): Command {
     .description('Let the portal of averba dev send one notification.')
     .option('--body <json>', 'its body', '{"numero":"26BR0000000001"}')
     .action(triggerOne)
-  for (const create of [backupCommand, restoreCommand, doctorCommand, archiveCommand])
+  for (const create of [
+    backupCommand,
+    restoreCommand,
+    doctorCommand,
+    rebuildCommand,
+    migrationsCommand,
+    archiveCommand,
+  ])
     program.addCommand(create())
   return program
 }

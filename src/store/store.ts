@@ -239,6 +239,10 @@ export class Store {
   /** Builds every view anew from the log and says how the serving rows differed. Ended, it gives those done. */
   async rebuild(options: RebuildAll = {}): Promise<Rebuilt[]> {
     const { views: names, onProgress, ...others } = options
+    const unknown = names?.find(name => !this.#views.some(view => view.name === name))
+    if (unknown !== undefined) {
+      throw new AverbaError('INVALID_INPUT', `Cannot rebuild "${unknown}": there is no such view`)
+    }
     const rebuilt: Rebuilt[] = []
     for (const view of this.#views.filter(each => names?.includes(each.name) ?? true)) {
       const done = await this.#rebuilder.rebuild(view, {
