@@ -95,6 +95,12 @@ test('the code in the pages runs', async () => {
   )
 })
 
+test('every trap of the page about testing has its test', () => {
+  const rows = [...read('docs/testing.md').matchAll(/^\| .+ \| ([\w/.-]+\.ts) > (.+) \|$/gm)]
+  expect(rows.length).toBeGreaterThan(12)
+  for (const [, file = '', title = ''] of rows) expect(read(`test/${file}`)).toContain(`'${title}'`)
+})
+
 test('the layers of the page about the architecture are those that the test enforces', () => {
   const named = [
     ...read('docs/architecture.md').matchAll(/^\| (?:`(\w+)`|root vocabulary|`engine\.ts`|the API)/gm),
