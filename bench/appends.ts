@@ -8,7 +8,7 @@ import { readHeaderText } from './header-text.ts'
 import { interleave, medianOf, rateOf, ratioOf } from './measure.ts'
 import { openEmmett } from './peers.ts'
 import { RawLog } from './raw-log.ts'
-import { appendAll, consentEvent, createId, openStore } from './workload.ts'
+import { Callers, consentEvent, createId, openStore } from './workload.ts'
 
 const callers = 64
 const manyEvents = 12_800
@@ -21,9 +21,12 @@ export async function benchAppends(
   say: (line: string) => void,
 ): Promise<Record<string, number>> {
   const store = await openStore(folder, 'bare.sqlite', [])
+  const alone = await openStore(folder, 'bare-one.sqlite', [])
   const full = await openStore(folder, 'full.sqlite')
   const engine = await openEngine(full)
+  const [many, one] = [new Callers(store, callers), new Callers(alone, 1)]
   const raw = new RawLog(join(folder, 'raw.sqlite'), callers)
+  const rawOne = new RawLog(join(folder, 'raw-one.sqlite'), 1)
   const emmett = await openEmmett(join(folder, 'emmett.sqlite'), say)
   const header = await readHeaderText(store)
   const { data } = consentEvent(`consent-${createId()}`, 2).event
@@ -31,10 +34,10 @@ export async function benchAppends(
   const rates = await interleave(
     {
       raw64: () => rateOf(manyEvents, () => raw.insert(header, 'consent.amended', manyEvents, callers)),
-      bare64: () => rateOf(manyEvents, () => appendAll(store, manyEvents, callers)),
+      bare64: () => rateOf(manyEvents, () => many.append(manyEvents)),
       full64: () => rateOf(manyEvents / 2, () => validateAll(engine, manyEvents / 2)),
-      raw1: () => rateOf(fewEvents, () => raw.insert(header, 'consent.amended', fewEvents, 1)),
-      bare1: () => rateOf(fewEvents, () => appendAll(store, fewEvents, 1)),
+      raw1: () => rateOf(fewEvents, () => rawOne.insert(header, 'consent.amended', fewEvents, 1)),
+      bare1: () => rateOf(fewEvents, () => one.append(fewEvents)),
       emmett64: () =>
         rateOf(emmettEvents, () =>
           emmett.appendAll(emmettEvents, callers, () => `consent-${createId()}`, data as object),
@@ -44,8 +47,10 @@ export async function benchAppends(
   )
   emmett.close()
   raw.close()
+  rawOne.close()
   await full.close()
   await store.close()
+  await alone.close()
   return {
     rawPerSecond64: Math.round(medianOf(rates.raw64)),
     barePerSecond64: Math.round(medianOf(rates.bare64)),

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { openEngine, validateAll } from './appends.ts'
 import { buildLog } from './build-log.ts'
 import { medianOf, rateOf } from './measure.ts'
-import { appendAll, openStore } from './workload.ts'
+import { Callers, openStore } from './workload.ts'
 
 const small = 10_000
 const middle = 100_000
@@ -34,12 +34,13 @@ export async function benchGrowth(
   say(`  peak memory of a rebuild: ${before} MB, and ${after} MB`)
   const [few, many] = [await openStore(folder, paths.small), await openStore(folder, paths.large)]
   const engines = [await openEngine(few), await openEngine(many)] as const
+  const callers = [new Callers(few, 64), new Callers(many, 64)] as const
   const ratios: { bare: number[]; full: number[] } = { bare: [], full: [] }
   for (let round = 0; round <= batches; round++) {
     const bare = await inTurn(
       round,
-      () => rateOf(bareEvents, () => appendAll(few, bareEvents, 64)),
-      () => rateOf(bareEvents, () => appendAll(many, bareEvents, 64)),
+      () => rateOf(bareEvents, () => callers[0].append(bareEvents)),
+      () => rateOf(bareEvents, () => callers[1].append(bareEvents)),
     )
     const full = await inTurn(
       round,

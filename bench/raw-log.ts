@@ -1,4 +1,5 @@
 import Sqlite from 'better-sqlite3'
+import { eventsPerStream } from './workload.ts'
 
 /** A row of the log's table, as averba writes it. */
 export type RawRow = [
@@ -11,15 +12,17 @@ export type RawRow = [
 ]
 
 /**
- * The limit that everything is measured against: the same table with the same keys, filled by better-sqlite3 alone,
- * with nothing checked, hashed or remembered, and as durable (`synchronous=FULL`).
+ * The limit that everything is measured against: the same table with the same keys, filled by better-sqlite3 alone with the
+ * same rows, with nothing checked, hashed or remembered, and as durable (`synchronous=FULL`).
  */
 export class RawLog {
   readonly #database: Sqlite.Database
   readonly #insertAll: (rows: readonly RawRow[]) => void
+  readonly #callers: number
   #position = 0
 
-  constructor(path: string, streams: number) {
+  constructor(path: string, callers: number) {
+    this.#callers = callers
     this.#database = new Sqlite(path)
     for (const pragma of ['journal_mode = wal', 'synchronous = full', 'foreign_keys = on']) {
       this.#database.pragma(pragma)
@@ -29,26 +32,24 @@ export class RawLog {
         version integer not null, type text not null, header text not null, leaf blob not null,
         unique (stream, version)) strict`)
     const addStream = this.#database.prepare('insert into stream (key, name) values (?, ?)')
-    this.#database.transaction(() => {
-      for (let key = 1; key <= streams; key++) addStream.run(key, `bench-${String(key).padStart(26, '0')}`)
-    })()
-    const insert = this.#database.prepare('insert into event values (?, ?, ?, ?, ?, ?)')
+    const addEvent = this.#database.prepare('insert into event values (?, ?, ?, ?, ?, ?)')
     this.#insertAll = this.#database.transaction((rows: readonly RawRow[]) => {
-      for (const row of rows) insert.run(...row)
+      for (const row of rows) {
+        if (row[2] === 1) addStream.run(row[1], `consent-${String(row[1]).padStart(26, '0')}`)
+        addEvent.run(...row)
+      }
     })
-    this.#streams = streams
   }
 
-  readonly #streams: number
-
-  /** Inserts rows with a header of this text, so many per transaction. */
+  /** Inserts rows with a header of this text, so many per transaction, for callers in turn. */
   insert(header: string, type: string, count: number, perTransaction: number): void {
     for (let done = 0; done < count; done += perTransaction) {
       const rows: RawRow[] = []
       for (let i = 0; i < perTransaction; i++) {
         const n = this.#position++
-        const version = Math.floor(n / this.#streams) + 1
-        rows.push([n + 1, (n % this.#streams) + 1, version, type, header, Buffer.alloc(32, n)])
+        const turn = Math.floor(n / this.#callers)
+        const stream = Math.floor(turn / eventsPerStream) * this.#callers + (n % this.#callers) + 1
+        rows.push([n + 1, stream, (turn % eventsPerStream) + 1, type, header, Buffer.alloc(32, n)])
       }
       this.#insertAll(rows)
     }

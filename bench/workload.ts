@@ -44,21 +44,32 @@ export function appendOne(stream: string, version: number): Append {
   return { at, streams: [{ stream, expect }], events: [consentEvent(stream, version)] }
 }
 
-/** How many events a stream gets before the next one begins. */
-const eventsPerStream = 20
+/** How many events a stream gets before its caller begins the next one. */
+export const eventsPerStream = 20
 
-/** Lets callers append at the same time, each one event after the other. */
-export async function appendAll(store: Store, count: number, callers: number): Promise<void> {
-  const each = Math.floor(count / callers)
-  await Promise.all(
-    Array.from({ length: callers }, async () => {
-      let stream = `consent-${createId()}`
-      for (let n = 0; n < each; n++) {
-        const version = (n % eventsPerStream) + 1
-        if (version === 1) stream = `consent-${createId()}`
-        const { status } = await store.append(appendOne(stream, version))
-        if (status !== 'appended') throw new TypeError(status)
-      }
-    }),
-  )
+/** Callers that append at the same time, each one event after the other to a stream of its own. */
+export class Callers {
+  readonly #store: Store
+  readonly #streams: { name: string; version: number }[]
+
+  constructor(store: Store, count: number) {
+    this.#store = store
+    this.#streams = Array.from({ length: count }, () => ({ name: `consent-${createId()}`, version: 0 }))
+  }
+
+  /** Appends so many events in all. */
+  async append(count: number): Promise<void> {
+    const each = Math.floor(count / this.#streams.length)
+    await Promise.all(
+      this.#streams.map(async stream => {
+        for (let n = 0; n < each; n++) {
+          if (stream.version === eventsPerStream)
+            Object.assign(stream, { name: `consent-${createId()}`, version: 0 })
+          stream.version += 1
+          const { status } = await this.#store.append(appendOne(stream.name, stream.version))
+          if (status !== 'appended') throw new TypeError(status)
+        }
+      }),
+    )
+  }
 }

@@ -17,7 +17,7 @@ export async function openEmmett(fileName) {
   }
 
   return {
-    /** Lets callers append at the same time, each one event after the other. */
+    /** Lets callers append at the same time, each one event after the other to a stream of its own. */
     async appendAll(count, callers, newStream, data) {
       await Promise.all(
         Array.from({ length: callers }, async () => {

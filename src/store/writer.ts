@@ -30,7 +30,7 @@ type Result = { readonly appended: Appended } | { readonly error: unknown }
 /** How many appends share a transaction: more would hold the event loop for too long. */
 const batchMax = 512
 /** How many commits a caller that is alone makes before the event loop turns, and shows whether it still is. */
-const aloneMax = 16
+const aloneMax = 64
 /** How many appends may wait. Only those of commands are turned away: what happened outside has to get in. */
 const waitingMax = 10_000
 
