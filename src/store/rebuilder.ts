@@ -3,8 +3,9 @@ import { AverbaError } from '../errors.ts'
 import type { Instant } from '../message.ts'
 import type { View } from '../view.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
+import { readHeader } from './header.ts'
 import { joinHead } from './projector.ts'
-import { readPage } from './read.ts'
+import { readPage, readTexts } from './read.ts'
 import { selectPosition } from './schema.ts'
 import type { Schemas } from './schemas.ts'
 import { createViewTable, foldOne, type Row, ViewTable } from './view-table.ts'
@@ -37,6 +38,8 @@ export interface AsOf {
 
 /** How many rows are held before they are written: what bounds the memory of a rebuild. */
 const rowsMax = 100_000
+/** Few enough that what a page leaves behind is collected young. */
+const pageRows = 250
 /** A crash loses no more work than this. */
 const saveEveryMs = 30_000
 const examplesMax = 10
@@ -168,14 +171,20 @@ export class Rebuilder {
 
   /** Folds one page into the rows held in memory, and says how far it came. */
   *#foldPage(view: View, table: ViewTable, built: Map<string, Row | undefined>, from: number): Steps<number> {
-    const page = yield* readPage(this.#connection, this.#schemas, { after: from })
-    for (const event of page) {
+    const page = yield* readTexts(this.#connection, { after: from, limit: pageRows })
+    let position = from
+    for (const { header } of page) {
+      const event = readHeader(header, this.#schemas)
+      position = event.position
       const key = view.key(event)
       if (key === undefined) continue
-      const before = built.has(key) ? built.get(key) : yield* table.find(key)
-      built.set(key, foldOne(view, key, before, event))
+      const held = built.get(key)
+      const before = held ?? (built.has(key) ? undefined : yield* table.find(key))
+      const row = foldOne(view, key, before, event)
+      if (held && row) keep(held, row)
+      else built.set(key, row)
     }
-    return page.at(-1)?.position ?? from
+    return position
   }
 
   *#swap(
@@ -206,6 +215,15 @@ export class Rebuilder {
       examples: differing.map(row => row.key),
     }
   }
+}
+
+/**
+ * Takes over what changed. Rows that are replaced for every event of a long log live just long enough to make the
+ * collector of garbage ask for more memory; most columns stay as they are.
+ */
+function keep(held: Row, row: Row): void {
+  if (held === row) return
+  for (const column in row) if (held[column] !== row[column]) held[column] = row[column] ?? null
 }
 
 /** Goes on with what an interrupted rebuild of the same version left, or begins with an empty table. */

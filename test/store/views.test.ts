@@ -119,14 +119,14 @@ test('a rebuild says how far it is, can be ended, and goes on from there while a
     if (position >= 2_000) stop.abort()
   }
   expect(await store.rebuild({ signal: stop.signal, onProgress })).toEqual([])
-  expect(seen).toEqual([1_000, 2_000])
+  expect(seen).toEqual([250, 500, 750, 1_000, 1_250, 1_500, 1_750, 2_000])
   await append(store, 10)
   expect(await sumOf(store, 'counted')).toBe(3_510)
   await store.close()
   const again = await open(path, [counting('counted')])
   const went: number[] = []
   const rebuilt = await again.rebuild({ onProgress: (_, position) => went.push(position) })
-  expect(went).toEqual([3_000, 3_511])
+  expect([went[0], went.at(-1)]).toEqual([2_250, 3_511])
   expect(rebuilt).toEqual([{ view: 'counted', rows: 10, differences: 0, examples: [] }])
   await append(again, 5)
   expect(await sumOf(again, 'counted')).toBe(3_515)
