@@ -79,6 +79,37 @@ test('it goes on where it was, also when its process stood still between handler
   await second.close()
 })
 
+test('a process that woke up cannot move a follower that another one has, though it stands where it was', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
+  const [frozen, clock] = [new VirtualClock(), new VirtualClock()]
+  const first = await openAverba({ store, clock: frozen, entropy: seededEntropy(1) })
+  await enrolAll(first, 0, 1)
+  const [reached, taken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [wake, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  first.log.follow('crm', ['subject.enrolled'], () => {
+    reached.resolve()
+    return wake.promise
+  })
+  const settling = first.settle()
+  await reached.promise
+  const second = await openAverba({ store, clock, entropy: seededEntropy(2) })
+  await clock.advance(61_000)
+  second.log.follow('crm', ['subject.enrolled'], () => {
+    taken.resolve()
+    return go.promise
+  })
+  const working = second.settle()
+  await taken.promise
+  wake.resolve()
+  await settling
+  expect(await second.log.followers()).toMatchObject([{ name: 'crm', position: 0 }])
+  go.resolve()
+  await working
+  expect(await second.log.followers()).toMatchObject([{ name: 'crm', position: 2 }])
+  await first.close()
+  await second.close()
+})
+
 test('one that fails is tried again with growing waits, then parked, and never passes over its event', async () => {
   const { averba, clock, said } = await engineOf()
   await enrolAll(averba, 0, 2)

@@ -175,6 +175,25 @@ test('a command that waits among others with its own id gets the receipt of the 
   await store.close()
 })
 
+test('of two that end the same effect together one is told that it has ended', async () => {
+  const store = await open(':memory:')
+  const machine = { name: 'bench', version: 1 }
+  const effects = [{ type: 'bench.call', data: {} }]
+  const append = (event: Append['events'][number]['event'], rest: Partial<Append> = {}) =>
+    store.append({
+      at: '2030-01-01T00:00:00.000Z',
+      streams: [{ stream: 'bench-a', expect: 'any' }],
+      events: [{ stream: 'bench-a', event, because: 'bench.do', machine }],
+      ...rest,
+    })
+  await append({ type: 'bench.asked', data: {}, effects })
+  const settles = { effect: 'bench-a/1/0', as: 'settled' as const, because: '' }
+  const ended = { type: 'bench.ended', data: {} }
+  const made = await Promise.all([append(ended, { settles }), append(ended, { settles })])
+  expect(made.map(told)).toEqual(['appended 3', 'conflict'])
+  await store.close()
+})
+
 test('an append that cannot be written fails alone, and leaves no trace on its neighbours', async () => {
   const store = await open(':memory:')
   const one = (stream: string, data: object): Append => ({
@@ -211,6 +230,39 @@ test.each([1, 2, 3, 7, 255, 256, 257, 511, 512, 513, 1_000, 65_535, 65_536, 65_5
     expect(tree.root()).toBe(rootOf(leaves).toString('hex'))
   },
 )
+
+test('the tree is read again where its upper levels have more than one tile', async () => {
+  const path = join(mkdtempSync(join(tmpdir(), 'averba-model-')), 'log.sqlite')
+  const machine = { name: 'bench', version: 1 }
+  const size = 256 * 256 + 256
+  const store = await open(path)
+  for (let done = 1; done < size; ) {
+    const events = Array.from({ length: Math.min(1_000, size - done) }, () => ({
+      stream: 'bench-a',
+      event: { type: 'bench.done', data: {} },
+      because: 'bench.do',
+      machine,
+    }))
+    await store.append({
+      at: '2030-01-01T00:00:00.000Z',
+      streams: [{ stream: 'bench-a', expect: 'any' }],
+      events,
+    })
+    done += events.length
+  }
+  await store.close()
+  const again = await open(path)
+  const query = { sql: 'select hex(leaf) as leaf from event order by position', parameters: [] }
+  const leaves = await again.reader.readOnly({
+    ...query,
+    query: undefined as never,
+    queryId: undefined as never,
+  })
+  const tree = new Tree()
+  for (const { leaf } of leaves as { leaf: string }[]) tree.add(leaf.toLowerCase())
+  expect([tree.size, await again.root()]).toEqual([size, tree.root()])
+  await again.close()
+})
 
 test('the tree that is read again from a log goes on as the one that was never put down', async () => {
   const path = join(mkdtempSync(join(tmpdir(), 'averba-model-')), 'log.sqlite')

@@ -88,6 +88,19 @@ test.each(['throw', 'badCell'] as const)(
   },
 )
 
+test('a view that a rebuild brought back follows what this process appends next', async () => {
+  const breaks: { at?: number; with?: 'throw' } = { at: 5, with: 'throw' }
+  const store = await open(newPath(), [counting('fragile', breaks), counting('steady')])
+  await append(store, 10)
+  expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: false, position: 1 })
+  delete breaks.at
+  await store.rebuild()
+  await append(store, 10)
+  expect([await sumOf(store, 'fragile'), await sumOf(store, 'steady')]).toEqual([20, 20])
+  expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: true, position: 21 })
+  await store.close()
+})
+
 test('a view that a version of the library without it left behind catches up when it is opened with it again', async () => {
   const path = newPath()
   const first = await open(path, [counting('old'), counting('new')])
