@@ -17,7 +17,7 @@ const endOne = `update effect set state = ?, is_open = ?, because = ?, settled_a
   lease_until = null where ${effectOf}`
 const startOne = `update effect set state = 'started', attempts = ?, lease_owner = ?, lease_until = ? where ${effectOf}`
 const deferOne = `update effect set state = 'deferred', due_at = ?, because = ?, lease_owner = null,
-  lease_until = null where ${effectOf}`
+  lease_until = null where ${effectOf} and lease_owner = ?`
 const newestUnknown = `select effect.*, event.version, event.header, stream.name from effect
   join event on event.position = effect.position join stream on stream.key = event.stream
   where effect.stream = ? and effect.type = ? and effect.state = 'unknown' and effect.is_open = 1
@@ -90,9 +90,12 @@ export function* claimEffect(
   return { owed, wasStarted: row.state === 'started', since: end?.position ?? 0 }
 }
 
-/** Puts an effect off until a known time: it is certainly not done. */
-export function* deferEffect(id: string, dueAt: Instant, because: string): Steps<void> {
-  yield* rows({ sql: deferOne, parameters: [dueAt, because, ...placeOf(id)] })
+/**
+ * Puts an effect off until a known time: this attempt has certainly not done it. Whose lease ran out changes nothing:
+ * another process may be about it now, or have ended it.
+ */
+export function* deferEffect(id: string, dueAt: Instant, because: string, owner: string): Steps<void> {
+  yield* rows({ sql: deferOne, parameters: [dueAt, because, ...placeOf(id), owner] })
 }
 
 /** Reads one effect. */

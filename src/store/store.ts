@@ -219,8 +219,9 @@ export class Store {
     return this.#connection.transact(() => claimEffect(this.#schemas, id, lease))
   }
 
+  /** Puts an effect off that this process still has. */
   deferEffect(id: string, dueAt: number, because: string): Promise<void> {
-    return this.#connection.transact(() => deferEffect(id, toInstant(dueAt), because))
+    return this.#connection.transact(() => deferEffect(id, toInstant(dueAt), because, this.#owner))
   }
 
   /** Reports whether an effect has neither been settled nor declined. */

@@ -158,6 +158,24 @@ export function storeConformance(open: () => Promise<Store>): void {
       expect(await store.claimEffect('token-a/1/0', now + 61_000)).toMatchObject({ wasStarted: true })
     }))
 
+  test('an attempt that lost its lease puts nothing off, and ends nothing that another one ended', () =>
+    given(async store => {
+      const event = {
+        type: 'token.requested',
+        data: {},
+        effects: [{ type: 'tokenService.requestToken', data: {} }],
+      }
+      const owing = { stream: 'token-a', event, because: 'token.request', machine }
+      await store.append({ ...toStream('token-a', 'none'), events: [owing] })
+      await store.deferEffect('token-a/1/0', Date.parse(at) + 1, 'it never had it')
+      expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'owed', because: '' })
+      await store.claimEffect('token-a/1/0', Date.parse(at))
+      const settles = { effect: 'token-a/1/0', as: 'settled' as const, because: '' }
+      await store.append({ ...toStream('token-a', 1), settles })
+      await store.deferEffect('token-a/1/0', Date.parse(at) + 1, 'too late')
+      expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'settled', because: '' })
+    }))
+
   test('a part is kept sealed: in clear it stands nowhere, and it opens at its address', () =>
     given(async store => {
       const event = { type: 'subject.enrolled', data: { subject: 'a', origin: 'host' } }

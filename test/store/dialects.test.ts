@@ -73,7 +73,7 @@ test('every step of the store has a statement for PostgreSQL too, with as many m
     ...statementsOf(new Projector(connection, views).createTables()),
     ...statementsOf(dueEffects(connection, at)),
     ...statementsOf(claimEffect({}, 's/1/0', { now: at, owner: 'o', until: at })),
-    ...statementsOf(deferEffect('s/1/0', at, '')),
+    ...statementsOf(deferEffect('s/1/0', at, '', 'o')),
   ]
   expect(statements.length).toBeGreaterThan(30)
   // Written by hand, a statement marks its parameters with `?`; compiled, with $1 and so on. Never with both.
