@@ -54,6 +54,8 @@ export class Projector {
       yield* rows(db.deleteFrom('projection').where('view', '=', name))
       const because = 'not built yet: rebuild it'
       yield* rows(db.insertInto('projection').values({ view: name, version, position: 0, because }))
+      // The version before it does not run any more: left in the head, it would be taken for this one stopping.
+      yield* leaveHead(name)
       if (position === 0) yield* joinHead(view)
     }
   }
@@ -122,9 +124,16 @@ export function* readCheckpoints(): Steps<readonly Checkpoint[]> {
 
 /** Puts a view among those that stand at the end of the log. */
 export function* joinHead(view: View): Steps<void> {
-  const head = yield* first<{ views: string }>({ sql: 'select views from head', parameters: [] })
+  const head = yield* first<{ views: string }>({ sql: selectViews, parameters: [] })
   const running = readViews(head?.views ?? '').add(nameOf(view))
   yield* rows({ sql: setViews, parameters: [[...running].join(' ')] })
+}
+
+/** Takes every version of a view from those that stand at the end of the log. */
+function* leaveHead(view: string): Steps<void> {
+  const head = yield* first<{ views: string }>({ sql: selectViews, parameters: [] })
+  const running = [...readViews(head?.views ?? '')].filter(name => !name.startsWith(`${view}@`))
+  yield* rows({ sql: setViews, parameters: [running.join(' ')] })
 }
 
 /** A view by name and version, as the head lists it. */

@@ -4,7 +4,7 @@ import type { Instant } from '../message.ts'
 import type { View } from '../view.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
 import { readHeader } from './header.ts'
-import { joinHead } from './projector.ts'
+import { joinHead, readCheckpoints } from './projector.ts'
 import { readPage, readTexts } from './read.ts'
 import { selectPosition } from './schema.ts'
 import type { Schemas } from './schemas.ts'
@@ -49,7 +49,7 @@ export interface RebuilderParts {
   readonly connection: Connection
   readonly schemas: Schemas
   readonly clock: Clock
-  /** Told when a view stands at the end of the log again. */
+  /** Told in the transaction that lets a view stand at the end of the log again, before its commit. */
   readonly onRejoined: () => void
 }
 
@@ -122,37 +122,50 @@ export class Rebuilder {
 
   /**
    * Brings a view that stopped up to the end of the log from where it stands, outside appends, and lets it
-   * rejoin in one transaction.
+   * rejoin in one transaction. Another process may do the same: what it did counts.
    *
    * @throws what the view throws: it stays where it is
    */
   async catchUp(view: View): Promise<void> {
     const connection = this.#connection
     const table = new ViewTable(view)
-    const checkpoint = await connection.read(() => checkpointOf(view.name))
-    let position = checkpoint?.position ?? 0
     for (;;) {
       const built = new Map<string, Row | undefined>()
-      const from = position
-      position = await connection.read(() => this.#foldPage(view, table, built, from))
-      if (position === from) break
-      const until = position
-      await connection.transact(() => moveOn(table, built, view, from, until))
+      const page = await connection.read(() => this.#foldNext(view, table, built))
+      if (!page) return
+      const { from, until } = page
+      if (until > from) await connection.transact(() => moveOn(table, built, view, from, until))
+      else await this.#rejoined(() => this.#rejoin(view, table, from))
     }
-    await this.#rejoined(() => this.#rejoin(view, table, position))
   }
 
+  /** Whoever remembers which views run has to forget it before the commit: right after it, the next append begins. */
   async #rejoined<T>(steps: () => Steps<T>): Promise<T> {
-    const result = await this.#connection.transact(steps)
-    this.#onRejoined()
-    return result
+    const onRejoined = this.#onRejoined
+    return this.#connection.transact(function* () {
+      const result = yield* steps()
+      onRejoined()
+      return result
+    })
   }
 
   *#rejoin(view: View, table: ViewTable, from: number): Steps<void> {
+    if ((yield* stoppedAt(view)) !== from) return
     const built = new Map<string, Row | undefined>()
     yield* this.#foldToEnd(view, table, built, from)
     yield* table.write(built.values())
     yield* joinHead(view)
+  }
+
+  /** Folds the next page of a view that stands still; `undefined` when it runs. */
+  *#foldNext(
+    view: View,
+    table: ViewTable,
+    built: Map<string, Row | undefined>,
+  ): Steps<{ from: number; until: number } | undefined> {
+    const from = yield* stoppedAt(view)
+    if (from === undefined) return undefined
+    return { from, until: yield* this.#foldPage(view, table, built, from) }
   }
 
   *#foldToEnd(
@@ -259,6 +272,7 @@ function* saveRows(
   built.clear()
 }
 
+/** Writes nothing where somebody else has moved the view meanwhile. */
 function* moveOn(
   table: ViewTable,
   built: Map<string, Row | undefined>,
@@ -266,14 +280,15 @@ function* moveOn(
   from: number,
   until: number,
 ): Steps<void> {
-  const checkpoint = yield* checkpointOf(view.name)
-  if (checkpoint?.position !== from) throw new TypeError(`Somebody else moved the view "${view.name}"`)
+  if ((yield* stoppedAt(view)) !== from) return
   yield* table.write(built.values())
   yield* rows({ sql: moveStopped, parameters: [until, view.name] })
 }
 
-function* checkpointOf(view: string): Steps<{ position: number } | undefined> {
-  return yield* first({ sql: 'select position from projection where view = ?', parameters: [view] })
+/** Where a view stands still; `undefined` when it runs, or is of another version by now. */
+function* stoppedAt({ name, version }: View): Steps<number | undefined> {
+  const checkpoint = (yield* readCheckpoints()).find(each => each.view === name && each.version === version)
+  return checkpoint?.isRunning ? undefined : checkpoint?.position
 }
 
 function* headPosition(): Steps<number> {

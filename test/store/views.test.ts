@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createIds, systemClock, systemEntropy } from '../../src/clock.ts'
 import type { Recorded } from '../../src/message.ts'
+import type { Connection } from '../../src/store/connection.ts'
+import { Rebuilder } from '../../src/store/rebuilder.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
 import { Store } from '../../src/store/store.ts'
 import { defineView, type View } from '../../src/view.ts'
 
@@ -178,4 +181,86 @@ test('two processes that rebuild the same view do not spoil it: one of them is t
   expect(await sumOf(stores[0], 'counted')).toBe(2_505)
   expect(await stores[0].rebuild()).toMatchObject([{ differences: 0 }])
   for (const store of stores) await store.close()
+})
+
+test('a view that is rebuilt while one caller appends after the other misses none of their events', async () => {
+  // The rebuild begins at another step of the appends each time.
+  for (let steps = 0; steps < 20; steps++) {
+    const breaks: { at?: number; with: 'throw' } = { at: 2, with: 'throw' }
+    const store = await open(':memory:', [counting('fragile', breaks)])
+    await append(store, 1)
+    delete breaks.at
+    let isDone = false
+    const rebuild = async () => {
+      for (let i = 0; i < steps; i++) await undefined
+      await store.rebuild()
+      isDone = true
+    }
+    const rebuilding = rebuild()
+    while (!isDone) await append(store, 1)
+    await rebuilding
+    await append(store, 1)
+    const checkpoint = await checkpointOf(store, 'fragile')
+    expect(checkpoint?.isRunning).toBe(true)
+    expect(await sumOf(store, 'fragile')).toBe((checkpoint?.position ?? 0) - 1)
+    await store.close()
+  }
+})
+
+test('two processes that bring back the same view at once apply no event twice, and call it no failure', async () => {
+  const path = newPath()
+  const broken = await open(path, [counting('fragile', { at: 2, with: 'throw' })])
+  await append(broken, 20)
+  await broken.close()
+  const view = counting('fragile')
+  const connection = await openSqlite(path, systemClock)
+  const late = Promise.withResolvers<void>()
+  const reached = Promise.withResolvers<void>()
+  let transactions = 0
+  // The other process brings the view back between two transactions of this one.
+  const delayed: Connection = {
+    dialect: connection.dialect,
+    compiler: connection.compiler,
+    listTables: connection.listTables,
+    foreignWrites: connection.foreignWrites,
+    read: steps => connection.read(steps),
+    readOnly: query => connection.readOnly(query),
+    close: () => connection.close(),
+    async transact(steps) {
+      if (++transactions === 2) {
+        reached.resolve()
+        await late.promise
+      }
+      return connection.transact(steps)
+    },
+  }
+  const parts = { connection: delayed, schemas: {}, clock: systemClock, onRejoined: () => undefined }
+  const catching = new Rebuilder(parts).catchUp(view)
+  await reached.promise
+  const stopped: string[] = []
+  const other = await open(path, [view], name => stopped.push(name))
+  await append(other, 10)
+  late.resolve()
+  await catching
+  await append(other, 10)
+  expect(await sumOf(other, 'fragile')).toBe(40)
+  expect(await other.rebuild()).toMatchObject([{ differences: 0 }])
+  expect(stopped).toEqual([])
+  await connection.close()
+  await other.close()
+})
+
+test('a new version of a view that cannot be built yet is built from the beginning once it can', async () => {
+  const path = newPath()
+  const first = await open(path, [counting('fragile')])
+  await append(first, 20)
+  await first.close()
+  const broken = { ...counting('fragile', { at: 2, with: 'throw' }), version: 2 }
+  const second = await open(path, [broken])
+  await append(second, 10)
+  expect(await checkpointOf(second, 'fragile')).toMatchObject({ isRunning: false, position: 0 })
+  await second.close()
+  const third = await open(path, [{ ...counting('fragile'), version: 2 }])
+  expect(await sumOf(third, 'fragile')).toBe(30)
+  await third.close()
 })
