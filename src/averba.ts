@@ -145,7 +145,7 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
 
   let closed: Promise<void> | undefined
   const close = async () => {
-    await engine.close()
+    await Promise.all([engine.close(), followers.close()])
     await Promise.all(sockets.map(socket => socket.close()))
     await store.close()
   }

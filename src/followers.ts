@@ -19,6 +19,7 @@ const backoffBaseMs = 1_000
 const backoffMaxMs = 5 * 60_000
 /** Other processes append without telling this one. */
 const pollMs = 1_000
+const closeWaitMs = 15_000
 
 /**
  * Durable handlers of events: each is called for every event of its types, in order, at least once, by one process at
@@ -31,6 +32,8 @@ export class Followers {
   readonly #onParked: (name: string) => void
   readonly #following = new Map<string, Following>()
   readonly #working = new Map<string, Promise<void>>()
+  readonly #taken = new Set<string>()
+  readonly #closing = new AbortController()
   #awake = Promise.withResolvers<void>()
 
   constructor(store: Store, clock: Clock, onParked: (name: string) => void) {
@@ -66,14 +69,53 @@ export class Followers {
 
   /** Goes on until the signal: at once when this process appends, and every second for the others. */
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
+    const failed = new AbortController()
+    const over = AbortSignal.any([signal, failed.signal, this.#closing.signal])
+    const loops = new Map<string, Promise<void>>()
+    while (!over.aborted) {
       const awake = this.#awake.promise
-      await this.settle()
-      const poll = new AbortController()
-      await Promise.race([awake, this.#clock.sleep(pollMs, AbortSignal.any([signal, poll.signal]))])
-      poll.abort()
+      for (const following of this.#following.values()) {
+        if (loops.has(following.name)) continue
+        const loop = this.#runOne(following, over)
+        loops.set(following.name, loop)
+        loop.catch(() => failed.abort())
+      }
+      await this.#rest(awake, over)
     }
-    await Promise.all([...this.#following.keys()].map(name => this.#store.releaseFollower(name)))
+    await Promise.all(loops.values())
+    await this.#release()
+  }
+
+  /** Each has a loop of its own: one whose handler takes its time holds up no other. */
+  async #runOne(following: Following, over: AbortSignal): Promise<void> {
+    while (!over.aborted) {
+      const awake = this.#awake.promise
+      await this.#work(following)
+      await this.#rest(awake, over)
+    }
+  }
+
+  async #rest(awake: Promise<void>, over: AbortSignal): Promise<void> {
+    const poll = new AbortController()
+    await Promise.race([awake, this.#clock.sleep(pollMs, AbortSignal.any([over, poll.signal]))])
+    poll.abort()
+  }
+
+  /** Lets handlers end what they are at, within a bound, and other processes take over at once. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    const stop = new AbortController()
+    const working = Promise.allSettled(this.#working.values())
+    await Promise.race([working, this.#clock.sleep(closeWaitMs, stop.signal)])
+    stop.abort()
+    await this.#release()
+  }
+
+  async #release(): Promise<void> {
+    const names = [...this.#taken]
+    this.#taken.clear()
+    // One that cannot be let go of runs out by itself: closing does not fail for it.
+    await Promise.allSettled(names.map(name => this.#store.releaseFollower(name)))
   }
 
   /** Where every follower stands. */
@@ -108,9 +150,10 @@ export class Followers {
   }
 
   async #followOn({ name, types, handler }: Following): Promise<void> {
+    if (!(await this.#mayHaveWork(name))) return
     const taken = await this.#store.takeFollower(name)
-    if (!taken || taken.isParked) return
-    if (taken.dueAt !== null && taken.dueAt > toInstant(this.#clock.now())) return
+    if (taken) this.#taken.add(name)
+    if (!taken || !this.#isDue(taken)) return
     let follower = taken
     for (;;) {
       const { events, end } = await this.#store.readOn({ after: follower.position, types })
@@ -119,12 +162,27 @@ export class Followers {
         if (failure !== undefined) return this.#fail(follower, failure)
         if (!(await this.#store.moveFollower(follower, event.position))) return
         follower = { ...follower, position: event.position, attempts: 0 }
+        if (this.#closing.signal.aborted) return
       }
       if (events.length > 0) continue
       // Nothing between here and the end is of its types: next time it need not be looked at again.
       if (end > follower.position) await this.#store.moveFollower(follower, end)
       return
     }
+  }
+
+  /** Looks before it takes: a process that waits for events writes nothing. */
+  async #mayHaveWork(name: string): Promise<boolean> {
+    if (this.#closing.signal.aborted) return false
+    const follower = (await this.#store.followers()).find(each => each.name === name)
+    if (!follower) return true
+    return (
+      this.#isDue(follower) && (await this.#store.read({ after: follower.position, limit: 1 })).length > 0
+    )
+  }
+
+  #isDue({ isParked, dueAt }: Follower): boolean {
+    return !isParked && (dueAt === null || dueAt <= toInstant(this.#clock.now()))
   }
 
   /** Keeps the lease while the handler works; says the name of what it throws. */
@@ -146,7 +204,8 @@ export class Followers {
     for (;;) {
       await this.#clock.sleep(this.#store.leaseMs / 3, done)
       if (done.aborted) return
-      await this.#store.takeFollower(name)
+      // Nobody waits for this: a lease that is lost shows when the follower is moved on.
+      await this.#store.takeFollower(name).catch(() => undefined)
     }
   }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -227,5 +227,108 @@ test('a name belongs to one handler of a process, and is no CPF', async () => {
   averba.log.follow('crm', ['subject.enrolled'], async () => undefined)
   expect(() => averba.log.follow('crm', ['token.renewed'], async () => undefined)).toThrow('another handler')
   expect(() => averba.log.follow('25774435016', ['token.renewed'], async () => undefined)).toThrow()
+  await averba.close()
+})
+
+test('a handler that takes its time holds up no other follower', async () => {
+  const { averba, clock } = await engineOf()
+  const go = Promise.withResolvers<void>()
+  const began = Promise.withResolvers<void>()
+  const seen: number[] = []
+  averba.log.follow('slow', ['subject.enrolled'], async () => {
+    began.resolve()
+    await go.promise
+  })
+  averba.log.follow('quick', ['subject.enrolled'], async event => void seen.push(event.position))
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  await enrolAll(averba, 0, 1)
+  await began.promise
+  await enrolAll(averba, 1, 2)
+  await clock.advance(2_000)
+  await expect.poll(() => seen).toEqual([2, 3])
+  averba.log.follow('new', ['subject.enrolled'], async event => void seen.push(-event.position))
+  await expect.poll(() => seen).toEqual([2, 3, -2, -3])
+  stop.abort()
+  go.resolve()
+  await running
+  await averba.close()
+})
+
+test('a script that follows after another one has ended goes on at once', async () => {
+  const clock = new VirtualClock()
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
+  const seen: number[] = []
+  for (const seed of [1, 2]) {
+    const script = await openAverba({ store, clock, entropy: seededEntropy(seed) })
+    await enrolAll(script, seed - 1, seed)
+    script.log.follow('crm', ['subject.enrolled'], async event => void seen.push(event.position))
+    await script.settle()
+    await script.close()
+  }
+  expect(seen).toEqual([2, 3])
+})
+
+test('closing waits for a handler, and its event counts as done', async () => {
+  const { clock, engines } = await given(2)
+  const [first, second] = engines
+  if (!first || !second) throw new Error('There are no two engines')
+  await enrolAll(first, 0, 2)
+  const go = Promise.withResolvers<void>()
+  const began = Promise.withResolvers<void>()
+  const seen: string[] = []
+  first.log.follow('crm', ['subject.enrolled'], async event => {
+    began.resolve()
+    await go.promise
+    seen.push(`first ${event.position}`)
+  })
+  const stop = new AbortController()
+  const running = first.run({ signal: stop.signal })
+  await began.promise
+  const closing = first.close()
+  go.resolve()
+  await closing
+  stop.abort()
+  await running
+  second.log.follow('crm', ['subject.enrolled'], async event => void seen.push(`second ${event.position}`))
+  await second.settle()
+  expect(seen).toEqual(['first 2', 'second 3'])
+  await second.close()
+  expect(clock.sleeping).toBe(0)
+})
+
+test('a handler that outlives its store ends as if its process had died: nothing is thrown at nobody', async () => {
+  const { averba, clock } = await engineOf()
+  await enrolAll(averba, 0, 1)
+  const go = Promise.withResolvers<void>()
+  const began = Promise.withResolvers<void>()
+  averba.log.follow('crm', ['subject.enrolled'], async () => {
+    began.resolve()
+    await go.promise
+  })
+  const settling = averba.settle()
+  await began.promise
+  const closing = averba.close()
+  await clock.advance(15_000)
+  await closing
+  // The lease would be renewed now. A rejection that nobody handles fails this test.
+  await clock.advance(60_000)
+  go.resolve()
+  await expect(settling).rejects.toMatchObject({ code: 'CLOSED' })
+})
+
+test('an engine that waits for events writes nothing', async () => {
+  const clock = new VirtualClock()
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
+  const averba = await openAverba({ store, clock, entropy: seededEntropy(1) })
+  averba.log.follow('crm', ['subject.enrolled'], async () => undefined)
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  await clock.advance(2_000)
+  const { size } = statSync(`${store}-wal`)
+  await clock.advance(60_000)
+  expect(statSync(`${store}-wal`).size).toBe(size)
+  stop.abort()
+  await running
   await averba.close()
 })
