@@ -126,15 +126,10 @@ export class Followers {
   /**
    * Lets a parked follower go on: again with the event that it failed at, or past it.
    *
-   * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name; `INVALID_INPUT` to pass over an event
-   * without the handler, since nobody else knows which events it follows
+   * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name
    */
   async resume(name: string, how: 'again' | 'past'): Promise<void> {
-    const types = this.#following.get(name)?.types ?? []
-    if (how === 'past' && types.length === 0) {
-      throw new AverbaError('INVALID_INPUT', `Cannot skip for "${name}": this process does not follow as it`)
-    }
-    if (!(await this.#store.resumeFollower(name, how, types))) {
+    if (!(await this.#store.resumeFollower(name, how))) {
       throw new AverbaError('NOT_FOUND', `Cannot resume "${name}": no parked follower has this name`)
     }
     this.wake()
@@ -159,7 +154,7 @@ export class Followers {
       const { events, end } = await this.#store.readOn({ after: follower.position, types })
       for (const event of events) {
         const failure = await this.#call(handler, event, name)
-        if (failure !== undefined) return this.#fail(follower, failure)
+        if (failure !== undefined) return this.#fail(follower, event.position, failure)
         if (!(await this.#store.moveFollower(follower, event.position))) return
         follower = { ...follower, position: event.position, attempts: 0 }
         if (this.#closing.signal.aborted) return
@@ -209,11 +204,11 @@ export class Followers {
     }
   }
 
-  async #fail(follower: Follower, because: string): Promise<void> {
+  async #fail(follower: Follower, at: number, because: string): Promise<void> {
     const isOver = follower.attempts + 1 >= attemptsMax
     const waitMs = Math.min(backoffBaseMs * 2 ** follower.attempts, backoffMaxMs)
     const dueAt = isOver ? null : toInstant(this.#clock.now() + waitMs)
-    await this.#store.failFollower(follower, dueAt, because)
+    await this.#store.failFollower(follower, at, dueAt, because)
     if (isOver) this.#onParked(follower.name)
   }
 }

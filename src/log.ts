@@ -28,8 +28,7 @@ export interface Log {
   /**
    * Lets a parked follower go on past the event that it failed at.
    *
-   * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name, `INVALID_INPUT` when this process does
-   * not follow under it
+   * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name
    */
   skip(name: string): Promise<void>
   /** Events in order of position: after one, of some types, of one kind or one stream, or backward. */

@@ -4,7 +4,7 @@ import { first, rows, type Steps } from './connection.ts'
 /** Where a follower of the log stands. */
 export interface Follower {
   readonly name: string
-  /** The last event that its handler has done. */
+  /** Up to here its handler has done all events of its types. */
   readonly position: number
   /** Parked: its handler failed too often, and it waits for a person. */
   readonly isParked: boolean
@@ -53,15 +53,17 @@ export function* moveFollower(
   return (yield* first({ sql: moveOne, parameters })) !== undefined
 }
 
-/** Says that the handler failed, and when it is tried again; `null` parks it. */
+/** Says at which event the handler failed, and when it is tried again; `null` parks it, right before that event. */
 export function* failFollower(
   { name, position, attempts }: Follower,
+  at: number,
   dueAt: Instant | null,
   because: string,
   owner: string,
 ): Steps<void> {
   const isParked = dueAt === null ? 1 : 0
-  yield* rows({ sql: failOne, parameters: [attempts + 1, dueAt, because, isParked, name, owner, position] })
+  const parameters = [at - 1, attempts + 1, dueAt, because, isParked, name, owner, position]
+  yield* rows({ sql: failOne, parameters })
 }
 
 /** Lets another process take a follower. */
@@ -75,23 +77,8 @@ export function* listFollowers(): Steps<Follower[]> {
 }
 
 /** Lets a follower go on: with the event that it failed at, or past it. False when it is not parked. */
-export function* resumeFollower(
-  name: string,
-  past: 'again' | 'past',
-  types: readonly string[],
-): Steps<boolean> {
-  const row = yield* first<Row>({ sql: selectFollower, parameters: [name] })
-  if (!row?.is_parked) return false
-  let { position } = row
-  if (past === 'past') {
-    const marks = types.map(() => '?').join(', ')
-    const sql = `select min(position) as position from event where position > ? and type in (${marks})`
-    position =
-      (yield* first<{ position: number | null }>({ sql, parameters: [position, ...types] }))?.position ??
-      position
-  }
-  yield* rows({ sql: resumeOne, parameters: [position, name] })
-  return true
+export function* resumeFollower(name: string, how: 'again' | 'past'): Steps<boolean> {
+  return (yield* first({ sql: resumeOne, parameters: [how === 'past' ? 1 : 0, name] })) !== undefined
 }
 
 function toFollower({ name, position, is_parked, attempts, due_at, because }: Row): Follower {
@@ -104,9 +91,9 @@ const selectFollower = 'select * from follower where name = ?'
 const leaseFollower = 'update follower set lease_owner = ?, lease_until = ? where name = ?'
 const moveOne = `update follower set position = ?, lease_until = ?, attempts = 0, due_at = null, because = ''
   where name = ? and lease_owner = ? and position = ? returning name`
-const failOne = `update follower set attempts = ?, due_at = ?, because = ?, is_parked = ?
+const failOne = `update follower set position = ?, attempts = ?, due_at = ?, because = ?, is_parked = ?
   where name = ? and lease_owner = ? and position = ?`
 const releaseOne =
   'update follower set lease_owner = null, lease_until = null where name = ? and lease_owner = ?'
-const resumeOne = `update follower set position = ?, is_parked = 0, attempts = 0, due_at = null, because = ''
-  where name = ?`
+const resumeOne = `update follower set position = position + ?, is_parked = 0, attempts = 0, due_at = null,
+  because = '' where name = ? and is_parked = 1 returning name`

@@ -287,9 +287,9 @@ export class Store {
     return this.#connection.transact(() => moveFollower(follower, to, this.#lease()))
   }
 
-  /** Says that a handler failed, and when it is tried again; `null` parks it. */
-  failFollower(follower: Follower, dueAt: Instant | null, because: string): Promise<void> {
-    return this.#connection.transact(() => failFollower(follower, dueAt, because, this.#owner))
+  /** Says at which event a handler failed, and when it is tried again; `null` parks it. */
+  failFollower(follower: Follower, at: number, dueAt: Instant | null, because: string): Promise<void> {
+    return this.#connection.transact(() => failFollower(follower, at, dueAt, because, this.#owner))
   }
 
   /** Lets another process take a follower. */
@@ -302,8 +302,8 @@ export class Store {
   }
 
   /** Lets a parked follower go on, again with the same event or past it. False when it is not parked. */
-  resumeFollower(name: string, how: 'again' | 'past', types: readonly string[]): Promise<boolean> {
-    return this.#connection.transact(() => resumeFollower(name, how, types))
+  resumeFollower(name: string, how: 'again' | 'past'): Promise<boolean> {
+    return this.#connection.transact(() => resumeFollower(name, how))
   }
 
   #lease(): FollowerLease {

@@ -128,7 +128,7 @@ test('one that fails is tried again with growing waits, then parked, and never p
   expect(tried).toEqual(Array.from({ length: 8 }, () => 2))
   expect(others).toEqual([2, 3])
   expect(await averba.log.followers()).toMatchObject([
-    { name: 'crm', position: 0, isParked: true, attempts: 8, because: 'RangeError' },
+    { name: 'crm', position: 1, isParked: true, attempts: 8, because: 'RangeError' },
     { name: 'other', position: 3 },
   ])
   expect(said).toContain('a follower failed too often and is parked crm')
@@ -174,8 +174,36 @@ test('a person may let it skip the event that it failed at', async () => {
   await averba.log.skip('crm')
   await averba.settle()
   expect(done).toEqual([2, 4])
-  await expect(averba.log.skip('nobody')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await expect(averba.log.skip('nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   await averba.close()
+})
+
+test('what is skipped is the event that it failed at, whatever it follows by then and whoever skips', async () => {
+  const { clock, engines } = await given(2)
+  const [first, second] = engines
+  if (!first || !second) throw new Error('There are no two engines')
+  const notification = new Request('https://receptor.exemplo.br/averba', {
+    method: 'POST',
+    headers: { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' },
+    body: '{}',
+  })
+  expect((await first.receiver.fetch(notification, { remoteAddress: '189.9.1.2' })).status).toBe(204)
+  await enrolAll(first, 0, 2)
+  first.log.follow('crm', ['subject.enrolled'], async () => {
+    throw new Error('poison')
+  })
+  for (let i = 0; i < 10; i++) {
+    await first.settle()
+    await clock.advance(10 * 60_000)
+  }
+  await second.log.skip('crm')
+  const seen: number[] = []
+  const types = ['notification.received', 'subject.enrolled'] as const
+  second.log.follow('crm', types, async event => void seen.push(event.position))
+  await second.settle()
+  expect(seen).toEqual([4])
+  await first.close()
+  await second.close()
 })
 
 test('of two engines on one file only one runs a follower, and the other takes over when its lease has run out', async () => {
