@@ -179,9 +179,10 @@ export class Engine {
     if (claimed.wasStarted && !isRepeatable) {
       return this.#settle(owed, performer.lost(owed), 'unknown', 'the attempt never reported back', since)
     }
-    const outcome = await performer.perform(owed, await this.#open(owed)).catch((error: unknown): Outcome => {
+    const attempt = this.#open(owed).then(opened => performer.perform(owed, opened))
+    const outcome = await attempt.catch((error: unknown): Outcome => {
       if (!(error instanceof AverbaError)) throw error
-      // Our own errors come before anything is sent: a certificate or a secret that could not be had.
+      // Our own errors come before anything is sent: a part, a certificate or a secret that could not be had.
       this.#parts.onTrouble(error.message, error)
       return { status: 'deferred', because: error.message }
     })

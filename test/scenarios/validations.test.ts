@@ -1,3 +1,7 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { valueOf } from '../../src/index.ts'
 import { samples, simulate, type World } from '../../src/simulation/index.ts'
@@ -59,6 +63,41 @@ test('a paid call whose answer was lost is left to a person, and never sent agai
   expect(await validate()).toMatchObject({ status: 'unknown', next: 'person', replayed: true })
   expect(world.validationService.answered).toBe(1)
   expect((await world.averba.validations.get('p1'))?.state).toBe('inconclusive')
+  await world.close()
+})
+
+test('a call whose claims cannot be read waits until they can: it was not sent, and is not called unknown', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-claims-')), 'log.sqlite')
+  let isDown = true
+  const world = await simulate({
+    averba: { store },
+    intercept: async (request, forward) => {
+      if (isDown) throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
+      return forward(request)
+    },
+  })
+  const { effect } = await world.averba.validations.validate({ id: 'p1', cpf, claims })
+  const database = new Sqlite(store)
+  const parts = database.prepare("select * from part where name = 'claims'").all() as Record<
+    string,
+    unknown
+  >[]
+  database.exec("delete from part where name = 'claims'")
+  isDown = false
+  for (let i = 0; i < 5; i++) {
+    await world.clock.advance(hourMs)
+    await world.averba.settle()
+  }
+  expect(await world.averba.effects.get(effect)).toMatchObject({ state: 'deferred' })
+  for (const part of parts)
+    database
+      .prepare('insert into part (position, name, owner, sealed) values (?, ?, ?, ?)')
+      .run(part.position, part.name, part.owner, part.sealed)
+  database.close()
+  await world.clock.advance(hourMs)
+  await world.averba.settle()
+  expect((await world.averba.validations.get('p1'))?.state).toBe('answered')
+  expect(world.validationService.answered).toBe(1)
   await world.close()
 })
 
