@@ -1,5 +1,5 @@
 import type { Machine, MachineState } from './machines/machine.ts'
-import type { Carried } from './message.ts'
+import type { Carried, Event } from './message.ts'
 import type { Append, Claim } from './store/append.ts'
 import type { Store } from './store/store.ts'
 
@@ -23,12 +23,18 @@ export interface Delivery {
 export interface Decided extends Pick<Append, 'streams' | 'events'> {
   readonly refused: string | undefined
   /** Where the machines stand once it is appended. */
-  readonly states: ReadonlyMap<string, MachineState>
+  readonly standings: ReadonlyMap<string, Standing>
+}
+
+/** Where a machine stood, and what it has still to evolve by: nobody may ever ask where that leads. */
+interface Standing {
+  readonly state: MachineState
+  readonly pending: readonly Event[]
 }
 
 /** A stream as replayed: where its machine stands, and its last event. */
 interface Loaded {
-  readonly state: MachineState
+  readonly standing: Standing
   readonly version: number
   readonly position: number
 }
@@ -53,43 +59,46 @@ export class Decisions {
 
   /** Lets each message be decided on the state that the messages before it lead to. */
   async decide({ targets }: Delivery): Promise<Decided> {
-    const states = new Map<string, MachineState>()
+    const standings = new Map<string, Standing>()
     const streams: Decided['streams'][number][] = []
     const events: Decided['events'][number][] = []
     let refused: string | undefined
     for (const { stream, message, since, isNew } of targets) {
       const machine = this.#machineOf(stream)
-      const found = this.#loaded.get(stream) ?? (isNew ? begin(machine) : await this.#load(stream, machine))
-      if (!states.has(stream)) streams.push({ stream, expect: found.version })
-      let state = states.get(stream) ?? found.state
+      const known = this.#loaded.get(stream)
+      const found = known ?? (isNew ? begin(machine) : await this.#load(stream, machine))
+      const isUnseen = isNew === true && !known
+      if (!standings.has(stream)) {
+        streams.push({ stream, expect: found.version, ...(isUnseen && { isNew: true }) })
+      }
+      const state = stateOf(machine, standings.get(stream) ?? found.standing)
       const plain: Carried = typeof message === 'function' ? message(events.length) : message
       const said = since !== undefined && found.position > since ? { ...plain, isStale: true } : plain
       const decision = machine.decide(state, said)
-      states.set(stream, state)
+      standings.set(stream, { state, pending: [] })
       if ('refused' in decision) {
         refused = decision.refused
         break
       }
+      const { name, version } = machine
       for (const [i, event] of decision.events.entries()) {
-        state = machine.evolve(state, event)
-        const { name, version } = machine
         const parts = i === 0 && said.parts ? { parts: said.parts } : {}
         events.push({ stream, event, because: said.type, machine: { name, version }, ...parts })
       }
-      states.set(stream, state)
+      standings.set(stream, { state, pending: decision.events })
     }
-    return { refused, streams, events: refused === undefined ? events : [], states }
+    return { refused, streams, events: refused === undefined ? events : [], standings }
   }
 
   /** Remembers where the machines stand after an append. */
   remember(
-    { states }: Decided,
+    { standings }: Decided,
     appended: readonly { stream: string; version: number; position: number }[],
   ): void {
     if (this.#loaded.size > statesMax) this.#loaded.clear()
     for (const { stream, version, position } of appended) {
-      const state = states.get(stream)
-      if (state) this.#loaded.set(stream, { state, version, position })
+      const standing = standings.get(stream)
+      if (standing) this.#loaded.set(stream, { standing, version, position })
     }
   }
 
@@ -104,7 +113,8 @@ export class Decisions {
       const page = await this.#store.read({ stream, after: loaded.position })
       for (const event of page) {
         const { version, position } = event
-        loaded = { state: machine.evolve(loaded.state, event), version, position }
+        const state = machine.evolve(loaded.standing.state, event)
+        loaded = { standing: { state, pending: [] }, version, position }
       }
       if (page.length > 0) continue
       if (loaded.version > 0) this.#loaded.set(stream, loaded)
@@ -121,5 +131,9 @@ export class Decisions {
 
 /** A stream without events. */
 function begin(machine: Machine): Loaded {
-  return { state: machine.initial, version: 0, position: 0 }
+  return { standing: { state: machine.initial, pending: [] }, version: 0, position: 0 }
+}
+
+function stateOf(machine: Machine, { state, pending }: Standing): MachineState {
+  return pending.reduce((before, event) => machine.evolve(before, event), state)
 }

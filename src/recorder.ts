@@ -46,8 +46,10 @@ export class Recorder {
     // A fact is true: it is decided again until it is in. A command may give up.
     for (let decisions = 0; isFact || decisions < decisionsMax; decisions++) {
       const delivery = await deliver()
-      const streams = delivery.targets.map(target => target.stream)
-      const made = await this.#turns.take(streams, () => this.#decide(delivery, { ...options, settles }))
+      // Nobody else knows of a stream that was named just now.
+      const streams = delivery.targets.flatMap(({ stream, isNew }) => (isNew ? [] : stream))
+      const decide = () => this.#decide(delivery, { ...options, settles })
+      const made = await (streams.length > 0 ? this.#turns.take(streams, decide) : decide())
       if (made.status !== 'conflict') return made
       because = made.because
       // Someone else ended the effect: what we learned is true all the same, and comes in as a late fact.

@@ -16,6 +16,8 @@ export interface View<Row extends object = object> {
   /** Raised by hand when the same log would give other rows. */
   readonly version: number
   readonly columns: Readonly<Record<string, Column>>
+  /** A row is of one stream, its name is the key, and no other stream's events change it: the first finds no row. */
+  readonly isByStream?: boolean
   /** The key of the row that the event changes, if any. */
   key(event: Recorded): string | undefined
   /** The row after the event. */
@@ -27,6 +29,7 @@ export function defineView<Row extends object, E extends Recorded>(definition: {
   name: string
   version: number
   columns: Record<keyof Row & string, Column>
+  isByStream?: boolean
   key: (event: E) => string | undefined
   fold: (row: Row | undefined, event: E) => Row | undefined
 }): View<Row> {

@@ -19,11 +19,18 @@ export interface NewEvent {
   readonly parts?: Parts
 }
 
+/** A stream with what it must look like. A name that was made just now cannot be there: nobody looks for it. */
+export interface ExpectedStream {
+  readonly stream: string
+  readonly expect: Expectation
+  readonly isNew?: boolean
+}
+
 /** One indivisible append. */
 export interface Append {
   readonly at: Instant
   /** Every stream that is written, and every one whose state the decision rests on. */
-  readonly streams: readonly { readonly stream: string; readonly expect: Expectation }[]
+  readonly streams: readonly ExpectedStream[]
   readonly events: readonly (NewEvent & { readonly stream: string })[]
   readonly about?: { commandId?: string; correlationId?: string; actor?: Actor; basis?: Basis }
   /** What to remember of the command: asked for again, it gives the same answer. */
@@ -83,8 +90,8 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
   const receipt = input.receipt && !input.receipt.isNew && (yield* receiptOf(batch, input.receipt.commandId))
   if (receipt) return { status: 'known', receipt }
   const streams = new Map<string, KnownStream | undefined>()
-  for (const { stream, expect } of input.streams) {
-    const found = yield* known.findStream(stream)
+  for (const { stream, expect, isNew } of input.streams) {
+    const found = isNew ? known.streams.get(stream) : yield* known.findStream(stream)
     if (!isExpected(expect, found?.version))
       return conflict(`"${stream}" is at ${found?.version ?? 'none'} instead of ${expect}`)
     streams.set(stream, found)

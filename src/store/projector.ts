@@ -96,7 +96,8 @@ export class Projector {
         const key = view.key(event)
         if (key === undefined) continue
         at = event
-        const before = changed.has(key) ? changed.get(key) : yield* table.find(key)
+        const isFirst = view.isByStream === true && event.version === 1
+        const before = changed.has(key) || isFirst ? changed.get(key) : yield* table.find(key)
         changed.set(key, foldOne(view, key, before, event))
       }
     } catch (error) {

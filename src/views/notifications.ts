@@ -32,6 +32,7 @@ export const notifications = defineView<NotificationRow, RecordedOf<Notification
     body: 'text',
     recipient: 'text',
   },
+  isByStream: true,
   key: event => (event.type.startsWith('notification.') ? event.stream : undefined),
   fold(row, event) {
     if (event.type === 'notification.copied') return row && { ...row, copies: row.copies + 1 }

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import { createIds, systemClock, systemEntropy } from '../../src/clock.ts'
+import { Store } from '../../src/store/store.ts'
+import { appendTo } from './append-to.ts'
+
+/** A store in memory, and where the log ended after each of its commits. */
+async function given() {
+  const ends: number[] = []
+  const store = await Store.open({
+    path: ':memory:',
+    views: [],
+    clock: systemClock,
+    entropy: systemEntropy,
+    createId: createIds(systemClock, systemEntropy),
+    onCommitted: position => void ends.push(position),
+  })
+  // What opened it is not the one that asks next.
+  await new Promise(resolve => setImmediate(resolve))
+  ends.length = 0
+  return { store, ends }
+}
+
+/** Lets each append begin in a callback of its own, as when it came in over a socket: all in one turn of the loop. */
+const inOneTurn = (store: Store, names: readonly string[]) =>
+  Promise.all(
+    names.map(
+      name => new Promise<void>(done => setImmediate(() => void appendTo(store, name).then(() => done()))),
+    ),
+  )
+
+test('appends of callbacks that follow one another share a commit, also after one that came alone', async () => {
+  const { store, ends } = await given()
+  await inOneTurn(store, ['a'])
+  await inOneTurn(store, ['b', 'c', 'd'])
+  expect(ends).toEqual([2, 5])
+  await store.close()
+})
+
+test('appends of turns right after each other share a commit, up to the turn that brings none', async () => {
+  const { store, ends } = await given()
+  const appending: Promise<unknown>[] = []
+  for (const name of ['a', 'b', 'c']) {
+    appending.push(appendTo(store, name))
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  await Promise.all(appending)
+  expect(ends).toEqual([4])
+  await store.close()
+})
+
+test('a caller that asks again at once waits for no turn of the event loop', async () => {
+  const { store, ends } = await given()
+  await inOneTurn(store, ['a'])
+  await appendTo(store, 'b')
+  let turns = 0
+  setImmediate(() => {
+    turns += 1
+  })
+  for (const name of ['c', 'd', 'e']) await appendTo(store, name)
+  expect({ turns, ends }).toEqual({ turns: 0, ends: [2, 3, 4, 5, 6] })
+  await store.close()
+})
