@@ -162,11 +162,14 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
       ...options.receiver,
       secretsOf: evento => desired.candidatesFor(evento),
       async store(incoming) {
-        await engine.admit(() => engine.record(() => routeNotification(area, incoming)))
+        await engine.admit(() => engine.record(routeNotification(area, incoming)))
       },
       onRefused: status => log({ message: 'a notification was refused', status }),
       onStoreError: error =>
         log({ message: 'a notification was not stored: answered 503', error: nameOf(error) }),
+      onMissed: () => undefined,
+      onMiswired: ({ code }) =>
+        log({ message: 'a notification did not reach the receiver whole', error: code }),
     }),
     log: createLog(store, followers),
     effects: {

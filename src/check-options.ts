@@ -1,5 +1,5 @@
 import { useCertificate } from './adapters/certificate.ts'
-import { parseRanges } from './adapters/receiver.ts'
+import { parseRanges } from './adapters/source-ranges.ts'
 import type { Clock } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import { checkActor, checkBasis } from './given.ts'

@@ -85,16 +85,27 @@ function withoutPunctuation({ kind, id }: Incoming['recipient']): string {
 
 /**
  * What has to be recorded for a notification: the same content for the same recipient within the window is
- * a copy, which the portal sends once per subscription.
+ * a copy, which the portal sends once per subscription. Most are none, and the append finds that out by itself: an
+ * earlier one is only looked for when it was in the way.
  */
-export async function routeNotification(area: Area, incoming: Incoming): Promise<Delivery> {
+export function routeNotification(area: Area, incoming: Incoming): () => Promise<Delivery> {
+  let isFirst = true
+  return () => {
+    const delivery = deliverNotification(area, incoming, isFirst)
+    isFirst = false
+    return delivery
+  }
+}
+
+async function deliverNotification(area: Area, incoming: Incoming, isFirst: boolean): Promise<Delivery> {
   const { store } = area
   const { body } = incoming
   // An event is named in clear: one that names a person is not an event that anyone subscribed to.
   const evento = holdsCpf(incoming.evento) ? unnamed : incoming.evento
   const recipient = { ...incoming.recipient, id: withoutPunctuation(incoming.recipient) }
   const content = [evento, recipient.kind ?? '', recipient.id, hash('sha256', body, 'hex')].join('\0')
-  const earlier = await store.lookUp('notification', content)
+  const digest = store.digest('notification', content)
+  const earlier = isFirst ? undefined : await store.lookUp('notification', content)
   const message = { type: 'portal.notified', data: {} }
   if (earlier !== undefined && (await isRecent(area, earlier))) {
     return { targets: [{ stream: `notification-${earlier}`, message }] }
@@ -108,7 +119,7 @@ export async function routeNotification(area: Area, incoming: Incoming): Promise
     recipient: { owner, value: { tipo: recipient.kind, id: incoming.recipient.id, evento: incoming.evento } },
   }
   const data = { notification, evento, recipientKind: recipient.kind, bodyBytes: body.length }
-  const claim = { kind: 'notification', digest: store.digest('notification', content), value: notification }
+  const claim = { kind: 'notification', digest, value: notification }
   return {
     targets: [...targets, { stream, message: { ...message, data, parts }, isNew: true }],
     claims: [...claims, { ...claim, ...(earlier !== undefined && { replaces: earlier }) }],

@@ -1,11 +1,13 @@
-import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { BlockList, isIPv4 } from 'node:net'
-import { getRequestListener } from '@hono/node-server'
 import type { Clock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
+import { isAuthentic } from './authentic.ts'
+import { type Deadline, Deadlines } from './deadlines.ts'
 import type { Secrets } from './portal/protocol.ts'
 import { limits, type RecipientKind, recipientKinds, sourceRanges } from './portal/wire.ts'
+import { bodyOfIncoming, bodyOfRequest, type ReadBody } from './received-body.ts'
+import { headOfIncoming, headOfRequest, type ReceivedHead } from './received-head.ts'
+import { clientAddress, parseRanges } from './source-ranges.ts'
 
 /** A notification as it came in, checked and not yet stored. */
 export interface Incoming {
@@ -13,6 +15,9 @@ export interface Incoming {
   readonly recipient: { readonly kind: RecipientKind | null; readonly id: string }
   readonly body: Uint8Array
 }
+
+/** Why the portal takes a notification for lost: it was answered too late, or could not be stored. */
+export type Missed = 'late' | 'unstored'
 
 /** Whom to believe, and where to store. */
 export interface ReceiverOptions {
@@ -30,6 +35,10 @@ export interface ReceiverOptions {
   readonly onRefused: (status: number) => void
   /** Told of what could not be stored, and was answered 503. */
   readonly onStoreError: (error: unknown) => void
+  /** Told of a notification that the portal will have a failure record of, right after it was answered. */
+  readonly onMissed?: (reason: Missed) => void
+  /** Told of a request that the host did not pass on whole. */
+  readonly onMiswired?: (error: AverbaError) => void
 }
 
 /** Takes the portal's notifications: a 2xx is a commit (document 3, section 6). */
@@ -40,8 +49,13 @@ export interface Receiver {
    * @throws {AverbaError} `REMOTE_ADDRESS_MISSING`, `BODY_CONSUMED`: the host wired it wrongly
    */
   fetch(request: Request, from?: { remoteAddress: string }): Promise<Response>
-  /** The same for node:http and node:https. */
+  /** The same for node:http and node:https, and for what hands on their requests. */
   listener(incoming: IncomingMessage, outgoing: ServerResponse): void
+}
+
+interface Answer {
+  readonly status: number
+  readonly text?: string
 }
 
 /** The portal gives up after 3500 ms: our 503 must reach it before that. */
@@ -50,163 +64,115 @@ const defaultBodyBytesMax = 1_048_576
 
 /** Makes a receiver. */
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const { sources = sourceRanges } = options
-  const isAllowed = sources === 'any' ? () => true : parseRanges(sources)
-
-  async function receive(request: Request, from?: { remoteAddress: string }): Promise<Response> {
-    const refusal = refuse(request, from)
-    const response = refusal ?? (await inTime(late => take(request, late)))
-    if (response.status >= 400 && response.status < 500) options.onRefused(response.status)
-    return response
+  const { clock, sources = sourceRanges, trustedProxies = 0, bodyBytesMax = defaultBodyBytesMax } = options
+  const isAllowed = sources === 'any' ? undefined : parseRanges(sources)
+  const deadlines = new Deadlines(clock, budgetMs)
+  const miswired = (code: 'BODY_CONSUMED' | 'REMOTE_ADDRESS_MISSING', message: string, hint: string) => {
+    const error = new AverbaError(code, message, { hint })
+    options.onMiswired?.(error)
+    return error
   }
+  const bodyConsumed = () =>
+    miswired(
+      'BODY_CONSUMED',
+      'Cannot read the notification: its body was consumed before',
+      'Put the receiver before any body parser',
+    )
 
   /** What can be told from the head alone. */
-  function refuse(request: Request, from?: { remoteAddress: string }): Response | undefined {
-    if (request.method !== 'POST') return answer(405, 'Only POST is taken here')
-    if (sources !== 'any' && !isAllowed(clientAddress(request, from, options.trustedProxies ?? 0))) {
-      return answer(403, 'This address may not notify')
+  function refuse(head: ReceivedHead, remoteAddress: string): Answer | undefined {
+    if (head.method !== 'POST') return { status: 405, text: 'Only POST is taken here' }
+    if (isAllowed && !isAllowed(clientAddress(remoteAddress, head.forwarded, trustedProxies))) {
+      return { status: 403, text: 'This address may not notify' }
     }
-    if (request.bodyUsed) throw bodyConsumed()
-    const evento = eventoOf(request)
-    const isNamed = evento !== '' && evento.length <= limits.evento
-    return isNamed ? undefined : answer(400, 'The header event-type is missing or too long')
+    const isNamed = head.evento !== '' && head.evento.length <= limits.evento
+    return isNamed ? undefined : { status: 400, text: 'The header event-type is missing or too long' }
   }
 
   /** Secrets, body and commit, all within the budget: after it nothing is stored any more. */
-  async function take(request: Request, late: AbortSignal): Promise<Response> {
-    const evento = eventoOf(request)
-    if (!(await isAuthentic(request, await options.secretsOf(evento))))
-      return answer(401, 'The secrets do not fit')
-    const body = await readBody(request, options.bodyBytesMax ?? defaultBodyBytesMax, late)
-    if (late.aborted) return answer(503, 'It came too slowly')
-    if (!body) return answer(413, 'The body is too large')
-    await options.store({ evento, recipient: recipientOf(request), body })
-    return answer(204)
-  }
-
-  async function inTime(work: (late: AbortSignal) => Promise<Response>): Promise<Response> {
-    const late = new AbortController()
-    const done = new AbortController()
-    const over = options.clock.sleep(budgetMs, done.signal).then(() => {
-      late.abort()
-      return answer(503, 'It was not stored in time')
-    })
-    const taken = work(late.signal).catch(error => {
-      options.onStoreError(error)
-      return answer(503, 'It could not be stored')
-    })
-    return Promise.race([taken, over]).finally(() => done.abort())
-  }
-
-  const listener = getRequestListener(
-    (request, { incoming }) => {
-      const remoteAddress = (incoming as IncomingMessage).socket.remoteAddress
-      return receive(request, remoteAddress === undefined ? undefined : { remoteAddress })
-    },
-    {
-      overrideGlobalObjects: false,
-      errorHandler: error =>
-        answer(500, error instanceof AverbaError ? error.message : 'It could not be taken'),
-    },
-  )
-  return {
-    fetch: receive,
-    listener(incoming, outgoing) {
-      if (!incoming.readableDidRead) return void listener(incoming, outgoing)
-      const { message, hint } = bodyConsumed()
-      outgoing.writeHead(500).end(`${message}. ${hint}\n`)
-    },
-  }
-}
-
-function bodyConsumed(): AverbaError {
-  return new AverbaError('BODY_CONSUMED', 'Cannot read the notification: its body was consumed before', {
-    hint: 'Put the receiver before any body parser',
-  })
-}
-
-function eventoOf(request: Request): string {
-  return request.headers.get('event-type') ?? ''
-}
-
-function clientAddress(
-  request: Request,
-  from: { remoteAddress: string } | undefined,
-  trustedProxies: number,
-): string {
-  if (!from) {
-    throw new AverbaError('REMOTE_ADDRESS_MISSING', 'Cannot check where the notification comes from', {
-      hint: "Pass { remoteAddress }, or set receiver.sources to 'any' when another layer checks it",
-    })
-  }
-  // Each trusted proxy adds the address that it saw: walk back over as many as there are, no further.
-  const forwarded = (request.headers.get('x-forwarded-for') ?? '').split(',').map(each => each.trim())
-  const seen = [...forwarded.filter(each => each !== ''), from.remoteAddress]
-  return seen[seen.length - 1 - trustedProxies] ?? ''
-}
-
-/**
- * Reads source ranges.
- *
- * @throws {AverbaError} `MISCONFIGURED`
- */
-export function parseRanges(sources: readonly string[]): (address: string) => boolean {
-  const list = new BlockList()
-  for (const source of sources) {
-    const [network = '', prefix = '32'] = source.split('/')
-    if (!isIPv4(network) || !/^\d{1,2}$/.test(prefix) || Number(prefix) > 32) {
-      throw new AverbaError('MISCONFIGURED', `Cannot use the source range "${source}"`, {
-        hint: 'Give IPv4 ranges, such as 161.148.0.0/16',
-      })
+  async function take(head: ReceivedHead, readBody: ReadBody, deadline: Deadline): Promise<Answer> {
+    const { evento, contentLength } = head
+    if (!isAuthentic(head, await options.secretsOf(evento))) {
+      return { status: 401, text: 'The secrets do not fit' }
     }
-    list.addSubnet(network, Number(prefix), 'ipv4')
+    const isTooLarge = Number(contentLength) > bodyBytesMax
+    const body = isTooLarge ? undefined : await readBody(bodyBytesMax, deadline)
+    if (deadline.isOver) return { status: 503, text: 'It came too slowly' }
+    if (!body) return { status: 413, text: 'The body is too large' }
+    await options.store({ evento, recipient: recipientOf(head), body })
+    return { status: 204 }
   }
-  return address => {
-    const plain = address.replace(/^::ffff:/, '')
-    return isIPv4(plain) && list.check(plain, 'ipv4')
+
+  /** The first of two ends: it is done, or its time is over. */
+  function inTime(head: ReceivedHead, readBody: ReadBody): Promise<Answer> {
+    const began = clock.now()
+    const deadline = deadlines.begin()
+    return new Promise(resolve => {
+      const end = (answer: Answer, missed?: Missed) => {
+        deadlines.end(deadline)
+        resolve(answer)
+        if (missed !== undefined) options.onMissed?.(missed)
+      }
+      deadline.onOver = () => end({ status: 503, text: 'It was not stored in time' }, 'late')
+      take(head, readBody, deadline).then(
+        answer => {
+          if (deadline.isOver) return
+          // A store that holds up the whole process holds up the deadline too.
+          const isLate = answer.status < 300 && clock.now() - began > limits.processingMs
+          end(answer, isLate ? 'late' : undefined)
+        },
+        error => {
+          options.onStoreError(error)
+          if (!deadline.isOver) end({ status: 503, text: 'It could not be stored' }, 'unstored')
+        },
+      )
+    })
+  }
+
+  async function receive(head: ReceivedHead, remoteAddress: string, readBody: ReadBody): Promise<Answer> {
+    const answer = refuse(head, remoteAddress) ?? (await inTime(head, readBody))
+    if (answer.status >= 400 && answer.status < 500) options.onRefused(answer.status)
+    return answer
+  }
+
+  return {
+    async fetch(request, from) {
+      if (!from && isAllowed) {
+        throw miswired(
+          'REMOTE_ADDRESS_MISSING',
+          'Cannot check where the notification comes from',
+          "Pass { remoteAddress }, or set receiver.sources to 'any' when another layer checks it",
+        )
+      }
+      if (request.bodyUsed) throw bodyConsumed()
+      const remoteAddress = from?.remoteAddress ?? ''
+      const { status, text } = await receive(headOfRequest(request), remoteAddress, bodyOfRequest(request))
+      return new Response(text === undefined ? null : `${text}\n`, { status })
+    },
+    listener(incoming, outgoing) {
+      if (incoming.readableDidRead) {
+        const { message, hint } = bodyConsumed()
+        return write(outgoing, { status: 500, text: `${message}. ${hint}` })
+      }
+      const { remoteAddress = '' } = incoming.socket
+      void receive(headOfIncoming(incoming), remoteAddress, bodyOfIncoming(incoming)).then(answer =>
+        write(outgoing, answer),
+      )
+    },
   }
 }
 
-/** Every secret that a subscription has must fit; where none has any, there is nothing to check. */
-async function isAuthentic(request: Request, candidates: readonly Secrets[]): Promise<boolean> {
-  const secret = request.headers.get('secret') ?? ''
-  const authorization = request.headers.get('authorization') ?? ''
-  const checks = candidates.map(({ chaveSecreta, chaveAutenticacao }) => {
-    const isSecret = chaveSecreta === undefined || isEqual(secret, chaveSecreta)
-    const isAuthorization = chaveAutenticacao === undefined || isEqual(authorization, chaveAutenticacao)
-    return isSecret && isAuthorization
-  })
-  return checks.length === 0 || checks.includes(true)
-}
-
-function isEqual(a: string, b: string): boolean {
-  return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'))
-}
-
-async function readBody(
-  request: Request,
-  bytesMax: number,
-  late: AbortSignal,
-): Promise<Uint8Array | undefined> {
-  if (Number(request.headers.get('content-length') ?? 0) > bytesMax) return undefined
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of request.body ?? []) {
-    size += chunk.length
-    if (size > bytesMax || late.aborted) return undefined
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
+/** What is left of a body that was not read to its end would have to be taken in: the connection ends instead. */
+function write(outgoing: ServerResponse, { status, text }: Answer): void {
+  if (text === undefined) return void outgoing.writeHead(status).end()
+  outgoing.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
+  outgoing.end(`${text}\n`)
 }
 
 const recipientIdMax = 40
 
-function recipientOf(request: Request): Incoming['recipient'] {
-  const tipo = request.headers.get('destinatario-tipo')?.trim().toUpperCase()
+function recipientOf({ recipientKind, recipientId }: ReceivedHead): Incoming['recipient'] {
+  const tipo = recipientKind.trim().toUpperCase()
   const kind = recipientKinds.find(each => each === tipo) ?? null
-  return { kind, id: (request.headers.get('destinatario-id') ?? '').trim().slice(0, recipientIdMax) }
-}
-
-function answer(status: number, text?: string): Response {
-  return new Response(text === undefined ? null : `${text}\n`, { status })
+  return { kind, id: recipientId.trim().slice(0, recipientIdMax) }
 }

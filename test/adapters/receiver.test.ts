@@ -1,6 +1,6 @@
-import type { RequestListener } from 'node:http'
+import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createConnection } from 'node:net'
 import { connect } from 'node:tls'
 import { expect, test } from 'vitest'
 import { createAuthority } from '../../src/adapters/authority.ts'
@@ -89,6 +89,7 @@ test('a secret header that comes twice is refused', async () => {
 test('what is not stored in time is answered 503, before the portal gives up', async () => {
   const clock = new VirtualClock()
   const stored = Promise.withResolvers<void>()
+  const missed: string[] = []
   const receiver = createReceiver({
     clock,
     sources: 'any',
@@ -96,14 +97,106 @@ test('what is not stored in time is answered 503, before the portal gives up', a
     store: () => stored.promise,
     onRefused: () => undefined,
     onStoreError: () => undefined,
+    onMissed: reason => void missed.push(reason),
   })
   const answering = receiver.fetch(post())
   await expect.poll(() => clock.sleeping).toBe(1)
-  await clock.advance(3_500 - 500)
+  await clock.advance(3_500 - 501)
+  expect(missed).toEqual([])
+  await clock.advance(1)
   expect((await answering).status).toBe(503)
+  expect(missed).toEqual(['late'])
   stored.resolve()
   expect((await receiver.fetch(post())).status).toBe(204)
   expect(clock.sleeping).toBe(0)
+  expect(missed).toEqual(['late'])
+})
+
+test('each notification has its whole budget, and one that is done gives its own to nobody', async () => {
+  const clock = new VirtualClock()
+  const waiting: (() => void)[] = []
+  const receiver = createReceiver({
+    clock,
+    sources: 'any',
+    secretsOf: async () => [],
+    store: () => new Promise(resolve => waiting.push(resolve)),
+    onRefused: () => undefined,
+    onStoreError: () => undefined,
+  })
+  const answers: number[] = []
+  const notify = async () => {
+    const before = waiting.length
+    void receiver.fetch(post()).then(({ status }) => answers.push(status))
+    await expect.poll(() => waiting.length).toBe(before + 1)
+  }
+  await notify()
+  await clock.advance(1_000)
+  await notify()
+  await clock.advance(1_000)
+  await notify()
+  waiting[0]?.()
+  await expect.poll(() => answers).toEqual([204])
+  await clock.advance(1_999)
+  expect(answers).toEqual([204])
+  await clock.advance(1)
+  expect(answers).toEqual([204, 503])
+  await clock.advance(1_000)
+  expect(answers).toEqual([204, 503, 503])
+  expect(clock.sleeping).toBe(0)
+})
+
+test('a commit that failed, and one that the whole process waited for, are told of as missed', async () => {
+  const missed: string[] = []
+  let now = 0
+  const standing = { now: () => now, sleep: () => new Promise<void>(() => undefined) }
+  const stores = [
+    async () => {
+      throw new Error('The disk is full')
+    },
+    // The event loop stood still meanwhile: no timer ran before the commit was done.
+    async () => {
+      now += 3_501
+    },
+    async () => {
+      now += 3_500
+    },
+  ]
+  const receiver = createReceiver({
+    clock: standing,
+    sources: 'any',
+    secretsOf: async () => [],
+    store: () => stores.shift()?.() ?? Promise.resolve(),
+    onRefused: () => undefined,
+    onStoreError: () => undefined,
+    onMissed: reason => void missed.push(reason),
+  })
+  const answers: number[] = []
+  for (let i = 0; i < 3; i++) answers.push((await receiver.fetch(post())).status)
+  expect(answers).toEqual([503, 204, 204])
+  expect(missed).toEqual(['unstored', 'late'])
+})
+
+test('a body that is broken off is not stored, and the portal will have a record of it', async () => {
+  const missed: string[] = []
+  const stored: Incoming[] = []
+  const receiver = createReceiver({
+    clock: systemClock,
+    sources: 'any',
+    secretsOf: async () => [],
+    store: async incoming => void stored.push(incoming),
+    onRefused: () => undefined,
+    onStoreError: () => undefined,
+    onMissed: reason => void missed.push(reason),
+  })
+  const server = createHttpServer(receiver.listener)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const socket = createConnection((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.write('POST /averba HTTP/1.1\r\nhost: a\r\nevent-type: e\r\ncontent-length: 9\r\n\r\n{"a"')
+  await new Promise(resolve => server.once('request', resolve))
+  socket.destroy()
+  await expect.poll(() => missed).toEqual(['unstored'])
+  expect(stored).toEqual([])
+  await new Promise(resolve => server.close(resolve))
 })
 
 test('the budget covers secrets and body too, and nothing is stored after it', async () => {

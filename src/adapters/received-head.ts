@@ -1,0 +1,54 @@
+import type { IncomingMessage } from 'node:http'
+
+/** The headers of a notification that count (document 3, section 6), each once, joined where it came again. */
+const named = {
+  'event-type': 'evento',
+  secret: 'secret',
+  authorization: 'authorization',
+  'destinatario-tipo': 'recipientKind',
+  'destinatario-id': 'recipientId',
+  'content-length': 'contentLength',
+  'x-forwarded-for': 'forwarded',
+} as const
+
+type Name = (typeof named)[keyof typeof named]
+
+/** The head of a request, as far as the receiver looks at it. What is not there is empty. */
+export type ReceivedHead = { readonly method: string } & Readonly<Record<Name, string>>
+
+const names = Object.entries(named)
+
+/** Reads the head of a web request. */
+export function headOfRequest({ method, headers }: Request): ReceivedHead {
+  const head = emptyHead(method)
+  for (const [header, name] of names) head[name] = headers.get(header) ?? ''
+  return head
+}
+
+/**
+ * Reads the head of a request of node:http. From the headers as they came: Node leaves out some that come twice, and a
+ * secret that comes twice is none.
+ */
+export function headOfIncoming({ method = '', rawHeaders }: IncomingMessage): ReceivedHead {
+  const head = emptyHead(method)
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = named[(rawHeaders[i] ?? '').toLowerCase() as keyof typeof named] // Others find nothing.
+    if (name === undefined) continue
+    const value = rawHeaders[i + 1] ?? ''
+    head[name] = head[name] === '' ? value : `${head[name]}, ${value}`
+  }
+  return head
+}
+
+function emptyHead(method: string): { method: string } & Record<Name, string> {
+  return {
+    method,
+    evento: '',
+    secret: '',
+    authorization: '',
+    recipientKind: '',
+    recipientId: '',
+    contentLength: '',
+    forwarded: '',
+  }
+}
