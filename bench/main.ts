@@ -1,7 +1,9 @@
 /** `npm run bench -- <name> [--json]`: runs a benchmark and prints what it did; `--json` ends with one object. */
+import { benchEngine } from './engine.ts'
 import { benchStore } from './store.ts'
 
 const benches: Record<string, (say: (line: string) => void) => Promise<Record<string, number>>> = {
+  engine: benchEngine,
   store: benchStore,
 }
 

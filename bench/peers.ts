@@ -11,15 +11,23 @@ export interface Emmett {
 
 const folder = join(import.meta.dirname, 'peers')
 
-/** Opens Emmett on a file. Installs it first, where that was not done yet: `npm ci` of the project stays light. */
+/**
+ * Installs what bench/peers names, where that was not done yet: `npm ci` of the project stays light.
+ *
+ * @returns the folder
+ */
+export function installPeers(needed: string, say: (line: string) => void): string {
+  if (existsSync(join(folder, 'node_modules', needed))) return folder
+  say('installing the peers in bench/peers, once; one of them is compiled, which takes a minute')
+  execFileSync('npm', ['ci', '--no-audit', '--no-fund'], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  return folder
+}
+
+/** Opens Emmett on a file. */
 export async function openEmmett(path: string, say: (line: string) => void): Promise<Emmett> {
-  if (!existsSync(join(folder, 'node_modules'))) {
-    say('installing the peers in bench/peers, once; one of them is compiled, which takes a minute')
-    execFileSync('npm', ['ci', '--no-audit', '--no-fund'], {
-      cwd: folder,
-      stdio: ['ignore', 'ignore', 'inherit'],
-    })
-  }
-  const { openEmmett: open } = await import(join(folder, 'emmett.mjs'))
+  const { openEmmett: open } = await import(join(installPeers('sqlite3', say), 'emmett.mjs'))
   return open(path)
 }
