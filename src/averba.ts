@@ -6,13 +6,15 @@ import { createTokenClient } from './adapters/token/client.ts'
 import { type Fetch, openSocket, type Socket, type SocketOptions } from './adapters/transport.ts'
 import { createValidationClient, type TokenSource } from './adapters/validation/client.ts'
 import { type Area, createArea } from './area.ts'
+import type { Router } from './attempts.ts'
 import { type AwarenessArea, createAwareness, routeAwareness } from './awareness.ts'
 import { checkOptions } from './check-options.ts'
 import { createIds, systemClock, systemEntropy } from './clock.ts'
 import { Commands } from './commands.ts'
 import { type Consents, createConsents, routeConsents } from './consents.ts'
 import { Desired } from './desired.ts'
-import { Engine, type Router } from './engine.ts'
+import { createEffects, type Effects } from './effects.ts'
+import { Engine } from './engine.ts'
 import { AverbaError } from './errors.ts'
 import type { Events, Recorded } from './events.ts'
 import { Followers } from './followers.ts'
@@ -20,13 +22,14 @@ import { checkInstant } from './given.ts'
 import { createLog, type Log } from './log.ts'
 import { createLogins, type Logins } from './logins.ts'
 import { consentMachine } from './machines/consent.ts'
+import { effectMachine } from './machines/effect.ts'
 import { notificationMachine } from './machines/notification.ts'
 import { portalMachine } from './machines/portal.ts'
 import { subjectMachine } from './machines/subject.ts'
 import { subscriptionMachine } from './machines/subscription.ts'
 import { tokenMachine } from './machines/token.ts'
 import { validationMachine } from './machines/validation.ts'
-import type { EffectState, Instant, Owed } from './message.ts'
+import type { Instant } from './message.ts'
 import { createNotifications, type Notifications, routeNotification } from './notifications.ts'
 import type { AverbaOptions } from './options.ts'
 import { runAll } from './run-all.ts'
@@ -50,12 +53,7 @@ export interface Averba {
   readonly notifications: Notifications
   readonly receiver: Receiver
   readonly log: Log
-  readonly effects: {
-    /** One call owed to the outside, by the id that an outcome gives. */
-    get(id: string): Promise<Owed | undefined>
-    /** The calls owed to the outside, the oldest first; of one state when given. */
-    list(filter?: { state?: EffectState }): Promise<Owed[]>
-  }
+  readonly effects: Effects
   /**
    * The rows of a view as they were when the log ended at a position, or at an instant: built from the log, in memory.
    * A time of the log says what averba knew then.
@@ -129,6 +127,7 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
     machines,
     performers,
     routers,
+    limits: limitsOf(options),
     onTrouble: (what, error) => log({ message: what, error: nameOf(error) }),
   })
   const followers = new Followers(store, clock, name =>
@@ -172,10 +171,7 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
         log({ message: 'a notification did not reach the receiver whole', error: code }),
     }),
     log: createLog(store, followers),
-    effects: {
-      get: id => store.effect(id),
-      list: ({ state } = {}) => store.effects(state === undefined ? {} : { states: [state] }),
-    },
+    effects: createEffects(area),
     views: handle,
     viewAsOf: <N extends keyof Views>(name: N, asOf: AsOf) =>
       engine.admit(async () => {
@@ -217,6 +213,7 @@ function nameOf(error: unknown): string {
 
 const machines = [
   consentMachine,
+  effectMachine,
   notificationMachine,
   portalMachine,
   subjectMachine,
@@ -278,4 +275,13 @@ function createRouters(area: Area, desired: Desired): Record<string, Router> {
 
 function caOf({ ca }: { readonly ca?: string }): { ca?: string } {
   return ca === undefined ? {} : { ca }
+}
+
+/** How much of each service this process uses at most. */
+function limitsOf({ consentService, validationService, portal }: AverbaOptions) {
+  return {
+    consentService: consentService ?? {},
+    validationService: validationService ?? {},
+    portal: portal ?? {},
+  }
 }

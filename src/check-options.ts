@@ -5,6 +5,9 @@ import { AverbaError } from './errors.ts'
 import { checkActor, checkBasis } from './given.ts'
 import type { AverbaOptions } from './options.ts'
 
+/** How much of a service is used at most. */
+const limits = ['requestsPerSecond', 'requestsAtOnceMax']
+
 /**
  * Every option by its name, in groups: those at the top under the empty name. A name that is not here is a slip, and
  * could leave out a secret in silence.
@@ -14,10 +17,10 @@ export const optionNames: Readonly<Record<string, readonly string[]>> = {
     ...['store', 'actor', 'basis', 'consentService', 'tokenService', 'validationService', 'portal'],
     ...['receiver', 'subscriptions', 'clock', 'entropy', 'fetch', 'logger'],
   ],
-  consentService: ['baseUrl', 'certificate', 'ca', 'redirectUrls'],
+  consentService: ['baseUrl', 'certificate', 'ca', 'redirectUrls', ...limits],
   tokenService: ['url', 'consumerKey', 'consumerSecret', 'credential', 'ca'],
-  validationService: ['baseUrl', 'service', 'bearer', 'traceHeader', 'ca'],
-  portal: ['baseUrl', 'authenticate', 'ca'],
+  validationService: ['baseUrl', 'service', 'bearer', 'traceHeader', 'ca', ...limits],
+  portal: ['baseUrl', 'authenticate', 'ca', ...limits],
   receiver: ['publicUrl', 'trustedProxies', 'sources'],
   subscriptions: ['evento', 'endpoint', 'chaveSecreta', 'chaveAutenticacao'],
 }
@@ -31,6 +34,7 @@ export async function checkOptions(options: AverbaOptions, clock: Clock): Promis
   checkNames(options)
   checkStore(options.store)
   checkAddresses(options)
+  checkLimits(options)
   if (options.actor) checkActor(options.actor)
   if (options.basis) checkBasis(options.basis)
   const { consentService, tokenService, validationService, receiver } = options
@@ -111,6 +115,17 @@ function checkAddresses({
     }
     if (name.endsWith('.baseUrl') && /[?#]/.test(address)) {
       throw misconfigured(`Cannot use ${name}: paths are added to it, and behind ? or # they would be none`)
+    }
+  }
+}
+
+/** A bound that lets nothing through would hold up everything, without a word. */
+function checkLimits({ consentService, validationService, portal }: AverbaOptions): void {
+  for (const [name, service] of Object.entries({ consentService, validationService, portal })) {
+    const { requestsPerSecond: perSecond = 1, requestsAtOnceMax: atOnce = 1 } = service ?? {}
+    if (!(perSecond > 0)) throw misconfigured(`Cannot use ${name}.requestsPerSecond: it is not above 0`)
+    if (!Number.isInteger(atOnce) || atOnce < 1) {
+      throw misconfigured(`Cannot use ${name}.requestsAtOnceMax: it is no whole number above 0`)
     }
   }
 }

@@ -78,6 +78,8 @@ export class Commands {
     switch (owed.state) {
       case 'owed':
       case 'started':
+      // It goes on when an operator lets it.
+      case 'parked':
         return { status: 'pending' } as const
       case 'deferred':
         return { status: 'deferred', retryAt: owed.dueAt, because: owed.because } as const

@@ -1,6 +1,7 @@
 import type { Machine, MachineState } from './machines/machine.ts'
 import type { Carried, Event } from './message.ts'
 import type { Append, Claim } from './store/append.ts'
+import type { Move } from './store/ledger.ts'
 import type { Store } from './store/store.ts'
 
 /** A message for one stream. A function is told how many events the messages before it made. */
@@ -17,6 +18,8 @@ export interface Target {
 export interface Delivery {
   readonly targets: readonly Target[]
   readonly claims?: readonly Claim[]
+  /** An effect that is parked or let go with them. */
+  readonly moves?: Move
 }
 
 /** What the machines made of a delivery: what to append, or why one of them refuses. */

@@ -1,14 +1,13 @@
 import { EventEmitter } from 'eventemitter3'
-import type { Performers } from './adapters/performer.ts'
-import type { Clock, Entropy } from './clock.ts'
+import { type AttemptParts, Attempts } from './attempts.ts'
 import { Decisions, type Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import type { Machine } from './machines/machine.ts'
-import type { Carried, Json, Outcome, Owed, Recorded, Settlement } from './message.ts'
+import type { Json, Recorded } from './message.ts'
 import { canonicalJson } from './proof/canonical-json.ts'
 import { type About, Recorder, refusal } from './recorder.ts'
 import type { Receipt } from './store/append.ts'
-import type { Store } from './store/store.ts'
+import { type ServiceLimits, serviceOf, Throttle } from './throttle.ts'
 
 /** What became of a command: recorded, now or before. `effect` is empty when it owed none. */
 export interface Handled {
@@ -18,28 +17,17 @@ export interface Handled {
   readonly events: readonly Recorded[]
 }
 
-/**
- * Turns the fact of an ended effect into messages for the streams that it concerns. `since` is the end of the
- * log when the request left.
- */
-export type Router = (owed: Owed, fact: Carried, since: number) => Promise<Delivery>
-
 /** What an engine is made of. */
-export interface EngineParts {
-  readonly store: Store
-  readonly clock: Clock
-  readonly entropy: Entropy
+export interface EngineParts extends AttemptParts {
   readonly createId: () => string
   readonly machines: readonly Machine[]
-  readonly performers: Performers
-  /** Routers by the type of the fact. Without one, a fact goes to the stream that owed the effect. */
-  readonly routers: Readonly<Record<string, Router>>
-  /** Told of what an operator should know. */
-  readonly onTrouble: (what: string, error: unknown) => void
+  /** How much of a service is used at most, by the name that its effects begin with. */
+  readonly limits?: Readonly<Record<string, ServiceLimits>>
 }
 
-const backoffBaseMs = 1_000
-const backoffMaxMs = 15 * 60_000
+/** What became of the effects that were due. One that was given up counts as deferred: it is certainly not done. */
+export type Counts = Record<'settled' | 'deferred' | 'unknown', number>
+
 const closeWaitMs = 15_000
 
 /**
@@ -49,16 +37,21 @@ const closeWaitMs = 15_000
 export class Engine {
   readonly #parts: EngineParts
   readonly #recorder: Recorder
+  readonly #attempts: Attempts
+  readonly #throttles = new Map<string, Throttle>()
+  /** Ends what only waits for its turn: first what nobody waits for, in the end all. */
+  readonly #closing = new AbortController()
+  readonly #over = new AbortController()
   readonly #emitter = new EventEmitter()
   readonly #performing = new Map<string, Promise<void>>()
   readonly #running = new Set<Promise<unknown>>()
-  #isClosing = false
 
   constructor(parts: EngineParts) {
     this.#parts = parts
     const decisions = new Decisions(parts.store, parts.machines)
     const announce = (event: Recorded) => this.#emitter.emit(event.type, event)
     this.#recorder = new Recorder(parts.store, parts.clock, decisions, announce)
+    this.#attempts = new Attempts(parts, this.#recorder)
   }
 
   /**
@@ -67,7 +60,7 @@ export class Engine {
    * @throws {AverbaError} `CLOSED` once the log is closing
    */
   async admit<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#isClosing) throw new AverbaError('CLOSED', 'Cannot use the log: it was closed')
+    if (this.#closing.signal.aborted) throw new AverbaError('CLOSED', 'Cannot use the log: it was closed')
     return this.#hold(work())
   }
 
@@ -107,34 +100,82 @@ export class Engine {
     return this.#hold(this.#recorder.record(deliver, {}).then(made => made.events))
   }
 
-  /** Performs one effect, if it is due and nobody else does, and records how it ended. */
+  /**
+   * Performs one effect, if it is due and nobody else does, and records how it ended. It waits for its turn at the
+   * service before it is taken, so that closing leaves it as it was.
+   */
   perform(id: string): Promise<void> {
+    return this.#performUntil(this.#over.signal, id)
+  }
+
+  #performUntil(signal: AbortSignal, id: string): Promise<void> {
     const running = this.#performing.get(id)
     if (running) return running
-    const work = this.#hold(this.#perform(id)).finally(() => this.#performing.delete(id))
+    const work = this.#hold(this.#perform(id, signal)).finally(() => this.#performing.delete(id))
     this.#performing.set(id, work)
     return work
   }
 
-  /** Performs what is due now, and what comes due by it. One that fails does not hold up the others. */
-  async settle(): Promise<Record<'settled' | 'deferred' | 'unknown', number>> {
-    const { store, clock } = this.#parts
+  async #perform(id: string, signal: AbortSignal): Promise<void> {
+    const owed = await this.#parts.store.effect(id)
+    if (!owed) return
+    const throttle = this.#throttleOf(serviceOf(owed.type))
+    await throttle.pass(() => this.#attempts.make(id), signal)
+  }
+
+  #throttleOf(service: string): Throttle {
+    const { clock, limits } = this.#parts
+    const throttle = this.#throttles.get(service) ?? new Throttle(clock, limits?.[service] ?? {})
+    this.#throttles.set(service, throttle)
+    return throttle
+  }
+
+  /** The services that effects are performed at, and an empty name for all others. */
+  get services(): string[] {
+    return [...new Set(Object.keys(this.#parts.performers).map(serviceOf)), '']
+  }
+
+  /** Performs what is due now, and what comes due by it, every service at its own pace. */
+  async settle(): Promise<Counts> {
     const counts = { settled: 0, deferred: 0, unknown: 0 }
     const tried = new Set<string>()
+    for (let before = -1; tried.size > before; ) {
+      before = tried.size
+      // One that has nothing left may owe something again because of another.
+      const ended = await Promise.allSettled(
+        this.services.map(service => this.settleService(service, counts, tried)),
+      )
+      const failed = ended.find(each => each.status === 'rejected')
+      if (failed) throw failed.reason
+    }
+    return counts
+  }
+
+  /** The same for one service: no two services wait for each other. One effect that fails holds up no other. */
+  async settleService(service: string, counts?: Counts, tried = new Set<string>()): Promise<void> {
+    const { store, clock, performers } = this.#parts
+    const known = Object.keys(performers)
+    const types = known.filter(type => serviceOf(type) === service)
+    const which = service === '' ? { exceptTypes: known } : { types }
     const bugs: unknown[] = []
     for (;;) {
-      const due = (await store.dueEffects(clock.now())).filter(id => !tried.has(id))
-      if (due.length === 0) break
-      for (const id of due) {
-        tried.add(id)
-        await this.perform(id).catch(error => bugs.push(error))
-        const state = (await store.effect(id))?.state
-        if (state === 'settled' || state === 'declined') counts.settled += 1
-        if (state === 'deferred' || state === 'unknown') counts[state] += 1
-      }
+      const page = this.#throttleOf(service).atOnceMax * 2 // Few stand in line: a host's own call comes soon.
+      const filter = { ...which, limit: page + tried.size }
+      const due = (await store.dueEffects(clock.now(), filter)).filter(id => !tried.has(id)).slice(0, page)
+      if (due.length === 0 || this.#closing.signal.aborted) break
+      await Promise.all(
+        due.map(async id => {
+          tried.add(id)
+          await this.#performUntil(this.#closing.signal, id).catch(error => bugs.push(error))
+          const state = (await store.effect(id))?.state
+          if (!counts) return
+          if (state === 'settled' || state === 'declined') counts.settled += 1
+          if (state === 'deferred' || state === 'parked') counts.deferred += 1
+          if (state === 'unknown') counts.unknown += 1
+        }),
+      )
     }
     if (bugs.length > 0) throw bugs[0]
-    return counts
   }
 
   /** Hears of events after their commit, in this process, at most once. */
@@ -151,6 +192,11 @@ export class Engine {
     return () => this.#emitter.off(type, guarded)
   }
 
+  /** The time by the engine's clock. */
+  now(): number {
+    return this.#parts.clock.now()
+  }
+
   /** Reports whether a reading will tell what became of an effect of this type. */
   isProbed(type: string): boolean {
     return this.#parts.performers[type]?.effectClass === 'probed'
@@ -158,71 +204,15 @@ export class Engine {
 
   /** Lets what is under way end, within a bound: what has not ended by then stays in the ledger. */
   async close(): Promise<void> {
-    this.#isClosing = true
+    this.#closing.abort()
     const stop = new AbortController()
     const ended = async () => {
       while (this.#running.size > 0) await Promise.allSettled(this.#running)
     }
     await Promise.race([ended(), this.#parts.clock.sleep(closeWaitMs, stop.signal)])
     stop.abort()
+    this.#over.abort()
     this.#emitter.removeAllListeners()
-  }
-
-  async #perform(id: string): Promise<void> {
-    const { store, clock, performers } = this.#parts
-    const claimed = await store.claimEffect(id, clock.now())
-    if (!claimed) return
-    const { owed, since } = claimed
-    const performer = performers[owed.type]
-    if (!performer) return store.deferEffect(id, clock.now() + backoffMaxMs, 'its service is not configured')
-    const isRepeatable = performer.effectClass === 'read' || performer.effectClass === 'idempotent'
-    if (claimed.wasStarted && !isRepeatable) {
-      return this.#settle(owed, performer.lost(owed), 'unknown', 'the attempt never reported back', since)
-    }
-    const attempt = this.#open(owed).then(opened => performer.perform(owed, opened))
-    const outcome = await attempt.catch((error: unknown): Outcome => {
-      if (!(error instanceof AverbaError)) throw error
-      // Our own errors come before anything is sent: a part, a certificate or a secret that could not be had.
-      this.#parts.onTrouble(error.message, error)
-      return { status: 'deferred', because: error.message }
-    })
-    if (outcome.status === 'deferred') {
-      const dueAt = clock.now() + (outcome.afterMs ?? this.#backoffMs(owed.attempts))
-      return store.deferEffect(id, dueAt, outcome.because)
-    }
-    return this.#settle(owed, outcome.fact, outcome.status, outcome.because ?? '', since)
-  }
-
-  async #settle(owed: Owed, fact: Carried, as: Settlement, because: string, since: number): Promise<void> {
-    const route = this.#parts.routers[fact.type]
-    const toOwner = { targets: [{ stream: owed.stream, message: fact, since }] }
-    const deliver = async () => (await route?.(owed, fact, since)) ?? toOwner
-    const about = await this.#aboutOf(owed)
-    await this.#recorder.record(deliver, { settles: { effect: owed.id, as, because }, about })
-  }
-
-  /** Who asked for an effect is kept with the event that ends it. */
-  async #aboutOf(owed: Owed): Promise<Omit<About, 'commandId'>> {
-    const { correlationId, actor, basis } = (await this.#parts.store.readAt(owed.position)) ?? {}
-    return { ...(correlationId && { correlationId }), ...(actor && { actor }), ...(basis && { basis }) }
-  }
-
-  async #open(owed: Owed): Promise<Record<string, Json>> {
-    const opened: Record<string, Json> = {}
-    for (const [name, address] of Object.entries(owed.opens ?? {})) {
-      const value = await this.#parts.store.open(address)
-      if (value === undefined)
-        throw new AverbaError('CORRUPT', `Cannot open the part "${address}": it is not there`)
-      opened[name] = value
-    }
-    return opened
-  }
-
-  /** Full jitter: any wait up to a bound that doubles. */
-  #backoffMs(attempts: number): number {
-    const bound = Math.min(backoffBaseMs * 2 ** attempts, backoffMaxMs)
-    const [high = 0, low = 0] = this.#parts.entropy.bytes(2)
-    return Math.ceil(bound * ((high * 256 + low + 1) / 65_536))
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ConsentEvent } from './machines/consent.ts'
+import type { EffectEvent } from './machines/effect.ts'
 import type { NotificationEvent } from './machines/notification.ts'
 import type { PortalEvent } from './machines/portal.ts'
 import type { SubjectEvent } from './machines/subject.ts'
@@ -10,6 +11,7 @@ import type { PartsMoved } from './store/moved-parts.ts'
 
 type AnyEvent =
   | ConsentEvent
+  | EffectEvent
   | NotificationEvent
   | PortalEvent
   | SubjectEvent

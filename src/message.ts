@@ -87,6 +87,8 @@ export interface Recorded<T extends string = string, D = unknown> extends Event<
   readonly basis?: Basis
   /** The effect that this event ends, and how. */
   readonly settles?: { readonly effect: string; readonly as: Settlement }
+  /** The effect that this event parks, or lets go again. */
+  readonly moves?: { readonly effect: string; readonly to: 'parked' | 'owed' }
   readonly parts?: readonly PartMark[]
 }
 
@@ -102,8 +104,8 @@ export interface Basis {
   readonly legalBasis: string
 }
 
-/** Where an owed effect stands in the ledger. */
-export type EffectState = 'owed' | 'started' | 'deferred' | 'unknown' | 'settled' | 'declined'
+/** Where an owed effect stands in the ledger. `parked`: certainly not done, and waiting for an operator. */
+export type EffectState = 'owed' | 'started' | 'deferred' | 'parked' | 'unknown' | 'settled' | 'declined'
 
 /** An effect in the ledger. Its id is `<stream>/<version>/<n>`. */
 export interface Owed<D = unknown> extends Effect<string, D> {

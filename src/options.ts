@@ -4,6 +4,7 @@ import type { Source } from './adapters/source.ts'
 import type { Fetch } from './adapters/transport.ts'
 import type { Clock, Entropy } from './clock.ts'
 import type { Actor, Basis } from './message.ts'
+import type { ServiceLimits } from './throttle.ts'
 
 /** Options of `openAverba`. Only `store` is required; a call to an area without its service is refused. */
 export interface AverbaOptions {
@@ -12,7 +13,7 @@ export interface AverbaOptions {
   /** Defaults of every command. */
   readonly actor?: Actor
   readonly basis?: Basis
-  readonly consentService?: {
+  readonly consentService?: ServiceLimits & {
     readonly baseUrl: string
     readonly certificate: Source<Certificate>
     /** The authority to trust instead of the system's, as PEM text. */
@@ -29,7 +30,7 @@ export interface AverbaOptions {
     readonly credential?: string
     readonly ca?: string
   }
-  readonly validationService?: {
+  readonly validationService?: ServiceLimits & {
     readonly baseUrl: string
     /** The name of the service in the path. */
     readonly service: string
@@ -39,7 +40,7 @@ export interface AverbaOptions {
     readonly traceHeader?: string
     readonly ca?: string
   }
-  readonly portal?: {
+  readonly portal?: ServiceLimits & {
     /** `https://<url>`, without a path. */
     readonly baseUrl: string
     readonly authenticate: PortalAuthentication

@@ -6,7 +6,8 @@ import type { Actor, Basis, Instant, Problem } from './message.ts'
  *
  * - `settled`: the service did it.
  * - `declined`: the service said no, for certain. (We refuse; they decline.)
- * - `pending`: recorded and on its way, or waiting for a process that calls `settle`.
+ * - `pending`: recorded and on its way, waiting for a process that calls `settle`, or parked until an operator lets it
+ *   go (`effects.get` tells).
  * - `deferred`: certainly not done; it goes again at `retryAt`.
  * - `unknown`: perhaps done; never repeated blindly. Either a reading will tell, or a person has to.
  */

@@ -75,6 +75,7 @@ export class Recorder {
       ...(receipt && { receipt }),
       ...(settles && { settles }),
       ...(refused === undefined && delivery.claims && { claims: delivery.claims }),
+      ...(refused === undefined && delivery.moves && { moves: delivery.moves }),
     })
     if (appended.status === 'known') return { ...appended, position: appended.receipt.position, events: [] }
     if (appended.status === 'conflict') {

@@ -5,8 +5,14 @@ import type { Followers } from './followers.ts'
 
 /** How often the ledger is looked at for what came due, or was left by another process. */
 const lookEveryMs = 1_000
+/** How long what is under way is waited for after the signal. */
+const endWaitMs = 15_000
 
-/** Performs what comes due and calls followers, until the signal. What fails is told of, and tried again. */
+/**
+ * Performs what comes due, keeps to the schedules and calls followers, until the signal. Each service is looked after
+ * by itself: one that hangs holds up no other. What fails is told of, and tried again. What is under way when the
+ * signal comes is waited for, within a bound: what has not ended by then stays in the ledger as begun.
+ */
 export async function runAll(
   engine: Engine,
   followers: Followers,
@@ -14,10 +20,26 @@ export async function runAll(
   signal: AbortSignal,
   log: (line: Record<string, unknown>) => void,
 ): Promise<void> {
-  await Promise.all([
-    repeat(() => engine.admit(() => engine.settle()), clock, signal, log),
-    repeat(() => followers.run(signal), clock, signal, log),
+  const again = (work: () => Promise<unknown>) => repeat(work, clock, signal, log)
+  const work = Promise.all([
+    ...engine.services.map(service => again(() => engine.admit(() => engine.settleService(service)))),
+    again(() => followers.run(signal)),
   ])
+  const ended = new AbortController()
+  const bound = async () => {
+    await aborted(signal)
+    await clock.sleep(endWaitMs, ended.signal)
+  }
+  await Promise.race([work, bound()])
+  ended.abort()
+}
+
+/** Resolves when the signal comes. */
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 }
 
 async function repeat(

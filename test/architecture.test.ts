@@ -51,11 +51,15 @@ interface File {
   readonly imports: readonly { readonly name: string; readonly isOurs: boolean }[]
 }
 
+const engine = ['engine', 'attempts', 'retry-policy', 'throttle', 'decisions', 'recorder', 'turns'].map(
+  name => `${name}.ts`,
+)
+
 function layerOf(path: string): string {
   const [first = '', ...rest] = path.split('/')
   if (rest.length > 0) return first
   if (vocabulary.includes(first)) return 'vocabulary'
-  return ['engine.ts', 'decisions.ts', 'recorder.ts', 'turns.ts'].includes(first) ? 'engine' : 'api'
+  return engine.includes(first) ? 'engine' : 'api'
 }
 
 function walk(folder: string): string[] {

@@ -62,6 +62,9 @@ export default defineConfig({
     ...ca, // ca: the authority to trust instead of the system's, as PEM text
     // The addresses that a login may return to, compared as whole texts. Others are refused.
     // redirectUrls: ['https://app.example/back'],
+    // Calls that begin within a second, and calls under way at the same time, at most, in this process.
+    // requestsPerSecond: 5,
+    // requestsAtOnceMax: 8,
   },
 
   // ---- The token gateway. Delete the block if you do not use the validation service, or are given its tokens.
@@ -85,6 +88,8 @@ export default defineConfig({
     // bearer: () => env('AVERBA_VALIDATION_BEARER'),
     // The header that carries our id of a validation, where the gateway reports one.
     // traceHeader: 'x-trace-id',
+    // requestsPerSecond: 5, // as above
+    // requestsAtOnceMax: 8,
     ...ca, // ca: as above
   },
 
@@ -95,6 +100,8 @@ export default defineConfig({
     // How to authenticate is not in the portal's contract: a function gives the headers of a call, and is asked again
     // when the portal answers 401. staticHeaders({ ... }) of averba does for headers that do not change.
     authenticate: async () => ({ authorization: env('AVERBA_PORTAL_AUTHORIZATION') }),
+    // requestsPerSecond: 5, // as above
+    // requestsAtOnceMax: 8,
     ...ca, // ca: as above
   },
 

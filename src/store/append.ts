@@ -5,7 +5,7 @@ import { type Batch, findReceipt, lookUp, type StagedEvent } from './batch.ts'
 import type { Steps } from './connection.ts'
 import { writeHeader } from './header.ts'
 import type { Known, KnownOwner, KnownStream } from './known.ts'
-import { isOpen } from './ledger.ts'
+import { isOpen, type Move, stateOf } from './ledger.ts'
 import { type Schemas, schemaOf } from './schemas.ts'
 
 /** What a stream must look like: not there, there, at a version, or anything. */
@@ -37,6 +37,8 @@ export interface Append {
   readonly receipt?: AskedReceipt
   /** The effect that the last event ends. It must still be open. */
   readonly settles?: { readonly effect: string; readonly as: Settlement; readonly because: string }
+  /** The effect that the last event parks or lets go. */
+  readonly moves?: Move
   /** Keyed digests that come to stand for a value. Each must stand for what is expected, or nothing. */
   readonly claims?: readonly Claim[]
 }
@@ -104,6 +106,10 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
   if (ends !== undefined && (batch.ended.has(ends) || !(yield* isOpen(ends)))) {
     return conflict(`the effect "${ends}" has ended meanwhile`)
   }
+  const { moves } = input
+  if (moves && (batch.moved.has(moves.effect) || !moves.from.includes(yield* stateOf(moves.effect)))) {
+    return conflict(`the effect "${moves.effect}" stands elsewhere by now`)
+  }
   const owners = new Map<string, KnownOwner>()
   for (const name of ownersOf(input))
     owners.set(name, (yield* known.findOwner(name)) ?? known.newOwner(name, desk.vault))
@@ -129,8 +135,8 @@ function commit(
     const stream = found ?? { key: known.nextStream(), version: 0 }
     const place = { position: known.position + i + 1, at, stream: item.stream, version: stream.version + 1 }
     versions.set(item.stream, { key: stream.key, version: place.version })
-    const settles = i === input.events.length - 1 ? input.settles : undefined
-    staged.push(toStaged(vault, schemas, input, item, place, settles, stream.key, owners))
+    const ends = i === input.events.length - 1 ? input : undefined
+    staged.push(toStaged(vault, schemas, input, item, place, ends, stream.key, owners))
   }
   for (const [name, stream] of versions) {
     if (!streams.get(name)) batch.streams.push({ key: stream.key, name })
@@ -153,6 +159,7 @@ function commit(
     const { effect, as, because } = input.settles
     batch.ended.set(effect, { as, because, position })
   }
+  if (input.moves && events.length > 0) batch.moved.set(input.moves.effect, input.moves)
   if (input.receipt) {
     const owing = events.find(event => event.effects?.length)
     const { isNew: _, ...receipt } = input.receipt
@@ -171,7 +178,7 @@ function toStaged(
   { about }: Append,
   item: NewEvent,
   place: Pick<Recorded, 'position' | 'at' | 'stream' | 'version'>,
-  settles: Append['settles'],
+  ends: Pick<Append, 'settles' | 'moves'> | undefined,
   stream: number,
   owners: ReadonlyMap<string, KnownOwner>,
 ): StagedEvent {
@@ -194,7 +201,8 @@ function toStaged(
     because,
     machine,
     ...about,
-    ...(settles && { settles: { effect: settles.effect, as: settles.as } }),
+    ...(ends?.settles && { settles: { effect: ends.settles.effect, as: ends.settles.as } }),
+    ...(ends?.moves && { moves: { effect: ends.moves.effect, to: ends.moves.to } }),
     ...(marks.length > 0 && { parts: marks }),
   }
   const header = writeHeader(recorded, schemaOf(event.type, schemas))

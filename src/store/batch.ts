@@ -2,7 +2,7 @@ import type { Recorded, Settlement } from '../message.ts'
 import type { Claim, Receipt } from './append.ts'
 import { first, type Steps } from './connection.ts'
 import type { KnownOwner } from './known.ts'
-import { effectRows, endEffect, insertEffect, resolveEffect } from './ledger.ts'
+import { effectRows, endEffect, insertEffect, type Move, moveEffect, resolveEffect } from './ledger.ts'
 import type { Tile } from './tree.ts'
 
 /** An event with everything that goes into the tables with it. */
@@ -21,6 +21,7 @@ export class Batch {
   readonly events: StagedEvent[] = []
   readonly receipts = new Map<string, Receipt>()
   readonly claims = new Map<string, Claim>()
+  readonly moved = new Map<string, Move>()
   readonly ended = new Map<string, { as: Settlement; because: string; position: number }>()
 
   /** Reports whether every append of it was turned away. */
@@ -39,6 +40,7 @@ export class Batch {
     const effects = this.events.flatMap(({ recorded, stream }) => effectRows(recorded, stream))
     if (effects.length > 0) yield { sql: insertEffect, forEach: effects }
     if (this.claims.size > 0) yield { sql: upsertClaim, forEach: Array.from(this.claims.values(), claimRow) }
+    for (const move of this.moved.values()) yield* moveEffect(move)
     for (const [effect, { position, ...how }] of this.ended) yield* endEffect({ effect, ...how }, position)
     for (const { recorded, stream } of this.events) {
       if (recorded.resolves) yield* resolveEffect(stream, recorded.resolves, recorded.position)

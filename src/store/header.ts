@@ -22,6 +22,7 @@ export function writeHeader(event: Recorded, schema: number): string {
     effects: event.effects,
     format: headerFormat,
     machine: event.machine,
+    moves: event.moves,
     parts: event.parts,
     position: event.position,
     resolves: event.resolves,

@@ -18,6 +18,8 @@ const endOne = `update effect set state = ?, is_open = ?, because = ?, settled_a
 const startOne = `update effect set state = 'started', attempts = ?, lease_owner = ?, lease_until = ? where ${effectOf}`
 const deferOne = `update effect set state = 'deferred', due_at = ?, because = ?, lease_owner = null,
   lease_until = null where ${effectOf} and lease_owner = ?`
+const moveOne = `update effect set state = ?, due_at = ?, attempts = ?, because = ?, lease_owner = null,
+  lease_until = null where ${effectOf}`
 const newestUnknown = `select effect.*, event.version, event.header, stream.name from effect
   join event on event.position = effect.position join stream on stream.key = event.stream
   where effect.stream = ? and effect.type = ? and effect.state = 'unknown' and effect.is_open = 1
@@ -50,10 +52,47 @@ export function* resolveEffect(
   if (newest) yield* endEffect({ effect: idOf(newest), as, because: 'a reading told' }, position)
 }
 
+/** An effect that an operator holds or lets go, or that is given up. */
+export interface Move {
+  readonly effect: string
+  readonly to: 'parked' | 'owed'
+  /** Where it has to stand for it. */
+  readonly from: readonly EffectState[]
+  readonly dueAt: Instant
+  readonly because: string
+}
+
+/** Parks an effect or lets it go; let go, its attempts are counted anew. */
+export function* moveEffect({ effect, to, dueAt, because }: Move): Steps<void> {
+  const row = yield* first<Row>({ sql: selectEffect, parameters: placeOf(effect) })
+  const attempts = to === 'owed' ? 0 : (row?.attempts ?? 0)
+  yield* rows({ sql: moveOne, parameters: [to, dueAt, attempts, because, ...placeOf(effect)] })
+}
+
+/** Where an effect stands; one that is not there has ended. */
+export function* stateOf(id: string): Steps<EffectState> {
+  return (yield* first<Row>({ sql: selectEffect, parameters: placeOf(id) }))?.state ?? 'settled'
+}
+
+/** Which of the effects that are due: of one service, or of none of some; and how many at most. */
+export interface DueFilter {
+  readonly types?: readonly string[]
+  readonly exceptTypes?: readonly string[]
+  readonly limit?: number
+}
+
 /** The effects that are due, the oldest first. Those that another process holds are left to it. */
-export function* dueEffects(connection: Connection, now: Instant): Steps<string[]> {
-  const query = openEffects(connection)
-    .where('effect.state', '!=', 'unknown')
+export function* dueEffects(
+  connection: Connection,
+  now: Instant,
+  { types, exceptTypes = [], limit }: DueFilter = {},
+): Steps<string[]> {
+  let query = openEffects(connection)
+  if (types) query = query.where('effect.type', 'in', [...types])
+  if (exceptTypes.length > 0) query = query.where('effect.type', 'not in', [...exceptTypes])
+  if (limit !== undefined) query = query.limit(limit)
+  query = query
+    .where('effect.state', 'not in', ['unknown', 'parked'])
     .where('effect.due_at', '<=', now)
     .where(eb => eb.or([eb('effect.lease_until', 'is', null), eb('effect.lease_until', '<=', now)]))
     .orderBy('effect.due_at')
@@ -81,7 +120,7 @@ export function* claimEffect(
   lease: { now: Instant; owner: string; until: Instant },
 ): Steps<Claimed | undefined> {
   const row = yield* first<Row>({ sql: selectEffect, parameters: placeOf(id) })
-  if (!row?.is_open || row.state === 'unknown') return undefined
+  if (!row?.is_open || row.state === 'unknown' || row.state === 'parked') return undefined
   if (row.due_at > lease.now || (row.lease_until !== null && row.lease_until > lease.now)) return undefined
   const attempts = row.attempts + 1
   yield* rows({ sql: startOne, parameters: [attempts, lease.owner, lease.until, ...placeOf(id)] })

@@ -24,6 +24,7 @@ import {
 import {
   type Claimed,
   claimEffect,
+  type DueFilter,
   deferEffect,
   dueEffects,
   isOpen,
@@ -209,8 +210,9 @@ export class Store {
     return this.#connection.read(() => findReceipt(commandId))
   }
 
-  dueEffects(now: number): Promise<string[]> {
-    return this.#connection.read(() => dueEffects(this.#connection, toInstant(now)))
+  /** The effects that are due, the oldest first. */
+  dueEffects(now: number, filter: DueFilter = {}): Promise<string[]> {
+    return this.#connection.read(() => dueEffects(this.#connection, toInstant(now), filter))
   }
 
   /** Takes an effect for one attempt, written down before the request leaves. */

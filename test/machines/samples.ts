@@ -1,4 +1,5 @@
 import { consentMachine } from '../../src/machines/consent.ts'
+import { effectMachine } from '../../src/machines/effect.ts'
 import type { Machine } from '../../src/machines/machine.ts'
 import { notificationMachine } from '../../src/machines/notification.ts'
 import { portalMachine } from '../../src/machines/portal.ts'
@@ -31,6 +32,8 @@ const listed = {
 }
 const failure = { failure: 'f1', remoteId: 70, failedAt: '2026-11-21T12:00:00.000Z', evento: 'e' }
 
+const call = { effect: 'subject-s/2/0', type: 'consentService.listConsents' }
+
 export const samples: readonly Sample[] = [
   {
     machine: consentMachine,
@@ -49,6 +52,14 @@ export const samples: readonly Sample[] = [
       { type: 'consentService.changeDeclined', data: { httpStatus: 400 } },
       { type: 'consentService.readDeclined', data: { httpStatus: 404 } },
       { type: 'consentService.changeLost', data: {} },
+    ],
+  },
+  {
+    machine: effectMachine,
+    messages: [
+      { type: 'effect.park', data: { ...call, attempts: 3, because: 'no answer in time' } },
+      { type: 'effect.exhaust', data: { ...call, attempts: 200, because: 'no answer in time' } },
+      { type: 'effect.retry', data: call },
     ],
   },
   {

@@ -1,0 +1,138 @@
+import type { Performer, Performers } from './adapters/performer.ts'
+import { type Clock, type Entropy, fromInstant, toInstant } from './clock.ts'
+import type { Delivery } from './decisions.ts'
+import { AverbaError } from './errors.ts'
+import type { Carried, Json, Outcome, Owed, Settlement } from './message.ts'
+import type { About, Recorder } from './recorder.ts'
+import { backoffMs, exhaustion, retryPolicyOf } from './retry-policy.ts'
+import type { Store } from './store/store.ts'
+
+/**
+ * Turns the fact of an ended effect into messages for the streams that it concerns. `since` is the end of the
+ * log when the request left.
+ */
+export type Router = (owed: Owed, fact: Carried, since: number) => Promise<Delivery>
+
+/** What attempts are made with. */
+export interface AttemptParts {
+  readonly store: Store
+  readonly clock: Clock
+  readonly entropy: Entropy
+  readonly performers: Performers
+  /** Routers by the type of the fact. Without one, a fact goes to the stream that owed the effect. */
+  readonly routers: Readonly<Record<string, Router>>
+  /** Told of what an operator should know. */
+  readonly onTrouble: (what: string, error: unknown) => void
+}
+
+const withoutServiceMs = 15 * 60_000
+
+/** Makes single attempts at owed effects, and records what they came to. */
+export class Attempts {
+  readonly #parts: AttemptParts
+  readonly #recorder: Recorder
+
+  constructor(parts: AttemptParts, recorder: Recorder) {
+    this.#parts = parts
+    this.#recorder = recorder
+  }
+
+  /** One attempt, if the effect is due and nobody else has it. It is written down before the request leaves. */
+  async make(id: string): Promise<void> {
+    const { store, clock, performers } = this.#parts
+    const claimed = await store.claimEffect(id, clock.now())
+    if (!claimed) return
+    const { owed, since } = claimed
+    const performer = performers[owed.type]
+    // Another process may have the service: this is no failure, and nothing is given up for it.
+    if (!performer)
+      return store.deferEffect(id, clock.now() + withoutServiceMs, 'its service is not configured')
+    const isRepeatable = performer.effectClass === 'read' || performer.effectClass === 'idempotent'
+    if (claimed.wasStarted && !isRepeatable) {
+      return this.#settle(owed, performer.lost(owed), 'unknown', 'the attempt never reported back', since)
+    }
+    const attempt = this.#open(owed).then(opened => performer.perform(owed, opened))
+    const outcome = await attempt.catch((error: unknown): Outcome => {
+      if (!(error instanceof AverbaError)) throw error
+      // Our own errors come before anything is sent: a certificate or a secret that could not be had.
+      this.#parts.onTrouble(error.message, error)
+      return { status: 'deferred', because: error.message }
+    })
+    if (outcome.status === 'deferred') return this.#putOff(owed, performer, outcome)
+    return this.#settle(owed, outcome.fact, outcome.status, outcome.because ?? '', since)
+  }
+
+  /** Certainly not done: it goes later, as its policy says, or is given up and parked. */
+  async #putOff(
+    owed: Owed,
+    { effectClass }: Performer,
+    { because, afterMs }: Extract<Outcome, { status: 'deferred' }>,
+  ): Promise<void> {
+    const { store, clock, entropy } = this.#parts
+    const policy = retryPolicyOf(owed, effectClass)
+    const { attempts } = owed
+    const elapsedMs = clock.now() - (await this.#countedFrom(owed))
+    const isWaitNamed = afterMs !== undefined
+    const given = exhaustion(policy, { attempts, elapsedMs, isWaitNamed })
+    if (given !== undefined) return this.#exhaust(owed, `${because}; ${given}`)
+    await store.deferEffect(owed.id, clock.now() + (afterMs ?? backoffMs(policy, attempts, entropy)), because)
+  }
+
+  /** When the effect was first due, or an operator last let it go. */
+  async #countedFrom(owed: Owed): Promise<number> {
+    const { store } = this.#parts
+    const event = await store.readAt(owed.position)
+    const types = ['effect.resumed']
+    const [resumed] = await store.read({ stream: effectStream(owed), types, backward: true, limit: 1 })
+    const dueAt = event?.effects?.[numberOf(owed)]?.dueAt ?? event?.at ?? owed.dueAt
+    return fromInstant(resumed?.at ?? dueAt)
+  }
+
+  async #exhaust({ id, type, attempts }: Owed, because: string): Promise<void> {
+    const { store, clock } = this.#parts
+    const deliver = async (): Promise<Delivery> => {
+      const owed = await store.effect(id)
+      // Somebody else had it meanwhile, and knows more.
+      if (owed?.state !== 'started') return { targets: [] }
+      const message = { type: 'effect.exhaust', data: { effect: id, type, attempts, because } }
+      const dueAt = toInstant(clock.now())
+      const moves = { effect: id, to: 'parked', from: ['started'], dueAt, because } as const
+      return { targets: [{ stream: effectStream(owed), message }], moves }
+    }
+    await this.#recorder.record(deliver, {})
+  }
+
+  async #settle(owed: Owed, fact: Carried, as: Settlement, because: string, since: number): Promise<void> {
+    const route = this.#parts.routers[fact.type]
+    const toOwner = { targets: [{ stream: owed.stream, message: fact, since }] }
+    const deliver = async () => (await route?.(owed, fact, since)) ?? toOwner
+    const about = await this.#aboutOf(owed)
+    await this.#recorder.record(deliver, { settles: { effect: owed.id, as, because }, about })
+  }
+
+  /** Who asked for an effect is kept with the event that ends it. */
+  async #aboutOf(owed: Owed): Promise<Omit<About, 'commandId'>> {
+    const { correlationId, actor, basis } = (await this.#parts.store.readAt(owed.position)) ?? {}
+    return { ...(correlationId && { correlationId }), ...(actor && { actor }), ...(basis && { basis }) }
+  }
+
+  async #open(owed: Owed): Promise<Record<string, Json>> {
+    const opened: Record<string, Json> = {}
+    for (const [name, address] of Object.entries(owed.opens ?? {})) {
+      const value = await this.#parts.store.open(address)
+      if (value === undefined)
+        throw new AverbaError('CORRUPT', `Cannot open the part "${address}": it is not there`)
+      opened[name] = value
+    }
+    return opened
+  }
+}
+
+/** The stream that says what became of an effect beside its attempts: named by its place in the ledger. */
+export function effectStream(owed: Pick<Owed, 'id' | 'position'>): string {
+  return `effect-${owed.position}-${numberOf(owed)}`
+}
+
+function numberOf({ id }: Pick<Owed, 'id'>): number {
+  return Number(id.slice(id.lastIndexOf('/') + 1))
+}

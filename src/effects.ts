@@ -1,0 +1,105 @@
+import { effectStream } from './attempts.ts'
+import { toInstant } from './clock.ts'
+import type { Commands } from './commands.ts'
+import type { Delivery } from './decisions.ts'
+import type { Engine } from './engine.ts'
+import { AverbaError } from './errors.ts'
+import type { EffectState, Owed } from './message.ts'
+import type { Ask } from './outcome.ts'
+import { refusal } from './recorder.ts'
+import type { Store } from './store/store.ts'
+
+/** The calls owed to the outside. Each stands in the ledger until it has ended. */
+export interface Effects {
+  /** One call owed to the outside, by the id that an outcome gives. */
+  get(id: string): Promise<Owed | undefined>
+  /** The calls owed to the outside, the oldest first; of one state when given. */
+  list(filter?: { state?: EffectState }): Promise<Owed[]>
+  /**
+   * Lets a call go that is parked or put off: it is due at once, and its attempts are counted anew. `run` or `settle`
+   * performs it. Recorded with its actor.
+   *
+   * @throws {AverbaError} `NOT_FOUND`; `REFUSED` when it has ended, is under way, or was perhaps done: what is in
+   * doubt is never repeated by this
+   */
+  retry(id: string, ask?: Ask): Promise<void>
+  /**
+   * Holds a call that has not left, until `retry`. Recorded with its actor.
+   *
+   * @throws {AverbaError} `NOT_FOUND`; `REFUSED` when it has ended, is under way, is parked already, or was perhaps
+   * done
+   */
+  park(id: string, ask?: Ask): Promise<void>
+}
+
+const heldByOperator = 'an operator holds it'
+
+/** Makes the area `effects`. */
+export function createEffects({
+  engine,
+  store,
+  commands,
+}: {
+  engine: Engine
+  store: Store
+  commands: Commands
+}): Effects {
+  /** Moves an effect and records it; `from` names the states in which it may be. */
+  async function move(
+    id: string,
+    verb: 'retry' | 'park',
+    from: readonly EffectState[],
+    ask: Ask = {},
+  ): Promise<void> {
+    const deliver = async (): Promise<Delivery> => {
+      const owed = await store.effect(id)
+      if (!owed) throw new AverbaError('NOT_FOUND', `Cannot ${verb} the call: nothing is owed under this id`)
+      if (!from.includes(owed.state)) throw refusal(whyNot(owed, engine.isProbed(owed.type)))
+      const { type, attempts } = owed
+      const isParking = verb === 'park'
+      const data = {
+        effect: id,
+        type,
+        ...(isParking && { attempts, because: owed.because || heldByOperator }),
+      }
+      return {
+        targets: [{ stream: effectStream(owed), message: { type: `effect.${verb}`, data } }],
+        moves: {
+          effect: id,
+          to: isParking ? 'parked' : 'owed',
+          from,
+          // What is held keeps its time; what is let go is due.
+          dueAt: isParking ? owed.dueAt : toInstant(engine.now()),
+          because: isParking ? heldByOperator : '',
+        },
+      }
+    }
+    await commands.record({ method: `effects.${verb}`, id }, deliver, ask)
+  }
+
+  return {
+    get: id => store.effect(id),
+    list: ({ state } = {}) => store.effects(state === undefined ? {} : { states: [state] }),
+    retry: (id, ask) => move(id, 'retry', ['parked', 'deferred'], ask),
+    park: (id, ask) => move(id, 'park', ['owed', 'deferred'], ask),
+  }
+}
+
+function whyNot({ state }: Owed, isProbed: boolean): string {
+  switch (state) {
+    case 'unknown':
+      return isProbed
+        ? 'it was perhaps done: the reading that it owes will tell'
+        : 'it was perhaps done, and is never repeated by itself: a person decides'
+    case 'started':
+      return 'it is under way'
+    case 'settled':
+    case 'declined':
+      return 'it has ended'
+    case 'parked':
+      return 'it is parked'
+    case 'owed':
+    case 'deferred':
+      return 'it goes by itself'
+  }
+}

@@ -1,0 +1,61 @@
+import { type SnapshotFrom, setup } from 'xstate'
+import type { Event, Message } from '../message.ts'
+import { defineMachine } from './define-machine.ts'
+import { type Decision, type Machine, record, refuse } from './machine.ts'
+
+// Events
+
+/** The call that it is about, in the ledger. */
+interface Concerned {
+  /** Its id: `<stream>/<version>/<n>`. */
+  readonly effect: string
+  readonly type: string
+}
+
+interface Parked extends Concerned {
+  readonly attempts: number
+  /** What the last attempt came to, in words without personal data. */
+  readonly because: string
+}
+
+export type EffectEvent =
+  /** It is not tried again before an operator lets it go: the policy gave it up, or an operator held it. */
+  | Event<'effect.parked', Parked & { by: 'policy' | 'operator' }>
+  /** An operator let it go: it is due at once, and its attempts are counted anew. */
+  | Event<'effect.resumed', Concerned>
+
+// Commands, and facts from outside
+
+export type EffectMessage =
+  | Message<'effect.park', Parked>
+  | Message<'effect.retry', Concerned>
+  | Message<'effect.exhaust', Parked>
+
+// Chart
+
+const chart = setup({ types: { events: {} as EffectEvent } }).createMachine({
+  id: 'effect',
+  initial: 'going',
+  states: {
+    going: { on: { 'effect.parked': 'parked' } },
+    parked: { on: { 'effect.resumed': 'going' } },
+  },
+})
+
+// Decide
+
+function decide(state: SnapshotFrom<typeof chart>, message: EffectMessage): Decision<EffectEvent> {
+  switch (message.type) {
+    case 'effect.park':
+      if (state.matches('parked')) return refuse('it is parked')
+      return record({ type: 'effect.parked', data: { ...message.data, by: 'operator' } })
+    case 'effect.exhaust':
+      if (state.matches('parked')) return record()
+      return record({ type: 'effect.parked', data: { ...message.data, by: 'policy' } })
+    case 'effect.retry':
+      return record({ type: 'effect.resumed', data: message.data })
+  }
+}
+
+/** What became of one owed call beside its attempts: given up, held by an operator, let go again. */
+export const effectMachine: Machine = defineMachine({ name: 'effect', version: 1, chart, decide })

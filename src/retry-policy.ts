@@ -1,0 +1,78 @@
+import type { EffectClass } from './adapters/performer.ts'
+import type { Entropy } from './clock.ts'
+
+/** How often and how long a call is tried again that was certainly not done. */
+export interface RetryPolicy {
+  readonly attemptsMax: number
+  /** From when it was first due, or was last let go by an operator, to the last try. */
+  readonly elapsedMaxMs: number
+  /** The bound of the wait after the first attempt; it doubles with each. */
+  readonly backoffBaseMs: number
+  readonly backoffMaxMs: number
+}
+
+const minuteMs = 60_000
+const dayMs = 24 * 60 * minuteMs
+
+const aDay: RetryPolicy = {
+  attemptsMax: 200,
+  elapsedMaxMs: dayMs,
+  backoffBaseMs: 1_000,
+  backoffMaxMs: 15 * minuteMs,
+}
+
+const endless: RetryPolicy = {
+  ...aDay,
+  attemptsMax: Number.POSITIVE_INFINITY,
+  elapsedMaxMs: Number.POSITIVE_INFINITY,
+}
+
+/** Our policies: by the class of an effect, by its type where that needs another, and for readings that recur. */
+export const retryPolicies: {
+  readonly byClass: Readonly<Record<EffectClass, RetryPolicy>>
+  readonly byType: Readonly<Record<string, RetryPolicy>>
+  readonly recurring: RetryPolicy
+} = {
+  byClass: { read: aDay, idempotent: aDay, probed: aDay, once: aDay },
+  // It is only asked for when something needs it, and what needs it is parked in its own time.
+  byType: { 'tokenService.requestToken': endless },
+  // The next reading follows from this one: were it parked, a schedule would end without a word.
+  recurring: { ...endless, backoffMaxMs: 60 * minuteMs },
+}
+
+/** A time out of reach says nothing while hardly anything was tried: this process may have been down. */
+const attemptsMin = 5
+
+/** The policy of an effect. Its data says `everyMs` when the next one follows from it. */
+export function retryPolicyOf(owed: { type: string; data: unknown }, effectClass: EffectClass): RetryPolicy {
+  const { byType, byClass, recurring } = retryPolicies
+  const { everyMs } = (owed.data ?? {}) as { everyMs?: unknown } // Only looked for.
+  if (typeof everyMs === 'number') return recurring
+  return byType[owed.type] ?? byClass[effectClass]
+}
+
+/**
+ * Why a call is not tried again; `undefined` while it is. A wait that the service itself named is no failure of
+ * ours: then only the time counts.
+ */
+export function exhaustion(
+  policy: RetryPolicy,
+  { attempts, elapsedMs, isWaitNamed }: { attempts: number; elapsedMs: number; isWaitNamed: boolean },
+): string | undefined {
+  if (!isWaitNamed && attempts >= policy.attemptsMax) return `given up after ${attempts} attempts`
+  if (attempts >= attemptsMin && elapsedMs >= policy.elapsedMaxMs) {
+    return `given up after ${Math.floor(elapsedMs / 3_600_000)} hours`
+  }
+  return undefined
+}
+
+/** Full jitter: any wait up to a bound that doubles. */
+export function backoffMs(policy: RetryPolicy, attempts: number, entropy: Entropy): number {
+  return fractionOf(entropy, Math.min(policy.backoffBaseMs * 2 ** attempts, policy.backoffMaxMs))
+}
+
+/** Any whole number from 1 up to a bound. */
+export function fractionOf(entropy: Entropy, bound: number): number {
+  const [high = 0, low = 0] = entropy.bytes(2)
+  return Math.ceil(bound * ((high * 256 + low + 1) / 65_536))
+}

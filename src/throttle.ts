@@ -1,0 +1,84 @@
+import type { Clock } from './clock.ts'
+
+/** How much of a service one process uses at most. */
+export interface ServiceLimits {
+  /** Calls that begin within a second, on average; no bound when absent. Up to this many may begin at once. */
+  readonly requestsPerSecond?: number
+  /** Calls that are under way at the same time. */
+  readonly requestsAtOnceMax?: number
+}
+
+/** How many calls to one service are under way at the same time when nothing is said. */
+export const requestsAtOnceDefault = 8
+
+/**
+ * Lets calls to one service through, in the order in which they come: a bound on how many are under way, and a bucket
+ * of tokens that fills with the clock on how many begin.
+ */
+export class Throttle {
+  readonly atOnceMax: number
+  readonly #clock: Clock
+  readonly #perSecond: number
+  readonly #waiting: (() => void)[] = []
+  #active = 0
+  #tokens: number
+  #filledAt: number
+  /** The one whose turn it is waits for its token; the others wait for it. */
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(
+    clock: Clock,
+    {
+      requestsPerSecond = Number.POSITIVE_INFINITY,
+      requestsAtOnceMax = requestsAtOnceDefault,
+    }: ServiceLimits,
+  ) {
+    this.#clock = clock
+    this.atOnceMax = requestsAtOnceMax
+    this.#perSecond = requestsPerSecond
+    this.#tokens = this.#capacity
+    this.#filledAt = clock.now()
+  }
+
+  /** Does the work when its turn has come; `undefined` when the signal ended the waiting. */
+  async pass<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+    if (this.#active >= this.atOnceMax) await new Promise<void>(resolve => this.#waiting.push(resolve))
+    else this.#active += 1
+    try {
+      const turn = this.#turn.then(() => this.#takeToken(signal))
+      this.#turn = turn
+      return (await turn) ? await work() : undefined
+    } finally {
+      // The place goes to the next in line, or is free.
+      const next = this.#waiting.shift()
+      if (next) next()
+      else this.#active -= 1
+    }
+  }
+
+  get #capacity(): number {
+    return Math.max(1, this.#perSecond)
+  }
+
+  async #takeToken(signal: AbortSignal): Promise<boolean> {
+    if (this.#perSecond === Number.POSITIVE_INFINITY) return !signal.aborted
+    for (;;) {
+      if (signal.aborted) return false
+      const now = this.#clock.now()
+      // The clock of the machine may go back: then nothing has flown in.
+      const passedMs = Math.max(0, now - this.#filledAt)
+      this.#tokens = Math.min(this.#capacity, this.#tokens + (passedMs * this.#perSecond) / 1_000)
+      this.#filledAt = now
+      if (this.#tokens >= 1) {
+        this.#tokens -= 1
+        return true
+      }
+      await this.#clock.sleep(Math.ceil(((1 - this.#tokens) * 1_000) / this.#perSecond), signal)
+    }
+  }
+}
+
+/** The service of an effect: what its type begins with. */
+export function serviceOf(type: string): string {
+  return type.slice(0, type.indexOf('.'))
+}

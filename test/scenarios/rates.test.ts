@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest'
+import type { Fetch } from '../../src/index.ts'
+import { simulate, type World } from '../../src/simulation/index.ts'
+
+/** CPFs made up, with correct check digits. */
+function cpfs(count: number): string[] {
+  const digit = (digits: number[]) => {
+    const sum = digits.reduce((total, each, i) => total + each * (digits.length + 1 - i), 0)
+    return ((sum * 10) % 11) % 10
+  }
+  return Array.from({ length: count }, (_, i) => {
+    const digits = [...String(111_222_000 + i)].map(Number)
+    digits.push(digit(digits))
+    digits.push(digit(digits))
+    return digits.join('')
+  })
+}
+
+/** A world in which the consent service is bounded, and readings are owed that were put off once. */
+async function givenOwedReadings(
+  count: number,
+  limits: { requestsPerSecond?: number; requestsAtOnceMax?: number },
+  intercept: (world: World, request: Request, forward: Fetch) => Promise<Response>,
+): Promise<World> {
+  let isReady = false
+  const world: World = await simulate({
+    averba: {
+      consentService: {
+        baseUrl: 'https://consentimento.exemplo.br',
+        certificate: { cert: '', key: '' },
+        ...limits,
+      },
+    },
+    async intercept(request, forward) {
+      if (isReady) return intercept(world, request, forward)
+      return new Response('', { status: 429, headers: { 'retry-after': '3600' } })
+    },
+  })
+  const subjects = await Promise.all(cpfs(count).map(cpf => world.averba.consents.enrol({ cpf })))
+  const putOff = Promise.all(subjects.map(subject => world.averba.consents.sync({ subject })))
+  await whileTimePasses(world, 100, putOff)
+  isReady = true
+  await world.clock.advance(2 * 3_600_000)
+  return world
+}
+
+/** Lets time pass, step by step, until the work is done. */
+async function whileTimePasses<T>(world: World, stepMs: number, work: Promise<T>): Promise<T> {
+  let isDone = false
+  const done = work.finally(() => {
+    isDone = true
+  })
+  while (!isDone) {
+    await world.clock.advance(stepMs)
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  return done
+}
+
+test('no more calls begin in a second than the service is to be given', async () => {
+  const at: number[] = []
+  const world = await givenOwedReadings(40, { requestsPerSecond: 4 }, (world, request, forward) => {
+    at.push(world.clock.now())
+    return forward(request)
+  })
+  const began = world.clock.now()
+  const { averba, samples } = world
+  const settling = averba.settle()
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const own = await whileTimePasses(world, 50, averba.consents.sync({ subject }))
+  // A host's own call stands in line with few others, not behind all that is owed.
+  expect(own.status).toBe('settled')
+  expect(world.clock.now() - began).toBeLessThan(6_000)
+  await whileTimePasses(world, 50, settling)
+  expect(at).toHaveLength(41)
+  for (const start of at) {
+    // The bucket may be full, and fills while it empties.
+    expect(at.filter(each => each >= start && each < start + 1_000).length).toBeLessThanOrEqual(8)
+  }
+  expect((at.at(-1) ?? 0) - began).toBeGreaterThanOrEqual(9_000)
+  expect((at.at(-1) ?? 0) - began).toBeLessThanOrEqual(10_000)
+  await world.close()
+})
+
+test('what is due is performed at the same time up to the bound, and no further', async () => {
+  let underWay = 0
+  let most = 0
+  const world = await givenOwedReadings(12, { requestsAtOnceMax: 3 }, async (world, request, forward) => {
+    underWay += 1
+    most = Math.max(most, underWay)
+    await world.clock.sleep(1_000)
+    underWay -= 1
+    return forward(request)
+  })
+  const began = world.clock.now()
+  const counts = await whileTimePasses(world, 100, world.averba.settle())
+  expect(counts).toEqual({ settled: 12, deferred: 0, unknown: 0 })
+  expect(most).toBe(3)
+  expect(world.clock.now() - began).toBeLessThan(6_000)
+  await world.close()
+})
+
+test('a service that hangs holds up no other', async () => {
+  const hang = () => new Promise<Response>(() => undefined)
+  const world = await givenOwedReadings(40, {}, (_, request, forward) =>
+    request.url.includes('/consentimento/') ? hang() : forward(request),
+  )
+  const { averba } = world
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  await expect.poll(async () => (await averba.effects.list({ state: 'started' })).length).toBe(8)
+  await whileTimePasses(world, 100, averba.subscriptions.failures())
+  stop.abort()
+  await whileTimePasses(world, 1_000, running)
+  await whileTimePasses(world, 1_000, world.close())
+})
+
+test('a bound that lets nothing through is refused', async () => {
+  for (const limits of [{ requestsPerSecond: 0 }, { requestsAtOnceMax: 0 }, { requestsAtOnceMax: 1.5 }]) {
+    await expect(
+      givenOwedReadings(1, limits, (_, request, forward) => forward(request)),
+    ).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+  }
+})
