@@ -54,7 +54,7 @@ export class Attempts {
     const attempt = this.#open(owed).then(opened => performer.perform(owed, opened))
     const outcome = await attempt.catch((error: unknown): Outcome => {
       if (!(error instanceof AverbaError)) throw error
-      // Our own errors come before anything is sent: a certificate or a secret that could not be had.
+      // Our own errors come before anything is sent: a part, a certificate or a secret that could not be had.
       this.#parts.onTrouble(error.message, error)
       return { status: 'deferred', because: error.message }
     })
