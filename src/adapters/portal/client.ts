@@ -4,6 +4,7 @@ import type { EffectClass, Performer, Performers } from '../performer.ts'
 import { clearCode, problemPart, readProblem } from '../problem.ts'
 import { valueFrom } from '../source.ts'
 import type { Fetch } from '../transport.ts'
+import { ClosedTimes } from './closed-times.ts'
 import {
   readFailures,
   readList,
@@ -93,9 +94,10 @@ const operations: Readonly<Record<string, Operation>> = {
 /** The webhook portal over a way out (document 3, section 4). */
 export function createPortalClient(options: PortalClientOptions): Performers {
   const session = new Session(options)
+  const times = new ClosedTimes(options.clock)
   return Object.fromEntries(
     Object.entries(operations).map(([verb, operation]) => {
-      return [`portal.${verb}`, toPerformer(verb, operation, options, session)]
+      return [`portal.${verb}`, toPerformer(verb, operation, options, session, times)]
     }),
   )
 }
@@ -105,6 +107,7 @@ function toPerformer(
   operation: Operation,
   options: PortalClientOptions,
   session: Session,
+  times: ClosedTimes,
 ): Performer {
   const { effectClass } = operation
   const lost = (): Carried => fact('lost', { operation: verb })
@@ -112,6 +115,8 @@ function toPerformer(
     effectClass,
     lost,
     async perform(owed) {
+      const closed = times.before(verb)
+      if (closed) return closed
       const secrets = effectClass === 'read' ? {} : await options.secretsOf(dataOf(owed).evento)
       const send = (headers: Record<string, string>) =>
         exchange(options, effectClass, () => operation.write(options.baseUrl, headers, owed, secrets))
@@ -122,7 +127,9 @@ function toPerformer(
         isSuccess: (status: number) => status >= 200 && status < 300,
         lost,
       }
-      return conclude(await session.send(send), effectClass, reading, options.clock)
+      const result = await session.send(send)
+      const refused = result.status === 'answered' ? times.after(verb, result.answer) : undefined
+      return refused ?? conclude(result, effectClass, reading, options.clock)
     },
   }
 }
