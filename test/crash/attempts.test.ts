@@ -1,0 +1,29 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { simulate } from '../../src/simulation/index.ts'
+
+test.each([
+  ['a change', 'PUT ', 'consentService.changeStatus'],
+  ['a paid validation', '/validate/', 'validationService.validatePerson'],
+])('an attempt at %s is on the disk before its request leaves', async (_, address, type) => {
+  const path = join(mkdtempSync(join(tmpdir(), 'averba-attempt-')), 'log.sqlite')
+  const script = join(import.meta.dirname, 'die-sending.ts')
+  const options = JSON.stringify({ path, address })
+  const child = spawnSync(process.execPath, ['--conditions=averba-source', script, options])
+  expect(child.signal).toBe('SIGKILL')
+
+  const world = await simulate({ seed: 2, averba: { store: path } })
+  const { averba, clock } = world
+  expect(await averba.effects.list({ state: 'started' })).toMatchObject([{ type, attempts: 1 }])
+  // The one that had it may still be at work, as far as anybody knows: nothing is sent before its time is over.
+  expect(await averba.settle()).toEqual({ settled: 0, deferred: 0, unknown: 0 })
+  await clock.advance(61_000)
+  // And then it is not sent either: perhaps it was done.
+  const { unknown } = await averba.settle()
+  expect(unknown).toBe(1)
+  expect(world.requests.filter(each => `${each.method} ${each.path}`.includes(address))).toEqual([])
+  await world.close()
+})

@@ -1,0 +1,79 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { samples, simulate, type World } from '../../src/simulation/index.ts'
+
+/** A validation service that takes the work and never says a word about it. */
+async function givenServiceThatHangs(store: string): Promise<World> {
+  const world: World = await simulate({
+    averba: {
+      store,
+      validationService: {
+        baseUrl: 'https://validacao.exemplo.br',
+        service: 'datavalid-demonstracao',
+        requestsAtOnceMax: 1,
+      },
+    },
+    async intercept(request, forward) {
+      const response = await forward(request)
+      return request.url.includes('/validate/') ? new Promise(() => undefined) : response
+    },
+  })
+  return world
+}
+
+const inFile = () => join(mkdtempSync(join(tmpdir(), 'averba-stop-')), 'log.sqlite')
+const validate = ({ averba }: World, id: string) =>
+  averba.validations.validate({ id, cpf: samples.cpf, claims: {} }, { waitMs: 0 })
+
+async function hasHung(world: World): Promise<void> {
+  await expect.poll(async () => (await world.averba.effects.list({ state: 'started' })).length).toBe(1)
+  await expect.poll(() => world.validationService.answered).toBe(1)
+}
+
+/** Ends the work that waits at most 15 seconds of the clock. */
+async function afterTheBound(world: World, work: Promise<unknown>): Promise<void> {
+  await expect.poll(() => world.clock.sleeping).toBeGreaterThan(0)
+  await world.clock.advance(15_000)
+  await work
+}
+
+test('what was out when the log was closed is in doubt for the next process, and the rest goes', async () => {
+  const store = inFile()
+  const world = await givenServiceThatHangs(store)
+  await validate(world, 'v1')
+  await hasHung(world)
+  await validate(world, 'v2') // It stands in line, and nothing of it has left.
+  await afterTheBound(world, world.averba.close())
+
+  const next = await simulate({ seed: 2, averba: { store } })
+  const states = async () => (await next.averba.effects.list()).map(each => `${each.type} ${each.state}`)
+  expect(await states()).toEqual([
+    'validationService.validatePerson started',
+    'tokenService.requestToken settled',
+    'validationService.validatePerson owed',
+  ])
+  await next.clock.advance(120_000)
+  await next.averba.settle()
+  expect(await next.averba.validations.get('v1')).toMatchObject({ state: 'inconclusive' })
+  expect(await next.averba.validations.get('v2')).toMatchObject({ state: 'answered' })
+  expect(next.validationService.answered).toBe(1)
+  await next.close()
+})
+
+test('run ends in time after its signal, whatever hangs, and the log stays in use', async () => {
+  const world = await givenServiceThatHangs(':memory:')
+  const { averba } = world
+  const stop = new AbortController()
+  await averba.effects.list()
+  const running = averba.run({ signal: stop.signal })
+  await validate(world, 'v1')
+  await hasHung(world)
+  await validate(world, 'v2')
+  stop.abort()
+  await afterTheBound(world, running)
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'settled' })
+  await afterTheBound(world, world.close())
+})
