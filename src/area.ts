@@ -1,4 +1,4 @@
-import { type Clock, fromInstant } from './clock.ts'
+import { type Clock, type Entropy, fromInstant } from './clock.ts'
 import type { Commands } from './commands.ts'
 import type { Engine } from './engine.ts'
 import { AverbaError } from './errors.ts'
@@ -21,6 +21,7 @@ export interface Area {
   readonly subjects: Subjects
   readonly views: ViewsHandle<Views>
   readonly clock: Clock
+  readonly entropy: Entropy
   readonly createId: () => string
   /** Throws `SERVICE_NOT_CONFIGURED` when the service has no options. */
   require(service: ServiceName): void

@@ -21,6 +21,7 @@ import { Followers } from './followers.ts'
 import { checkInstant } from './given.ts'
 import { createLog, type Log } from './log.ts'
 import { createLogins, type Logins } from './logins.ts'
+import { certificateMachine } from './machines/certificate.ts'
 import { consentMachine } from './machines/consent.ts'
 import { effectMachine } from './machines/effect.ts'
 import { notificationMachine } from './machines/notification.ts'
@@ -33,12 +34,14 @@ import type { Instant } from './message.ts'
 import { createNotifications, type Notifications, routeNotification } from './notifications.ts'
 import type { AverbaOptions } from './options.ts'
 import { runAll } from './run-all.ts'
+import { Schedules } from './schedules.ts'
 import type { AsOf, Rebuilt } from './store/rebuilder.ts'
 import { type RebuildAll, Store } from './store/store.ts'
 import { openViews, type ViewsHandle } from './store/views-handle.ts'
 import { Subjects } from './subjects.ts'
 import { routeFailures, routeSubscriptions } from './subscription-routes.ts'
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
+import { againAfterDecline } from './sync-schedule.ts'
 import { givenToken, Tokens } from './tokens.ts'
 import { createValidations, type Validations } from './validations.ts'
 import { type Views, views } from './views/views.ts'
@@ -107,6 +110,7 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
     onViewStopped: view => log({ message: 'a view failed and stands still: rebuild it', view }),
     onKeyringCreated: path => log({ message: 'a keyring was made; back it up, apart from the store:', path }),
   })
+  const onTrouble = (what: string, error: unknown) => log({ message: what, error: nameOf(error) })
   const sockets: Socket[] = []
   const fetchOf = (socketOptions: Omit<SocketOptions, 'clock'>) => {
     if (options.fetch) return options.fetch
@@ -128,7 +132,7 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
     performers,
     routers,
     limits: limitsOf(options),
-    onTrouble: (what, error) => log({ message: what, error: nameOf(error) }),
+    onTrouble,
   })
   const followers = new Followers(store, clock, name =>
     log({ message: 'a follower failed too often and is parked', follower: name }),
@@ -138,9 +142,20 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
   const { actor, basis } = options
   const commands = new Commands(engine, store, clock, { ...(actor && { actor }), ...(basis && { basis }) })
   const handle = openViews<Views>(store.reader)
-  const area = createArea({ options, engine, store, commands, subjects, views: handle, clock, createId })
+  const area = createArea({
+    options,
+    engine,
+    store,
+    commands,
+    subjects,
+    views: handle,
+    clock,
+    entropy,
+    createId,
+  })
   Object.assign(performers, createPerformers(area, desired, fetchOf))
   Object.assign(routers, createRouters(area, desired))
+  const schedules = new Schedules(area, onTrouble)
 
   let closed: Promise<void> | undefined
   const close = async () => {
@@ -179,9 +194,10 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
         return (await store.viewAsOf(name, asOf)) as Views[N][] // The view of this name has these rows.
       }),
     on: (type, listener) => engine.on(type, event => listener(event as never)), // The type names its event.
-    run: ({ signal }) => runAll(engine, followers, clock, signal, log),
+    run: ({ signal }) => runAll({ engine, followers, schedules, clock, signal, log }),
     settle: () =>
       engine.admit(async () => {
+        await schedules.look()
         const counts = await engine.settle()
         await followers.settle()
         return counts
@@ -212,6 +228,7 @@ function nameOf(error: unknown): string {
 }
 
 const machines = [
+  certificateMachine,
   consentMachine,
   effectMachine,
   notificationMachine,
@@ -267,6 +284,9 @@ function tokensOf(area: Area): TokenSource | undefined {
 function createRouters(area: Area, desired: Desired): Record<string, Router> {
   return {
     'consentService.consentsListed': (owed, fact, since) => routeConsents(area, owed, fact, since),
+    'consentService.readDeclined': async (owed, fact, since) => ({
+      targets: [{ stream: owed.stream, message: againAfterDecline(area, owed, fact), since }],
+    }),
     'consentService.awarenessListed': (owed, fact) => routeAwareness(area, owed, fact),
     'portal.subscriptionsListed': (_, fact, since) => routeSubscriptions(area, desired, fact, since),
     'portal.failuresListed': (_, fact) => routeFailures(area, fact),

@@ -4,6 +4,7 @@ import type { Clock } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import { checkActor, checkBasis } from './given.ts'
 import type { AverbaOptions } from './options.ts'
+import { checkSyncEveryMs } from './sync-schedule.ts'
 
 /** How much of a service is used at most. */
 const limits = ['requestsPerSecond', 'requestsAtOnceMax']
@@ -15,9 +16,9 @@ const limits = ['requestsPerSecond', 'requestsAtOnceMax']
 export const optionNames: Readonly<Record<string, readonly string[]>> = {
   '': [
     ...['store', 'actor', 'basis', 'consentService', 'tokenService', 'validationService', 'portal'],
-    ...['receiver', 'subscriptions', 'clock', 'entropy', 'fetch', 'logger'],
+    ...['receiver', 'subscriptions', 'schedules', 'clock', 'entropy', 'fetch', 'logger'],
   ],
-  consentService: ['baseUrl', 'certificate', 'ca', 'redirectUrls', ...limits],
+  consentService: ['baseUrl', 'certificate', 'ca', 'redirectUrls', 'syncEveryMs', ...limits],
   tokenService: ['url', 'consumerKey', 'consumerSecret', 'credential', 'ca'],
   validationService: ['baseUrl', 'service', 'bearer', 'traceHeader', 'ca', ...limits],
   portal: ['baseUrl', 'authenticate', 'ca', ...limits],
@@ -121,6 +122,7 @@ function checkAddresses({
 
 /** A bound that lets nothing through would hold up everything, without a word. */
 function checkLimits({ consentService, validationService, portal }: AverbaOptions): void {
+  if (consentService?.syncEveryMs !== undefined) checkSyncEveryMs(consentService.syncEveryMs)
   for (const [name, service] of Object.entries({ consentService, validationService, portal })) {
     const { requestsPerSecond: perSecond = 1, requestsAtOnceMax: atOnce = 1 } = service ?? {}
     if (!(perSecond > 0)) throw misconfigured(`Cannot use ${name}.requestsPerSecond: it is not above 0`)

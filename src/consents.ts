@@ -7,10 +7,11 @@ import { parseCnpj } from './cnpj.ts'
 import { parseCpf } from './cpf.ts'
 import type { Delivery, Target } from './decisions.ts'
 import { AverbaError } from './errors.ts'
-import { type ConsentStatus, consentStatuses } from './machines/consent.ts'
+import { type ConsentStatus, consentStatuses } from './machines/consent-status.ts'
 import type { Carried, Instant, Owed } from './message.ts'
 import { type Ask, type Outcome, valueOf } from './outcome.ts'
 import type { SubjectRef, Which, Who } from './subjects.ts'
+import { checkSyncEveryMs, scheduleSync, syncAgain } from './sync-schedule.ts'
 import type { ConsentRow } from './views/consents.ts'
 
 /** How fresh an answer must be: older than this, the service is read first. Absent: the view answers. */
@@ -60,11 +61,13 @@ export interface Synced {
 /** Consents of data subjects at the consent service (document 1, operations 1 to 3). */
 export interface Consents {
   /**
-   * Enrols a data subject. Enrolling the same CPF again gives the same ref.
+   * Enrols a data subject. Enrolling the same CPF again gives the same ref. With `syncEveryMs`, or the option
+   * `consentService.syncEveryMs`, all consents are read so often while `run` or `settle` does, the first time at once;
+   * enrolling again with another number changes it.
    *
    * @throws {AverbaError} `INVALID_CPF`, `PERSONAL_ID`, `COMMAND_REUSED`
    */
-  enrol(who: { cpf: string }, ask?: Ask): Promise<SubjectRef>
+  enrol(who: { cpf: string }, ask?: Ask & { syncEveryMs?: number }): Promise<SubjectRef>
   /** Reads all consents of a data subject at the service and records what changed. */
   sync(who: Who, ask?: Ask): Promise<Outcome<Synced>>
   /**
@@ -187,9 +190,18 @@ export function createConsents(area: Area): Consents {
   }
 
   return {
-    async enrol(who, ask = {}) {
+    async enrol(who, { syncEveryMs: given, ...ask } = {}) {
       const cpf = parseCpf(who.cpf)
-      await commands.record({ method: 'consents.enrol', cpf }, () => subjects.meet(cpf, 'host'), ask)
+      const syncEveryMs = given ?? area.options.consentService?.syncEveryMs
+      if (given !== undefined) checkSyncEveryMs(given)
+      const input = { method: 'consents.enrol', cpf, ...(given !== undefined && { syncEveryMs: given }) }
+      const deliver = async () => {
+        const met = await subjects.meet(cpf, 'host')
+        if (syncEveryMs === undefined) return met
+        const target = { stream: `subject-${met.subject}`, message: scheduleSync(area, syncEveryMs) }
+        return { ...met, targets: [...met.targets, target] }
+      }
+      await commands.record(input, deliver, ask)
       return subjects.find({ cpf })
     },
     sync,
@@ -273,9 +285,10 @@ export async function routeConsents(area: Area, owed: Owed, fact: Carried, since
   const missing = unreadable.length > 0 ? [] : held.filter(row => !seen.has(row.consent))
   for (const { consent } of missing)
     targets.push({ stream: consent, message: { type: 'consent.miss', data: {} }, since })
+  const again = syncAgain(area, owed)
   const listed = (changed: number): Carried => ({
     type: 'consentService.consentsListed',
-    data: { read: items.length, changed, unreadable: unreadable.length },
+    data: { read: items.length, changed, unreadable: unreadable.length, ...again },
     ...(unreadable.length > 0 && { parts: { unreadable: { owner, value: unreadable } } }),
   })
   return { targets: [...targets, { stream: owner, message: listed }], claims }

@@ -1,3 +1,4 @@
+import type { CertificateEvent } from './machines/certificate.ts'
 import type { ConsentEvent } from './machines/consent.ts'
 import type { EffectEvent } from './machines/effect.ts'
 import type { NotificationEvent } from './machines/notification.ts'
@@ -10,6 +11,7 @@ import type { Recorded as AnyRecorded } from './message.ts'
 import type { PartsMoved } from './store/moved-parts.ts'
 
 type AnyEvent =
+  | CertificateEvent
   | ConsentEvent
   | EffectEvent
   | NotificationEvent

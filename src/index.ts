@@ -20,7 +20,7 @@ export { AverbaError, type ErrorCode } from './errors.ts'
 export type { Events, Recorded } from './events.ts'
 export type { Log } from './log.ts'
 export type { LoginState, Logins } from './logins.ts'
-export type { ConsentStatus } from './machines/consent.ts'
+export type { ConsentStatus } from './machines/consent-status.ts'
 export type { Actor, Basis, EffectState, Instant, Json, Owed, Problem } from './message.ts'
 export type { Notification, Notifications } from './notifications.ts'
 export {

@@ -20,6 +20,8 @@ export interface AverbaOptions {
     readonly ca?: string
     /** The addresses that a login may return to, compared as whole texts. */
     readonly redirectUrls?: readonly string[]
+    /** How often the consents of those enrolled from now on are read, where `enrol` does not say so. */
+    readonly syncEveryMs?: number
   }
   readonly tokenService?: {
     /** The whole address of the token endpoint. */
@@ -56,6 +58,11 @@ export interface AverbaOptions {
   }
   /** What the portal shall notify us of. `subscriptions.plan` shows what that takes. */
   readonly subscriptions?: readonly DesiredSubscription[]
+  /**
+   * What averba does because time has passed, while `run` or `settle` does: the portal's failures and list every day,
+   * consents that end, the client certificate. True unless said otherwise.
+   */
+  readonly schedules?: boolean
   readonly clock?: Clock
   readonly entropy?: Entropy
   /** The way out for every service; sockets by default. */

@@ -2,27 +2,36 @@ import type { Clock } from './clock.ts'
 import type { Engine } from './engine.ts'
 import { AverbaError } from './errors.ts'
 import type { Followers } from './followers.ts'
+import type { Schedules } from './schedules.ts'
 
 /** How often the ledger is looked at for what came due, or was left by another process. */
 const lookEveryMs = 1_000
+/** How often it is asked whether a schedule has something due. */
+const scheduleEveryMs = 60_000
 /** How long what is under way is waited for after the signal. */
 const endWaitMs = 15_000
+
+/** What runs, on which clock, and until when. */
+export interface RunParts {
+  readonly engine: Engine
+  readonly followers: Followers
+  readonly schedules: Schedules
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly log: (line: Record<string, unknown>) => void
+}
 
 /**
  * Performs what comes due, keeps to the schedules and calls followers, until the signal. Each service is looked after
  * by itself: one that hangs holds up no other. What fails is told of, and tried again. What is under way when the
  * signal comes is waited for, within a bound: what has not ended by then stays in the ledger as begun.
  */
-export async function runAll(
-  engine: Engine,
-  followers: Followers,
-  clock: Clock,
-  signal: AbortSignal,
-  log: (line: Record<string, unknown>) => void,
-): Promise<void> {
-  const again = (work: () => Promise<unknown>) => repeat(work, clock, signal, log)
+export async function runAll({ engine, followers, schedules, clock, signal, log }: RunParts): Promise<void> {
+  const again = (work: () => Promise<unknown>, everyMs = lookEveryMs) =>
+    repeat(work, everyMs, clock, signal, log)
   const work = Promise.all([
     ...engine.services.map(service => again(() => engine.admit(() => engine.settleService(service)))),
+    again(() => engine.admit(() => schedules.look()), scheduleEveryMs),
     again(() => followers.run(signal)),
   ])
   const ended = new AbortController()
@@ -44,6 +53,7 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 async function repeat(
   work: () => Promise<unknown>,
+  everyMs: number,
   clock: Clock,
   signal: AbortSignal,
   log: (line: Record<string, unknown>) => void,
@@ -53,6 +63,6 @@ async function repeat(
       const name = error instanceof Error ? error.name : 'unknown'
       log({ message: 'running failed, and goes on', error: error instanceof AverbaError ? error.code : name })
     })
-    await clock.sleep(lookEveryMs, signal)
+    await clock.sleep(everyMs, signal)
   }
 }

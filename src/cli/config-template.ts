@@ -62,6 +62,8 @@ export default defineConfig({
     ...ca, // ca: the authority to trust instead of the system's, as PEM text
     // The addresses that a login may return to, compared as whole texts. Others are refused.
     // redirectUrls: ['https://app.example/back'],
+    // How often the consents of each person are read, in milliseconds, where consents.enrol does not say so.
+    // syncEveryMs: 24 * 60 * 60 * 1_000,
     // Calls that begin within a second, and calls under way at the same time, at most, in this process.
     // requestsPerSecond: 5,
     // requestsAtOnceMax: 8,
@@ -130,6 +132,10 @@ export default defineConfig({
       // chaveAutenticacao: () => env('AVERBA_HOOK_AUTHORIZATION'),
     },
   ],
+
+  // What is done because time has passed, while run or settle does: the portal's failures and list every day, consents
+  // that end, the client certificate.
+  // schedules: true,
 
   // ---- The surroundings. Only the logger matters outside of tests.
   // Told what an operator should know, as lines without secrets and personal data.

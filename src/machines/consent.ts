@@ -1,15 +1,8 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Carried, Event, Instant, Message } from '../message.ts'
+import { askedFrom, type ConsentStatus, moveType, type RequestableStatus } from './consent-status.ts'
 import { defineMachine } from './define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
-
-/** The five statuses of the contract (document 1, section 3). */
-export const consentStatuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO'] as const
-export type ConsentStatus = (typeof consentStatuses)[number]
-
-/** The statuses that can be asked for, each with the one status it is asked from (section 3). */
-export const askedFrom = { ATIVO: 'PENDENTE', NEGADO: 'PENDENTE', REVOGADO: 'ATIVO' } as const
-export type RequestableStatus = keyof typeof askedFrom
 
 // Events
 
@@ -35,6 +28,8 @@ export type ConsentEvent =
   /** The service shows a status that its table does not lead to, or answers with another than was asked. */
   | Event<'consent.conflicted', Move & { held: ConsentStatus }>
   | Event<'consent.vanished', Record<string, never>>
+  /** By our clock `dataExpiracao` has passed. The status stays the service's word. */
+  | Event<'consent.lapsed', { expiresAt: Instant }>
   /** The service shows what we hold: said only where an effect or a doubt ends with it. */
   | Event<'consent.confirmed', { status: ConsentStatus }>
   | Event<'consent.changeRequested', { status: RequestableStatus }>
@@ -50,6 +45,7 @@ export type ConsentMessage =
   | Message<'consent.approve' | 'consent.deny' | 'consent.revoke' | 'consent.readDetail', unknown>
   | Message<'consent.observe', ConsentReading & { consent: string; subject: string }>
   | Message<'consent.miss', unknown>
+  | Message<'consent.passTime', { now: Instant }>
   | Message<'consentService.statusChanged', ConsentReading>
   | Message<'consentService.consentRead', ConsentReading & { history: number }>
   | Message<'consentService.changeDeclined' | 'consentService.readDeclined', { httpStatus: number }>
@@ -83,6 +79,8 @@ interface Context {
   readonly reading: ConsentReading
   /** What we asked the service for and have not heard of. */
   readonly asked: RequestableStatus | null
+  /** The end that was said to have passed. */
+  readonly lapsed: Instant | null
 }
 
 const nothing: ConsentReading = { status: 'PENDENTE', createdAt: null, expiresAt: null, controller: null }
@@ -122,10 +120,13 @@ const chart = setup({
       asked: ({ event }) => (event.type === 'consent.changeRequested' ? event.data.status : null),
     }),
     forgetAsked: assign({ asked: null }),
+    keepLapsed: assign({
+      lapsed: ({ event }) => (event.type === 'consent.lapsed' ? event.data.expiresAt : null),
+    }),
   },
 }).createMachine({
   id: 'consent',
-  context: { consent: '', subject: '', reading: nothing, asked: null },
+  context: { consent: '', subject: '', reading: nothing, asked: null, lapsed: null },
   type: 'parallel',
   states: {
     status: {
@@ -134,6 +135,7 @@ const chart = setup({
         'consent.appeared': asShown,
         'consent.conflicted': asShown,
         'consent.amended': { actions: 'keepReading' },
+        'consent.lapsed': { actions: 'keepLapsed' },
         'consent.vanished': '.vanished',
       },
       states: {
@@ -211,6 +213,8 @@ function decide(state: State, message: Carried<ConsentMessage>): Decision<Consen
       return { events: message.isStale ? [] : observe(state, message.data, message.data) }
     case 'consent.miss':
       return isUnknown(state) || message.isStale ? record() : record({ type: 'consent.vanished', data: {} })
+    case 'consent.passTime':
+      return { events: lapse(state, message.data.now) }
     case 'consentService.consentRead': {
       const { history, ...reading } = message.data
       const described: ConsentEvent = { type: 'consent.described', data: { history } }
@@ -241,6 +245,14 @@ function ask(state: State, status: RequestableStatus): Decision<ConsentEvent> {
     data: { status },
     effects: [changeStatus(state.context, status)],
   })
+}
+
+/** Time passed: whether the end of a consent that still stands has come. */
+function lapse(state: State, now: Instant): ConsentEvent[] {
+  const { status, expiresAt } = state.context.reading
+  const isLive = !isUnknown(state) && (status === 'PENDENTE' || status === 'ATIVO')
+  if (!isLive || expiresAt === null || expiresAt > now || expiresAt === state.context.lapsed) return []
+  return [{ type: 'consent.lapsed', data: { expiresAt } }]
 }
 
 /** What a reading adds to what we hold: nothing when nothing changed. */
@@ -289,18 +301,6 @@ function move(state: State, status: ConsentStatus, by: Move['by']): ConsentEvent
     data: { status, by, held },
     anomaly: `no move leads from ${held} to ${status}`,
   }
-}
-
-function moveType(
-  held: ConsentStatus,
-  status: ConsentStatus,
-): `consent.${'approved' | 'denied' | 'revoked' | 'expired'}` | undefined {
-  if (held === 'PENDENTE' && status === 'ATIVO') return 'consent.approved'
-  if (held === 'PENDENTE' && status === 'NEGADO') return 'consent.denied'
-  if (held === 'ATIVO' && status === 'REVOGADO') return 'consent.revoked'
-  // Expiry is not in the contract's table: by our policy it may follow PENDENTE and ATIVO.
-  if ((held === 'PENDENTE' || held === 'ATIVO') && status === 'EXPIRADO') return 'consent.expired'
-  return undefined
 }
 
 /** Ends the change whose answer was lost. */

@@ -1,4 +1,4 @@
-import { type SnapshotFrom, setup } from 'xstate'
+import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Event, Instant, Message } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
 import { type Decision, type Machine, record } from './machine.ts'
@@ -9,6 +9,8 @@ export type PortalEvent =
   | Event<'portal.listRequested', unknown>
   /** Its part `list` holds the subscriptions as listed, secrets taken out. */
   | Event<'portal.listed', Listed>
+  /** The daily reading of the failures of `from` to `day`, days in Brasilia, and of the list. */
+  | Event<'portal.harvestRequested', { from: string; day: string }>
   /** `day` is a day in Brasilia, `yyyy-MM-dd`; null asks for the portal's today. */
   | Event<'portal.failuresRequested', { day: string | null }>
   /** Its part `answered` says which records the portal's answer had. */
@@ -34,6 +36,8 @@ interface ForeignFailure {
 export type PortalMessage =
   | Message<'portal.list', unknown>
   | Message<'portal.listFailures', { day: string | null }>
+  /** The time for the failures up to a day has come. */
+  | Message<'portal.harvest', { day: string }>
   | Message<'portal.observeForeignFailure', ForeignFailure>
   | Message<'portal.subscriptionsListed', Listed>
   | Message<'portal.failuresListed', { read: number; unreadable: number }>
@@ -41,8 +45,23 @@ export type PortalMessage =
 
 // Chart
 
-const chart = setup({ types: { events: {} as PortalEvent } }).createMachine({
+interface Context {
+  /** The last day whose failures were asked for by the schedule; empty before. */
+  readonly harvested: string
+}
+
+const chart = setup({
+  types: { context: {} as Context, events: {} as PortalEvent },
+  actions: {
+    keepDay: assign({
+      harvested: ({ context, event }) =>
+        event.type === 'portal.harvestRequested' ? event.data.day : context.harvested,
+    }),
+  },
+}).createMachine({
   id: 'portal',
+  context: { harvested: '' },
+  on: { 'portal.harvestRequested': { actions: 'keepDay' } },
   initial: 'unread',
   states: {
     unread: { on: { 'portal.listed': 'read', 'portal.failuresListed': 'read' } },
@@ -52,7 +71,7 @@ const chart = setup({ types: { events: {} as PortalEvent } }).createMachine({
 
 // Decide
 
-function decide(_: SnapshotFrom<typeof chart>, message: PortalMessage): Decision<PortalEvent> {
+function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage): Decision<PortalEvent> {
   switch (message.type) {
     case 'portal.list':
       return record({
@@ -66,6 +85,17 @@ function decide(_: SnapshotFrom<typeof chart>, message: PortalMessage): Decision
         data: message.data,
         effects: [{ type: 'portal.listFailures', data: message.data }],
       })
+    case 'portal.harvest': {
+      const { day } = message.data
+      if (day <= context.harvested) return record()
+      const days = daysUntil(day, context.harvested)
+      const readings = days.map(each => ({ type: 'portal.listFailures', data: { day: each } }))
+      return record({
+        type: 'portal.harvestRequested',
+        data: { from: days[0] ?? day, day },
+        effects: [...readings, { type: 'portal.listSubscriptions', data: {} }],
+      })
+    }
     case 'portal.observeForeignFailure':
       return record({ type: 'portal.foreignFailure', data: message.data })
     case 'portal.subscriptionsListed':
@@ -77,6 +107,18 @@ function decide(_: SnapshotFrom<typeof chart>, message: PortalMessage): Decision
       return record({ type: 'portal.readDeclined', data: { operation, httpStatus } })
     }
   }
+}
+
+/** Days that the portal keeps failures of (document 3, section 4, rule 4). */
+const keptDays = 30
+const dayMs = 86_400_000
+
+/** The days up to one: the last one that was asked for again, since it was not over then; else the day before. */
+function daysUntil(day: string, last: string): string[] {
+  const end = Date.parse(day)
+  const first = last === '' ? end - dayMs : Math.max(Date.parse(last), end - keptDays * dayMs)
+  const count = Math.round((end - first) / dayMs) + 1
+  return Array.from({ length: count }, (_, i) => new Date(first + i * dayMs).toISOString().slice(0, 10))
 }
 
 /** Our account at the portal: what was read of it as a whole, beside the single subscriptions. */

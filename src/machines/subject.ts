@@ -21,10 +21,18 @@ export interface AwarenessReading {
   readonly controller: string | null
 }
 
+/** When a reading that recurs is due next. `schedule` numbers what the host asked for: only the newest goes on. */
+export interface SyncAgain {
+  readonly schedule: number
+  readonly dueAt: Instant
+}
+
 export type SubjectEvent =
   /** Always the first: its part `cpf` holds the CPF. */
   | Event<'subject.enrolled', { subject: string; origin: Origin }>
   | Event<'subject.syncRequested' | 'subject.awarenessRequested' | 'subject.loginRequested', unknown>
+  /** Its consents are read again and again, so often. */
+  | Event<'subject.scheduled', { everyMs: number }>
   | Event<'subject.synced', { read: number; changed: number; unreadable: number }>
   /** Its part `record` holds the service's own id and texts. */
   | Event<'subject.awarenessAppeared', AwarenessReading & { subject: string }>
@@ -47,18 +55,29 @@ export type SubjectMessage =
   /** Carries the part `id`: the service's id of the record. */
   | Message<'subject.readAwarenessDetail', { record: string }>
   | Message<'subject.readLoginAddress', { hasRedirect: boolean }>
+  | Message<'subject.schedule', { everyMs: number; dueAt: Instant }>
   | Message<'subject.observeAwareness', AwarenessReading>
-  | Message<'consentService.consentsListed', { read: number; changed: number; unreadable: number }>
+  | Message<
+      'consentService.consentsListed',
+      { read: number; changed: number; unreadable: number; again?: SyncAgain }
+    >
   | Message<'consentService.awarenessListed', { read: number; unreadable: number }>
   | Message<'consentService.awarenessRead', { record: string }>
   | Message<'consentService.loginRead', LoginReading>
   | Message<'consentService.loginAddressRead', unknown>
-  | Message<'consentService.readDeclined', { operation: string; httpStatus: number }>
+  | Message<'consentService.readDeclined', { operation: string; httpStatus: number; again?: SyncAgain }>
 
 // Effects
 
 function effect(subject: string, verb: string, parts: Record<string, string> = {}, data: object = {}) {
   return { type: `consentService.${verb}`, data, opens: { cpf: `subject-${subject}/1/cpf`, ...parts } }
+}
+
+/** The next of the readings that recur; none when the host has asked for others since. */
+function nextSync({ subject, everyMs, schedules }: Context, again: SyncAgain | undefined) {
+  if (everyMs === null || again?.schedule !== schedules) return {}
+  const reading = effect(subject, 'listConsents', {}, { everyMs, schedule: schedules })
+  return { effects: [{ ...reading, dueAt: again.dueAt }] }
 }
 
 // Chart
@@ -67,12 +86,21 @@ interface Context {
   readonly subject: string
   /** Our ids of the awareness records that have appeared. */
   readonly awareness: readonly string[]
+  /** How often the consents are read; null when nobody asked for it. */
+  readonly everyMs: number | null
+  /** How often that was asked for. */
+  readonly schedules: number
 }
 
 const chart = setup({
   types: { context: {} as Context, events: {} as SubjectEvent },
   actions: {
     keepSubject: assign({ subject: ({ context, event }) => subjectOf(event) ?? context.subject }),
+    keepSchedule: assign(({ context, event }) =>
+      event.type === 'subject.scheduled'
+        ? { everyMs: event.data.everyMs, schedules: context.schedules + 1 }
+        : {},
+    ),
     keepRecord: assign({
       awareness: ({ context, event }) =>
         event.type === 'subject.awarenessAppeared'
@@ -85,7 +113,7 @@ const chart = setup({
   },
 }).createMachine({
   id: 'subject',
-  context: { subject: '', awareness: [] },
+  context: { subject: '', awareness: [], everyMs: null, schedules: 0 },
   initial: 'unmet',
   states: {
     unmet: { on: { 'subject.enrolled': { target: 'enrolled', actions: 'keepSubject' } } },
@@ -93,6 +121,7 @@ const chart = setup({
       initial: 'loginUnread',
       on: {
         'subject.awarenessAppeared': { actions: 'keepRecord' },
+        'subject.scheduled': { actions: 'keepSchedule' },
         'subject.loginRead': [{ guard: 'isAuthenticated', target: '.loggedIn' }, { target: '.loggedOut' }],
       },
       states: { loginUnread: {}, loggedIn: {}, loggedOut: {} },
@@ -115,6 +144,13 @@ function decide(state: SnapshotFrom<typeof chart>, message: SubjectMessage): Dec
   switch (message.type) {
     case 'subject.sync':
       return record({ type: 'subject.syncRequested', data: {}, effects: [effect(subject, 'listConsents')] })
+    case 'subject.schedule': {
+      const { everyMs, dueAt } = message.data
+      if (everyMs === state.context.everyMs) return record()
+      const schedule = state.context.schedules + 1
+      const next = nextSync({ ...state.context, everyMs, schedules: schedule }, { schedule, dueAt })
+      return record({ type: 'subject.scheduled', data: { everyMs }, ...next })
+    }
     case 'subject.readAwareness':
       return record({
         type: 'subject.awarenessRequested',
@@ -137,8 +173,10 @@ function decide(state: SnapshotFrom<typeof chart>, message: SubjectMessage): Dec
     case 'subject.observeAwareness':
       if (awareness.includes(message.data.record)) return record()
       return record({ type: 'subject.awarenessAppeared', data: { ...message.data, subject } })
-    case 'consentService.consentsListed':
-      return record({ type: 'subject.synced', data: message.data })
+    case 'consentService.consentsListed': {
+      const { again, ...data } = message.data
+      return record({ type: 'subject.synced', data, ...nextSync(state.context, again) })
+    }
     case 'consentService.awarenessListed':
       return record({ type: 'subject.awarenessListed', data: message.data })
     case 'consentService.awarenessRead':
@@ -147,8 +185,10 @@ function decide(state: SnapshotFrom<typeof chart>, message: SubjectMessage): Dec
       return record({ type: 'subject.loginRead', data: { ...message.data, subject } })
     case 'consentService.loginAddressRead':
       return record({ type: 'subject.loginAddressRead', data: {} })
-    case 'consentService.readDeclined':
-      return record({ type: 'subject.readDeclined', data: message.data })
+    case 'consentService.readDeclined': {
+      const { again, ...data } = message.data
+      return record({ type: 'subject.readDeclined', data, ...nextSync(state.context, again) })
+    }
   }
 }
 

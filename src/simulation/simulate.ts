@@ -83,6 +83,8 @@ export async function simulate(
     validationService: { baseUrl: `https://${hosts.validationService}`, service },
     portal: { baseUrl: `https://${hosts.portal}`, authenticate: staticHeaders(portalHeaders) },
     receiver: { publicUrl: receiverUrl },
+    // A small world does what a test asks for, and nothing by itself unless it is told to.
+    schedules: false,
     ...options.averba,
   })
   return { ...simulators, averba, clock, samples, close: () => averba.close() }

@@ -1,4 +1,5 @@
-import type { ConsentEvent, ConsentStatus } from '../machines/consent.ts'
+import type { ConsentEvent } from '../machines/consent.ts'
+import type { ConsentStatus } from '../machines/consent-status.ts'
 import type { Instant, PartAddress } from '../message.ts'
 import { defineView, type RecordedOf } from '../view.ts'
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { askedFrom, consentMachine, consentStatuses } from '../../src/machines/consent.ts'
+import { consentMachine } from '../../src/machines/consent.ts'
+import { askedFrom, consentStatuses } from '../../src/machines/consent-status.ts'
 import type { Event, Message } from '../../src/message.ts'
 import { decideAfter } from './decide-after.ts'
 

@@ -1,3 +1,4 @@
+import { certificateMachine } from '../../src/machines/certificate.ts'
 import { consentMachine } from '../../src/machines/consent.ts'
 import { effectMachine } from '../../src/machines/effect.ts'
 import type { Machine } from '../../src/machines/machine.ts'
@@ -47,12 +48,21 @@ export const samples: readonly Sample[] = [
       { type: 'consent.revoke', data: {} },
       { type: 'consent.readDetail', data: {} },
       { type: 'consent.miss', data: {} },
+      { type: 'consent.passTime', data: { now: '2027-11-20T11:59:59.999Z' } },
+      { type: 'consent.passTime', data: { now: '2027-11-20T12:00:00.000Z' } },
       ...statuses.map(status => ({ type: 'consentService.statusChanged', data: reading(status) })),
       { type: 'consentService.consentRead', data: { ...reading('ATIVO'), history: 2 } },
       { type: 'consentService.changeDeclined', data: { httpStatus: 400 } },
       { type: 'consentService.readDeclined', data: { httpStatus: 404 } },
       { type: 'consentService.changeLost', data: {} },
     ],
+  },
+  {
+    machine: certificateMachine,
+    messages: [31, 30, 15, 14, 1, 0].map(daysLeft => ({
+      type: 'certificate.observe',
+      data: { service: 'consentService', daysLeft },
+    })),
   },
   {
     machine: effectMachine,
@@ -104,6 +114,11 @@ export const samples: readonly Sample[] = [
     messages: [
       { type: 'subject.enrol', data: { subject: 's', origin: 'host' } },
       { type: 'subject.sync', data: {} },
+      { type: 'subject.schedule', data: { everyMs: 3_600_000, dueAt: failure.failedAt } },
+      {
+        type: 'consentService.consentsListed',
+        data: { read: 1, changed: 0, unreadable: 0, again: { schedule: 1, dueAt: failure.failedAt } },
+      },
       { type: 'subject.readAwareness', data: {} },
       { type: 'subject.readAwarenessDetail', data: { record: 'a1' } },
       { type: 'subject.readLogin', data: {} },
@@ -139,6 +154,8 @@ export const samples: readonly Sample[] = [
   {
     machine: portalMachine,
     messages: [
+      { type: 'portal.harvest', data: { day: '2026-11-20' } },
+      { type: 'portal.harvest', data: { day: '2026-11-22' } },
       { type: 'portal.list', data: {} },
       { type: 'portal.listFailures', data: { day: '2026-11-20' } },
       { type: 'portal.observeForeignFailure', data: { failure: 'f', evento: 'e', failedAt: null } },

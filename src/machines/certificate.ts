@@ -1,0 +1,68 @@
+import { assign, type SnapshotFrom, setup } from 'xstate'
+import type { Event, Message } from '../message.ts'
+import { defineMachine } from './define-machine.ts'
+import { type Machine, record } from './machine.ts'
+
+// Events
+
+interface Left {
+  /** The service that the certificate is shown to. */
+  readonly service: string
+  readonly daysLeft: number
+}
+
+export type CertificateEvent =
+  /** It ends within so many days: said when fewer are left than one of the warnings. */
+  | Event<'certificate.expiring', Left>
+  /** Another one is in use, and no warning holds any more. */
+  | Event<'certificate.renewed', Left>
+
+// Facts from outside
+
+export type CertificateMessage = Message<'certificate.observe', Left>
+
+/** The days from which on it is said, each once. */
+const warnings = [30, 14, 7, 3, 1]
+
+// Chart
+
+interface Context {
+  readonly daysLeft: number
+}
+
+const chart = setup({
+  types: { context: {} as Context, events: {} as CertificateEvent },
+  actions: { keep: assign({ daysLeft: ({ event }) => event.data.daysLeft }) },
+}).createMachine({
+  id: 'certificate',
+  context: { daysLeft: 0 },
+  initial: 'quiet',
+  states: {
+    quiet: { on: { 'certificate.expiring': { target: 'expiring', actions: 'keep' } } },
+    expiring: {
+      on: {
+        'certificate.expiring': { actions: 'keep' },
+        'certificate.renewed': { target: 'quiet', actions: 'keep' },
+      },
+    },
+  },
+})
+
+// Decide
+
+function decide(state: SnapshotFrom<typeof chart>, { data }: CertificateMessage) {
+  const isExpiring = state.matches('expiring')
+  const level = warningOf(data.daysLeft)
+  if (level === undefined)
+    return isExpiring ? record({ type: 'certificate.renewed', data } as const) : record()
+  // A shorter warning than the last one; or a longer one, since it was replaced by one that ends soon as well.
+  if (isExpiring && warningOf(state.context.daysLeft) === level) return record()
+  return record({ type: 'certificate.expiring', data } as const)
+}
+
+function warningOf(daysLeft: number): number | undefined {
+  return warnings.findLast(days => daysLeft <= days)
+}
+
+/** The client certificate of one service, as its end comes near. */
+export const certificateMachine: Machine = defineMachine({ name: 'certificate', version: 1, chart, decide })

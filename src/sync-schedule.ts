@@ -1,0 +1,38 @@
+import type { Area } from './area.ts'
+import { toInstant } from './clock.ts'
+import { AverbaError } from './errors.ts'
+import type { SyncAgain } from './machines/subject.ts'
+import type { Carried, Owed } from './message.ts'
+import { fractionOf } from './retry-policy.ts'
+
+/** More often than that no consent changes, and the service has others to answer. */
+const everyMinMs = 60_000
+
+/** Checks how often the consents of a data subject are to be read. */
+export function checkSyncEveryMs(everyMs: unknown): void {
+  if (Number.isSafeInteger(everyMs) && Number(everyMs) >= everyMinMs) return
+  throw new AverbaError('INVALID_INPUT', 'Cannot read consents that often: syncEveryMs is under a minute', {
+    hint: 'Give a whole number of milliseconds, 60000 or more',
+  })
+}
+
+/** The message that begins to read a data subject's consents again and again: the first time at once. */
+export function scheduleSync(area: Area, everyMs: number): Carried {
+  return { type: 'subject.schedule', data: { everyMs, dueAt: toInstant(area.clock.now()) } }
+}
+
+/**
+ * What a reading that recurs adds to its fact: when the next one is due. Counted from now, so that readings missed
+ * while no process ran are made up for by one; a tenth more or less, so that subjects enrolled together drift apart.
+ */
+export function syncAgain(area: Area, owed: Owed): { again?: SyncAgain } {
+  const { everyMs, schedule } = owed.data as { everyMs?: number; schedule?: number } // As the subject's machine writes it.
+  if (everyMs === undefined || schedule === undefined) return {}
+  const waitMs = Math.round(everyMs * 0.9) + fractionOf(area.entropy, Math.round(everyMs * 0.2))
+  return { again: { schedule, dueAt: toInstant(area.clock.now() + waitMs) } }
+}
+
+/** A reading that the service refused: one that recurs goes on all the same. */
+export function againAfterDecline(area: Area, owed: Owed, fact: Carried): Carried {
+  return { ...fact, data: { ...(fact.data as object), ...syncAgain(area, owed) } }
+}
