@@ -3,8 +3,9 @@ import type { Performer, Performers } from './adapters/performer.ts'
 import { createPortalClient } from './adapters/portal/client.ts'
 import { createReceiver, type Receiver } from './adapters/receiver.ts'
 import { createTokenClient } from './adapters/token/client.ts'
+import type { TokenSource } from './adapters/token/with-token.ts'
 import { type Fetch, openSocket, type Socket, type SocketOptions } from './adapters/transport.ts'
-import { createValidationClient, type TokenSource } from './adapters/validation/client.ts'
+import { createValidationClient } from './adapters/validation/client.ts'
 import { type Area, createArea } from './area.ts'
 import type { Router } from './attempts.ts'
 import { type AwarenessArea, createAwareness, routeAwareness } from './awareness.ts'
@@ -258,10 +259,10 @@ function createPerformers(
     const fetch = fetchOf(caOf(validationService))
     Object.assign(performers, createValidationClient({ ...common, ...validationService, fetch, tokens }))
     if (tokenService && tokens instanceof Tokens) {
-      const keep = tokens.receive.bind(tokens)
+      const { keeper } = tokens
       Object.assign(
         performers,
-        createTokenClient({ ...common, ...tokenService, fetch: fetchOf(caOf(tokenService)), keep }),
+        createTokenClient({ ...common, ...tokenService, fetch: fetchOf(caOf(tokenService)), keeper }),
       )
     }
   }

@@ -1,26 +1,41 @@
 import { type Source, valueFrom } from './adapters/source.ts'
-import type { Bearer } from './adapters/token/protocol.ts'
-import type { TokenAnswer, TokenSource } from './adapters/validation/client.ts'
-import { type Clock, fromInstant } from './clock.ts'
+import type { TokenKeeper } from './adapters/token/client.ts'
+import type { TokenAnswer, TokenSource } from './adapters/token/with-token.ts'
+import { type Clock, fromInstant, toInstant } from './clock.ts'
 import type { Engine } from './engine.ts'
 import { AverbaError } from './errors.ts'
 import type { TokenNeed } from './machines/token.ts'
-import type { Recorded } from './message.ts'
+import type { Message, Recorded } from './message.ts'
 import type { Store } from './store/store.ts'
 
-const sameTokenWaitMs = 60_000
+/** How often it is looked whether another process has its answer, and for how long. */
+const pollMs = 50
+const pollsMax = 300
+/** How often the newest facts are looked at before a call is put off: every turn follows from a change. */
+const turnsMax = 20
 
-/** The contract's way: a token that lives in memory, asked for when there is none, renewed on a 401. */
+/** What the log says of the token last. */
+type Standing =
+  | Recorded<'token.requested'>
+  | Recorded<'token.renewed', { generation: number }>
+  | Recorded<'token.rejected'>
+  | Recorded<'token.repeated', { until: string; times: number }>
+  | Recorded<'token.locked', { httpStatus: number; credential: string }>
+  | Recorded<'token.requestFailed'>
+
+/**
+ * The contract's way: one token for one credential, used until an operation answers 401 to it. It is held in memory,
+ * and sealed in the store for the other processes of the file; the log says how it stands, never what it is.
+ */
 export class Tokens implements TokenSource {
+  /** Where the token stands for every process of the file. */
+  readonly keeper: TokenKeeper
   readonly #engine: Engine
   readonly #store: Store
   readonly #clock: Clock
   readonly #stream: string
   readonly #credential: () => Promise<string>
-  #held: (Bearer & { readonly generation: number }) | undefined
-  #received: Bearer | undefined
-  /** The gateway gave a rejected token again: until it ends, asking would only give it once more. */
-  #barredUntil = 0
+  #held: { readonly status: 'held'; readonly value: string } | undefined
   #renewal: Promise<TokenAnswer> | undefined
 
   constructor(
@@ -30,8 +45,14 @@ export class Tokens implements TokenSource {
     this.#engine = parts.engine
     this.#store = parts.store
     this.#clock = parts.clock
-    this.#stream = `token-${options.credential ?? 'default'}`
-    parts.engine.on('token.renewed', event => this.#take(event))
+    const stream = `token-${options.credential ?? 'default'}`
+    this.#stream = stream
+    const { secrets } = parts.store
+    this.keeper = {
+      find: () => secrets.find(stream),
+      keep: token => secrets.keep(stream, token),
+      drop: () => secrets.drop(stream),
+    }
     this.#credential = async () => {
       const key = await valueFrom(options.consumerKey, 'consumer key')
       const secret = await valueFrom(options.consumerSecret, 'consumer secret')
@@ -39,125 +60,128 @@ export class Tokens implements TokenSource {
     }
   }
 
-  /** Takes the token from the answer, before the fact that there is one is recorded. */
-  receive(bearer: Bearer): void {
-    this.#received = bearer
-  }
-
-  /** The fact is recorded: the token that came with it is the current one, under its generation. */
-  #take(event: Recorded): void {
-    if (event.stream !== this.#stream || !this.#received) return
-    const { generation } = event.data as { generation: number } // token.renewed says so.
-    this.#held = { ...this.#received, generation }
-    this.#received = undefined
-  }
-
-  async current(): Promise<TokenAnswer> {
-    if (this.#held) return { status: 'held', ...this.#held }
-    return this.#bar() ?? this.#renewOnce(undefined)
+  current(): TokenAnswer | Promise<TokenAnswer> {
+    return this.#held ?? this.#renewOnce(undefined)
   }
 
   /** Renews only if the rejected token is still the current one: a late 401 gets the newer token. */
-  async renew(rejected: { generation: number; value: string }): Promise<TokenAnswer> {
-    const isNewer = this.#held && this.#held.generation > rejected.generation
-    if (this.#held && isNewer && this.#held.value !== rejected.value) return { status: 'held', ...this.#held }
-    return this.#bar() ?? this.#renewOnce(rejected)
+  async renew(rejected: string): Promise<TokenAnswer> {
+    if (this.#held && this.#held.value !== rejected) return this.#held
+    return this.#renewOnce(rejected)
   }
 
-  #renewOnce(rejected: { generation: number; value: string } | undefined): Promise<TokenAnswer> {
+  #renewOnce(rejected: string | undefined): Promise<TokenAnswer> {
     this.#renewal ??= this.#renew(rejected).finally(() => {
       this.#renewal = undefined
     })
     return this.#renewal
   }
 
-  async #renew(rejected: { generation: number; value: string } | undefined): Promise<TokenAnswer> {
-    const isRejected = rejected !== undefined && (await this.#reject(rejected.generation))
+  /** Does what the newest fact asks for, until there is a token or a reason why there is none now. */
+  async #renew(rejected: string | undefined): Promise<TokenAnswer> {
     this.#held = undefined
-    const effect = (await this.#open()) ?? (await this.#request(isRejected ? 'rejected' : 'lost'))
-    if (typeof effect !== 'string') return effect
-    await this.#engine.perform(effect)
-    return this.#answerOf(effect, rejected?.value)
+    for (let turns = 0; turns < turnsMax; turns++) {
+      const answer = await this.#turn(await this.#standing(), rejected)
+      if (!answer) continue
+      if (answer.status === 'held') this.#held = answer
+      return answer
+    }
+    return deferred('other processes ask for tokens all the time', pollMs)
   }
 
-  #bar(): TokenAnswer | undefined {
-    const afterMs = this.#barredUntil - this.#clock.now()
-    if (afterMs <= 0) return undefined
-    return { status: 'deferred', because: 'the gateway gave the rejected token again', afterMs }
+  async #turn(
+    standing: Standing | undefined,
+    rejected: string | undefined,
+  ): Promise<TokenAnswer | undefined> {
+    switch (standing?.type) {
+      case 'token.requested':
+        return this.#await(`${standing.id}/0`)
+      case 'token.renewed': {
+        const { generation } = standing.data
+        const kept = await this.keeper.find()
+        if (!kept) return this.#request('lost')
+        if (kept.value !== rejected) return { status: 'held', value: kept.value }
+        await this.#reject(generation)
+        return undefined
+      }
+      case 'token.rejected':
+        return this.#request('rejected')
+      case 'token.repeated': {
+        const { until, times } = standing.data
+        const afterMs = fromInstant(until) - this.#clock.now()
+        if (afterMs <= 0) return this.#request('rejected')
+        const code = times > 1 ? 'TOKEN_REPEATED: ' : ''
+        return deferred(`${code}the gateway gave the rejected token again`, afterMs)
+      }
+      case 'token.locked': {
+        const { httpStatus, credential } = standing.data
+        if ((await this.#credential()) !== credential) return this.#request('absent')
+        return deferred(
+          `CREDENTIALS_REFUSED: the gateway answered ${httpStatus} to the consumer key and secret`,
+        )
+      }
+      default:
+        return this.#request('absent')
+    }
   }
 
-  /** What `#take` took while the effect was performed. */
-  #current(): (Bearer & { readonly generation: number }) | undefined {
-    return this.#held
+  /** What the log says last; what another process learned too late says nothing about the token in use. */
+  async #standing(): Promise<Standing | undefined> {
+    const newest = await this.#store.read({ stream: this.#stream, backward: true, limit: 10 })
+    return newest.find(event => event.anomaly === undefined) as Standing | undefined // The stream has no others.
   }
 
-  /** Records the 401. False when the log knows of a newer token, which this process does not hold. */
-  async #reject(generation: number): Promise<boolean> {
+  /** Performs a token request that is owed, or waits for the process that does. */
+  async #await(effect: string): Promise<TokenAnswer | undefined> {
+    for (let polls = 0; polls < pollsMax; polls++) {
+      await this.#engine.perform(effect)
+      const owed = await this.#store.effect(effect)
+      if (!owed || owed.settledAt !== undefined) return undefined
+      if (owed.state === 'deferred') {
+        return deferred(owed.because, Math.max(fromInstant(owed.dueAt) - this.#clock.now(), 1_000))
+      }
+      await this.#clock.sleep(pollMs)
+    }
+    return deferred('another process asks for a token, and has no answer yet', 1_000)
+  }
+
+  async #reject(generation: number): Promise<void> {
     const message = { type: 'token.reject', data: { generation } }
-    const targets = [{ stream: this.#stream, message }]
-    return (await this.#engine.record(async () => ({ targets }))).length > 0
+    await this.#engine.record(async () => this.#deliver(message))
   }
 
-  /** A token request that is still owed, from before. */
-  async #open(): Promise<string | undefined> {
-    const [open] = await this.#store.effects({
-      stream: this.#stream,
-      states: ['owed', 'deferred', 'started'],
-    })
-    return open?.id
-  }
-
-  async #request(need: TokenNeed): Promise<string | TokenAnswer> {
-    const credential = await this.#credential()
+  /** Asks for a token. Refused when another process was faster: then the newest fact says what to do. */
+  async #request(need: TokenNeed): Promise<undefined> {
+    const data = { need, credential: await this.#credential(), at: toInstant(this.#clock.now()) }
     try {
-      const message = { type: 'token.request', data: { need, credential } }
-      const handled = await this.#engine.handle({ method: 'token.request' }, async () => ({
-        targets: [{ stream: this.#stream, message }],
-      }))
-      return handled.effect
+      await this.#engine.handle({ method: 'token.request' }, async () =>
+        this.#deliver({ type: 'token.request', data }),
+      )
     } catch (error) {
       if (!(error instanceof AverbaError) || error.code !== 'REFUSED') throw error
-      return (await this.#lock()) ?? { status: 'deferred', because: error.message }
     }
   }
 
-  /** Why nothing is asked any more, when the gateway refused the credentials. */
-  async #lock(): Promise<TokenAnswer | undefined> {
-    const [last] = await this.#store.read({ stream: this.#stream, backward: true, limit: 1 })
-    if (last?.type !== 'token.locked') return undefined
-    const { httpStatus } = last.data as { httpStatus: number } // token.locked says so.
-    return { status: 'locked', httpStatus }
-  }
-
-  async #answerOf(effect: string, rejected: string | undefined): Promise<TokenAnswer> {
-    const held = this.#current()
-    if (held && held.value !== rejected) return { status: 'held', ...held }
-    if (held) {
-      this.#held = undefined
-      this.#barredUntil = this.#clock.now() + (held.lifetimeMs ?? sameTokenWaitMs)
-      return this.#bar() ?? { status: 'deferred', because: 'there is no token yet' }
-    }
-    const lock = await this.#lock()
-    if (lock) return lock
-    const owed = await this.#store.effect(effect)
-    const dueAt = owed ? fromInstant(owed.dueAt) : 0
-    const because = owed?.because || 'there is no token yet'
-    return { status: 'deferred', because, afterMs: Math.max(dueAt - this.#clock.now(), 1_000) }
+  #deliver(message: Message) {
+    return { targets: [{ stream: this.#stream, message }] }
   }
 }
 
 /** A token that the host gives: there is nothing to renew, only to ask the host again. */
 export function givenToken(bearer: Source<string>): TokenSource {
-  const ask = async (generation: number): Promise<TokenAnswer> => {
-    return { status: 'held', value: await valueFrom(bearer, 'bearer token'), generation }
+  const ask = async (): Promise<TokenAnswer> => {
+    return { status: 'held', value: await valueFrom(bearer, 'bearer token') }
   }
   return {
-    current: () => ask(1),
+    current: ask,
     async renew(rejected) {
-      const next = await ask(rejected.generation + 1)
-      return next.status === 'held' && next.value === rejected.value
-        ? { status: 'locked', httpStatus: 401 }
-        : next
+      const next = await ask()
+      if (next.status === 'held' && next.value !== rejected) return next
+      return deferred('CREDENTIALS_REFUSED: the service answered 401 to the bearer token that it was given')
     },
   }
+}
+
+function deferred(because: string, afterMs?: number): TokenAnswer {
+  return { status: 'deferred', because, ...(afterMs !== undefined && { afterMs }) }
 }

@@ -61,6 +61,8 @@ export interface Schema {
     lease_owner: string | null
     lease_until: string | null
   }
+  /** Secrets for the other processes of the file, sealed under an epoch of the keyring. Rows may go at any time. */
+  secret: { name: string; generation: number; epoch: number; sealed: Uint8Array }
   /** How far a view has come that is built anew, in a table of its own, beside the serving one. */
   rebuild: { view: string; version: number; position: number }
 }
@@ -168,6 +170,13 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       'because text not null',
       'lease_owner text',
       'lease_until text',
+    ),
+    table(
+      'secret',
+      'name text primary key',
+      `generation ${integer} not null`,
+      `epoch ${integer} not null`,
+      `sealed ${bytes} not null`,
     ),
     table('rebuild', 'view text primary key', `version ${integer} not null`, `position ${integer} not null`),
     `insert into head (id, schema, views) values (1, 1, '')`,

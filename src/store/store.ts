@@ -35,6 +35,7 @@ import { type Checkpoint, Projector, readCheckpoints } from './projector.ts'
 import { openPart, type ReadFilter, readAt, readOn, readPage } from './read.ts'
 import { type AsOf, Rebuilder, type RebuildOptions, type Rebuilt } from './rebuilder.ts'
 import type { Schemas } from './schemas.ts'
+import { Secrets } from './secrets.ts'
 import { openSqlite } from './sqlite.ts'
 import { treeRoot } from './tree.ts'
 import { Writer, type WriterParts } from './writer.ts'
@@ -71,6 +72,8 @@ export interface RebuildAll extends Pick<RebuildOptions, 'signal' | 'compare'> {
  */
 export class Store {
   readonly vault: Vault
+  /** What the processes of one file share for a while. */
+  readonly secrets: Secrets
   /** How long an effect or a follower belongs to the process that took it. */
   readonly leaseMs: number = 60_000
   readonly #connection: Connection
@@ -85,6 +88,7 @@ export class Store {
   private constructor(connection: Connection, vault: Vault, options: StoreOptions) {
     this.#connection = connection
     this.vault = vault
+    this.secrets = new Secrets(connection, vault)
     const { views, schemas = {}, onViewStopped, onCommitted = () => undefined } = options
     this.#views = views
     this.#schemas = schemas

@@ -49,6 +49,20 @@ export class Vault {
     return JSON.parse(decrypt(this.#unwrap(key), sealed, place).toString())
   }
 
+  /** Seals a secret under the newest epoch of the keyring, at its place. */
+  sealSecret(place: string, value: string): { epoch: number; sealed: Uint8Array } {
+    return { epoch: this.keyring.epoch, sealed: this.keyring.wrap(Buffer.from(value), place) }
+  }
+
+  /** Opens what `sealSecret` sealed; `undefined` when its epoch is gone, or it stands in another place. */
+  openSecret(place: string, epoch: number, sealed: Uint8Array): string | undefined {
+    try {
+      return this.keyring.unwrap(sealed, epoch, place).export().toString()
+    } catch {
+      return undefined
+    }
+  }
+
   /** Forgets the keys kept in memory. */
   forget(): void {
     this.#keys.clear()

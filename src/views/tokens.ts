@@ -5,7 +5,7 @@ import { defineView, type RecordedOf } from '../view.ts'
 /** The token of one credential: how it stands, never what it is. */
 export interface TokenRow {
   token: string
-  state: 'requesting' | 'valid' | 'rejected' | 'locked' | 'absent'
+  state: 'requesting' | 'valid' | 'rejected' | 'repeated' | 'locked' | 'absent'
   /** How many tokens there have been. */
   generation: number
   /** How many times one was asked for. */
@@ -28,6 +28,7 @@ export const tokens = defineView<TokenRow, RecordedOf<TokenEvent>>({
   },
   key: event => (event.type.startsWith('token.') ? event.stream : undefined),
   fold(row, event) {
+    if (event.anomaly !== undefined && row) return row
     const before = row ?? { generation: 0, requests: 0, expires_at: null, state: 'absent' }
     return { ...before, token: event.stream, changed_at: event.at, ...change(before.requests, event) }
   },
@@ -44,6 +45,8 @@ function change(
       return { state: 'valid', generation: event.data.generation, expires_at: event.data.expiresAt }
     case 'token.rejected':
       return { state: 'rejected' }
+    case 'token.repeated':
+      return { state: 'repeated' }
     case 'token.locked':
       return { state: 'locked' }
     case 'token.requestFailed':

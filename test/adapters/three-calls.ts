@@ -1,6 +1,7 @@
 import { createConsentClient } from '../../src/adapters/consent/client.ts'
+import type { TokenSource } from '../../src/adapters/token/with-token.ts'
 import { openSocket, type SocketOptions } from '../../src/adapters/transport.ts'
-import { createValidationClient, type TokenSource } from '../../src/adapters/validation/client.ts'
+import { createValidationClient } from '../../src/adapters/validation/client.ts'
 import { systemClock } from '../../src/clock.ts'
 import type { Outcome, Owed } from '../../src/message.ts'
 import { samples } from '../../src/simulation/index.ts'

@@ -37,8 +37,8 @@ const validate = (fetch: Fetch) =>
   createValidationClient({
     ...{ fetch, clock, baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
     tokens: {
-      current: async () => ({ status: 'held', value: 't', generation: 1 }),
-      renew: async () => ({ status: 'locked', httpStatus: 401 }),
+      current: () => ({ status: 'held', value: 't' }),
+      renew: async () => ({ status: 'deferred', because: 'there is no other' }),
     },
   })['validationService.validatePerson']?.perform(owed, opened)
 
@@ -105,7 +105,7 @@ test('any refusal of a token request is final, but for 408 and 429', async () =>
     const client = createTokenClient({
       ...{ clock, url: 'https://gateway.exemplo.br/token', consumerKey: 'k', consumerSecret: 's' },
       fetch: async () => new Response('', { status }),
-      keep: () => undefined,
+      keeper: { find: async () => undefined, keep: async () => undefined, drop: async () => undefined },
     })
     return (await client['tokenService.requestToken']?.perform(owed, {}))?.status
   }

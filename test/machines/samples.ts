@@ -77,12 +77,14 @@ export const samples: readonly Sample[] = [
     messages: [
       ...['absent', 'lost', 'rejected'].map(need => ({
         type: 'token.request',
-        data: { need, credential: 'k1' },
+        data: { need, credential: 'k1', at: '2026-11-20T12:00:00.000Z' },
       })),
-      { type: 'token.request', data: { need: 'lost', credential: 'k2' } },
+      { type: 'token.request', data: { need: 'lost', credential: 'k2', at: '2026-11-20T14:00:00.000Z' } },
       { type: 'token.reject', data: { generation: 1 } },
       { type: 'token.reject', data: { generation: 2 } },
-      { type: 'tokenService.issued', data: { expiresAt: null } },
+      { type: 'tokenService.issued', data: { generation: 1, expiresAt: null } },
+      { type: 'tokenService.issued', data: { generation: 2, expiresAt: null } },
+      { type: 'tokenService.repeated', data: { until: '2026-11-20T13:00:00.000Z' } },
       { type: 'tokenService.credentialsRefused', data: { httpStatus: 401 } },
       { type: 'tokenService.requestLost', data: {} },
     ],

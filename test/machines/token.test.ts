@@ -3,11 +3,16 @@ import { tokenMachine } from '../../src/machines/token.ts'
 import type { Message } from '../../src/message.ts'
 import { decideAfter } from './decide-after.ts'
 
-const request = (need: string, credential = 'k1'): Message => ({
+const at = '2026-11-20T12:00:00.000Z'
+const request = (need: string, credential = 'k1', when = at): Message => ({
   type: 'token.request',
-  data: { need, credential },
+  data: { need, credential, at: when },
 })
-const issued: Message = { type: 'tokenService.issued', data: { expiresAt: null } }
+const issued = (generation: number): Message => ({
+  type: 'tokenService.issued',
+  data: { generation, expiresAt: null },
+})
+const repeated = (until: string): Message => ({ type: 'tokenService.repeated', data: { until } })
 const reject = (generation: number): Message => ({ type: 'token.reject', data: { generation } })
 
 const after = decideAfter(tokenMachine)
@@ -17,12 +22,12 @@ test('a second request is refused while one is out', () => {
 })
 
 test('a token that nobody rejected is not renewed', () => {
-  expect(after(request('absent'), issued, request('rejected'))).toHaveProperty('refused')
-  expect(after(request('absent'), issued, reject(1), request('rejected'))).toHaveProperty('events')
+  expect(after(request('absent'), issued(1), request('rejected'))).toHaveProperty('refused')
+  expect(after(request('absent'), issued(1), reject(1), request('rejected'))).toHaveProperty('events')
 })
 
 test('a late 401 about an older token says nothing', () => {
-  const renewed = [request('absent'), issued, reject(1), request('rejected'), issued]
+  const renewed = [request('absent'), issued(1), reject(1), request('rejected'), issued(2)]
   expect(after(...renewed, reject(1))).toEqual({ events: [] })
   expect(after(...renewed, reject(2))).toMatchObject({ events: [{ type: 'token.rejected' }] })
 })
@@ -31,4 +36,26 @@ test('wrong credentials stop the asking until they are changed', () => {
   const refused: Message = { type: 'tokenService.credentialsRefused', data: { httpStatus: 401 } }
   expect(after(request('absent'), refused, request('absent'))).toHaveProperty('refused')
   expect(after(request('absent'), refused, request('absent', 'k2'))).toHaveProperty('events')
+})
+
+test('a gateway that gives the rejected token again is not asked before that one has ended', () => {
+  const until = '2026-11-20T12:10:00.000Z'
+  const again = [request('absent'), issued(1), reject(1), request('rejected'), repeated(until)]
+  expect(after(...again, request('rejected', 'k1', '2026-11-20T12:09:59.999Z'))).toHaveProperty('refused')
+  const asked = [...again, request('rejected', 'k1', until)]
+  expect(after(...again, request('rejected', 'k1', until))).toMatchObject({
+    events: [{ effects: [{ data: { generation: 2, need: 'rejected', repeated: 1 } }] }],
+  })
+  expect(after(...asked, repeated(until))).toMatchObject({ events: [{ data: { times: 2 } }] })
+  expect(after(...asked, issued(2), reject(2), request('rejected'))).toMatchObject({
+    events: [{ effects: [{ data: { repeated: 0 } }] }],
+  })
+})
+
+test('a token that comes after another process had one is an anomaly, and not the one in use', () => {
+  const one = [request('absent'), issued(1)]
+  expect(after(...one, issued(1))).toMatchObject({ events: [{ anomaly: expect.any(String) }] })
+  const next = [...one, reject(1), request('rejected')]
+  expect(after(...next, issued(1))).toMatchObject({ events: [{ anomaly: expect.any(String) }] })
+  expect(after(...next, issued(1), request('rejected'))).toHaveProperty('refused')
 })

@@ -74,13 +74,13 @@ function clientsOf(fetch: Fetch, secrets: object): Performers {
     ...createConsentClient('https://consentimento.exemplo.br', way),
     ...createTokenClient({
       ...{ ...way, url: 'https://gateway.exemplo.br/token', consumerKey: 'chave', consumerSecret: 's%+:' },
-      keep: () => undefined,
+      keeper: { find: async () => undefined, keep: async () => undefined, drop: async () => undefined },
     }),
     ...createValidationClient({
       ...{ ...way, baseUrl: 'https://validacao.exemplo.br', service: 'demo', traceHeader: 'x-trace' },
       tokens: {
-        current: async () => ({ status: 'held', value: 't', generation: 1 }),
-        renew: async () => ({ status: 'locked', httpStatus: 401 }),
+        current: () => ({ status: 'held', value: 't' }),
+        renew: async () => ({ status: 'deferred', because: 'there is no other' }),
       },
     }),
     ...createPortalClient({

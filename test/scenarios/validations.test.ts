@@ -112,19 +112,6 @@ test('an expired token is renewed once and the call is repeated', async () => {
   await world.close()
 })
 
-test('many calls in flight when the token dies cost one token request', async () => {
-  const world = await simulate()
-  valueOf(await world.averba.validations.validate({ id: 'first', cpf, claims }))
-  world.tokenService.expire()
-  const calls = Array.from({ length: 50 }, (_, i) =>
-    world.averba.validations.validate({ id: `p${i}`, cpf, claims }),
-  )
-  for (const outcome of await Promise.all(calls)) valueOf(outcome)
-  expect(world.tokenService.requests).toBe(2)
-  expect(world.validationService.answered).toBe(51)
-  await world.close()
-})
-
 test('a gateway that gives the rejected token again is not asked before that token ends', async () => {
   let isBroken = true
   const world = await simulate({

@@ -40,6 +40,20 @@ export function storeConformance(open: () => Promise<Store>): void {
       ])
     }))
 
+  test('a shared secret is the newest of its name, and goes when it is dropped', () =>
+    given(async ({ secrets }) => {
+      expect(await secrets.find('token-a')).toBeUndefined()
+      await secrets.keep('token-a', { generation: 2, value: 'second' })
+      await secrets.keep('token-a', { generation: 1, value: 'a late first' })
+      await secrets.keep('token-b', { generation: 1, value: 'other' })
+      expect(await secrets.find('token-a')).toEqual({ generation: 2, value: 'second' })
+      await secrets.keep('token-a', { generation: 3, value: 'ça' })
+      expect(await secrets.find('token-a')).toEqual({ generation: 3, value: 'ça' })
+      await secrets.drop('token-a')
+      expect(await secrets.find('token-a')).toBeUndefined()
+      expect(await secrets.find('token-b')).toEqual({ generation: 1, value: 'other' })
+    }))
+
   test.each([
     ['none', 0, true],
     ['none', 1, false],

@@ -29,6 +29,16 @@ test('every flipped bit of a sealed part is noticed', () => {
   }
 })
 
+test('a secret opens at its own place, and under its own keyring', () => {
+  const vault = newVault()
+  const { epoch, sealed } = vault.sealSecret('secret a/1', 'segredo')
+  expect(Buffer.from(sealed).toString('latin1')).not.toContain('segredo')
+  expect(vault.openSecret('secret a/1', epoch, sealed)).toBe('segredo')
+  expect(vault.openSecret('secret a/2', epoch, sealed)).toBeUndefined()
+  expect(vault.openSecret('secret a/1', epoch + 1, sealed)).toBeUndefined()
+  expect(newVault().openSecret('secret a/1', epoch, sealed)).toBeUndefined()
+})
+
 test("an owner's key does not pass for another's", () => {
   const vault = newVault()
   const key = vault.createOwnerKey('subject-a')

@@ -1,9 +1,17 @@
 import { toInstant } from '../../clock.ts'
-import type { Carried, Outcome } from '../../message.ts'
+import type { Carried, Outcome, Owed } from '../../message.ts'
 import { type Answer, conclude, type ExchangeOptions, exchange } from '../exchange.ts'
 import type { Performers } from '../performer.ts'
 import { type Source, valueFrom } from '../source.ts'
 import { type Bearer, readToken, writeRequestToken } from './protocol.ts'
+
+/** Where the token of one credential is kept. It goes nowhere else. */
+export interface TokenKeeper {
+  /** The token that is kept, in use or rejected. */
+  find(): Promise<{ readonly generation: number; readonly value: string } | undefined>
+  keep(token: { readonly generation: number; readonly value: string }): Promise<void>
+  drop(): Promise<void>
+}
 
 /** Where tokens are issued, and to whom. */
 export interface TokenClientOptions extends ExchangeOptions {
@@ -11,9 +19,13 @@ export interface TokenClientOptions extends ExchangeOptions {
   readonly url: string
   readonly consumerKey: Source<string>
   readonly consumerSecret: Source<string>
-  /** Given the token itself, which goes nowhere else. */
-  readonly keep: (bearer: Bearer) => void
+  readonly keeper: TokenKeeper
 }
+
+/** A rejected token that comes again without saying how long it lives. */
+const unstatedMs = 60_000
+/** The validity of a token (document 2, section 8): no sooner is a gateway asked that gave a rejected one twice. */
+const lifetimeMs = 3_600_000
 
 /** The token endpoint over a way out (document 2, section 4.1). */
 export function createTokenClient(options: TokenClientOptions): Performers {
@@ -22,15 +34,19 @@ export function createTokenClient(options: TokenClientOptions): Performers {
     'tokenService.requestToken': {
       effectClass: 'idempotent',
       lost,
-      async perform(): Promise<Outcome> {
+      async perform(owed): Promise<Outcome> {
         const key = await valueFrom(options.consumerKey, 'consumer key')
         const secret = await valueFrom(options.consumerSecret, 'consumer secret')
         const result = await exchange(options, 'idempotent', () =>
           writeRequestToken(options.url, key, secret),
         )
+        let bearer: Bearer | undefined
         const reading = {
           service: 'token service',
-          settled: (text: string) => issued(text, options),
+          settled(text: string) {
+            bearer = readToken(text)
+            return bearer && issued(owed, bearer, options)
+          },
           declined: ({ status }: Answer) => ({
             type: 'tokenService.credentialsRefused',
             data: { httpStatus: status },
@@ -38,16 +54,37 @@ export function createTokenClient(options: TokenClientOptions): Performers {
           isSuccess: (status: number) => status === 200,
           lost,
         }
-        return conclude(result, 'idempotent', reading, options.clock)
+        const outcome = conclude(result, 'idempotent', reading, options.clock)
+        if (outcome.status === 'declined') await options.keeper.drop()
+        return bearer ? kept(owed, bearer, outcome, options) : outcome
       },
     },
   }
 }
 
-function issued(text: string, { keep, clock }: TokenClientOptions): Carried | undefined {
-  const bearer = readToken(text)
-  if (!bearer) return undefined
-  keep(bearer)
-  const expiresAt = bearer.lifetimeMs === null ? null : toInstant(clock.now() + bearer.lifetimeMs)
-  return { type: 'tokenService.issued', data: { expiresAt } }
+function issued(owed: Owed, { lifetimeMs: ms }: Bearer, { clock }: TokenClientOptions): Carried {
+  const { generation } = owed.data as { generation: number } // As the machine writes it.
+  const expiresAt = ms === null ? null : toInstant(clock.now() + ms)
+  return { type: 'tokenService.issued', data: { generation, expiresAt } }
+}
+
+/**
+ * Keeps the token before the fact that there is one is recorded: whoever reads the fact finds it. The rejected one is
+ * kept until then, so that it is known when it comes again.
+ */
+async function kept(
+  owed: Owed,
+  { value, lifetimeMs: ms }: Bearer,
+  outcome: Outcome,
+  { keeper, clock }: TokenClientOptions,
+): Promise<Outcome> {
+  const { generation, need, repeated } = owed.data as { generation: number; need: string; repeated: number } // As above.
+  const before = need === 'rejected' ? await keeper.find() : undefined
+  if (before && before.generation < generation && before.value === value) {
+    const waitMs = Math.max(ms || unstatedMs, repeated > 0 ? lifetimeMs : 0)
+    const until = toInstant(clock.now() + waitMs)
+    return { status: 'settled', fact: { type: 'tokenService.repeated', data: { until } } }
+  }
+  await keeper.keep({ generation, value })
+  return outcome
 }

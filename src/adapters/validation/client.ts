@@ -2,21 +2,9 @@ import type { Carried, Outcome, Owed } from '../../message.ts'
 import { type Answer, conclude, type ExchangeOptions, exchange } from '../exchange.ts'
 import { ownerOf, type Performers } from '../performer.ts'
 import { clearCode, problemPart, readProblem } from '../problem.ts'
+import { type TokenSource, withToken } from '../token/with-token.ts'
 import { readResult, writeValidatePerson } from './protocol.ts'
 import { type Claims, claimsSchema } from './wire.ts'
-
-/** A token to call with, or why there is none. */
-export type TokenAnswer =
-  | { readonly status: 'held'; readonly value: string; readonly generation: number }
-  | { readonly status: 'deferred'; readonly because: string; readonly afterMs?: number }
-  | { readonly status: 'locked'; readonly httpStatus: number }
-
-/** Where tokens come from. */
-export interface TokenSource {
-  current(): Promise<TokenAnswer>
-  /** A token newer than the one that an operation answered 401 to. */
-  renew(rejected: { generation: number; value: string }): Promise<TokenAnswer>
-}
 
 /** Where validations are made, and with whose tokens. */
 export interface ValidationClientOptions extends ExchangeOptions {
@@ -49,15 +37,8 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
               }),
             }),
           )
-        let token = await options.tokens.current()
-        if (token.status !== 'held') return without(token)
-        let result = await send(token.value)
-        // 401 says that the token is not valid, so nothing was validated: once more with a newer one.
-        if (result.status === 'answered' && result.answer.status === 401) {
-          token = await options.tokens.renew(token)
-          if (token.status !== 'held') return without(token)
-          result = await send(token.value)
-        }
+        const result = await withToken(options.tokens, send)
+        if (result.status === 'deferred') return result
         const reading = {
           service: 'validation service',
           settled: (text: string) => answered(text, claims, owed),
@@ -77,13 +58,6 @@ function answered(text: string, claims: Claims, owed: Owed): Carried | undefined
   const evaluated = Object.values(result.fields).filter(field => field.result !== 'not-evaluated').length
   const parts = { result: { owner: ownerOf(owed), value: JSON.parse(JSON.stringify(result)) } }
   return { type: 'validationService.answered', data: { evaluated }, parts }
-}
-
-/** Without a token nothing was sent. Once the credentials are corrected, it goes. */
-function without(token: Exclude<TokenAnswer, { status: 'held' }>): Outcome {
-  if (token.status === 'deferred') return token
-  const because = `CREDENTIALS_REFUSED: the gateway answered ${token.httpStatus} to the consumer key and secret`
-  return { status: 'deferred', because }
 }
 
 function declined(answer: Answer, owed: Owed): Carried {

@@ -1,0 +1,234 @@
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import Sqlite from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { type Averba, openAverba, valueOf } from '../../src/index.ts'
+import { samples, simulate, startServices } from '../../src/simulation/index.ts'
+
+const { cpf } = samples
+const claims = { nome: 'Maria de Exemplo Souza' }
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const isToken = (request: Request) => request.url.endsWith('/token')
+const isValidation = (request: Request) => request.url.includes('/validate/pf')
+const newFolder = () => mkdtempSync(join(tmpdir(), 'averba-token-'))
+
+const validate = (averba: Averba, id: string) => averba.validations.validate({ id, cpf, claims })
+
+function secretsIn(store: string): unknown[] {
+  const database = new Sqlite(store, { readonly: true })
+  const rows = database.prepare('select * from secret').all()
+  database.close()
+  return rows
+}
+
+test('200 operations in flight when the token dies cost one token request', async () => {
+  const inFlight = Promise.withResolvers<void>()
+  let waiting = 0
+  const world = await simulate({
+    intercept: async (request, forward) => {
+      if (isValidation(request) && waiting < 200) {
+        waiting += 1
+        if (waiting === 200) {
+          world.tokenService.expire()
+          inFlight.resolve()
+        }
+        await inFlight.promise
+      }
+      return forward(request)
+    },
+  })
+  const calls = Array.from({ length: 200 }, (_, i) => validate(world.averba, `p${i}`))
+  for (const outcome of await Promise.all(calls)) valueOf(outcome)
+  expect(world.validationService).toMatchObject({ refused: 200, answered: 200 })
+  expect(world.tokenService.requests).toBe(2) // The first one, and one for the storm.
+  await world.close()
+})
+
+test('a simulated day of steady traffic costs at most 25 token requests', async () => {
+  const world = await simulate()
+  for (let minute = 0; minute < 24 * 60; minute += 5) {
+    valueOf(await validate(world.averba, `at-${minute}`))
+    await world.clock.advance(5 * minuteMs)
+  }
+  expect(world.validationService.answered).toBe(288)
+  expect(world.tokenService.requests).toBeGreaterThanOrEqual(24)
+  expect(world.tokenService.requests).toBeLessThanOrEqual(25)
+  await world.close()
+})
+
+test('two engines on one file ask for one token per life and per rejection', async () => {
+  const services = await startServices()
+  const store = join(newFolder(), 'log.sqlite')
+  const engines = [
+    await openAverba({ store, ...services.options }),
+    await openAverba({ store, ...services.options }),
+  ]
+  const storm = async (name: string) => {
+    const calls = engines.flatMap((engine, e) =>
+      Array.from({ length: 20 }, (_, i) => validate(engine, `${name}-${e}-${i}`)),
+    )
+    for (const outcome of await Promise.all(calls)) valueOf(outcome)
+  }
+  await storm('first')
+  expect(services.tokenService.requests).toBe(1)
+  for (const requests of [2, 3, 4]) {
+    services.tokenService.expire()
+    await storm(`storm-${requests}`)
+    expect(services.tokenService.requests).toBe(requests)
+  }
+  for (const engine of engines) await engine.close()
+  const later = await openAverba({ store, ...services.options })
+  valueOf(await validate(later, 'later'))
+  expect(services.tokenService.requests).toBe(4)
+  await later.close()
+  await services.close()
+})
+
+test('a process that finds a token request of one that died performs it, after its lease', async () => {
+  const store = join(newFolder(), 'log.sqlite')
+  const dead = Promise.withResolvers<Response>()
+  let isDead = true
+  const world = await simulate({
+    averba: { store },
+    intercept: (request, forward) => (isToken(request) && isDead ? dead.promise : forward(request)),
+  })
+  const fetch = async (request: Request) =>
+    isToken(request) ? world.reach.tokenService(request) : world.reach.validationService(request)
+  const { consumerKey, consumerSecret } = {
+    consumerKey: 'chave-de-exemplo',
+    consumerSecret: 'segredo-de-exemplo',
+  }
+  const other = await openAverba({
+    ...{ store, clock: world.clock, fetch },
+    tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey, consumerSecret },
+    validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
+  })
+  void validate(world.averba, 'a').catch(() => undefined)
+  await expect.poll(() => world.averba.effects.list({ state: 'started' })).toHaveLength(2)
+  const waiting = validate(other, 'b')
+  await expect.poll(() => other.effects.list({ state: 'started' })).toHaveLength(3)
+  await world.clock.advance(20_000)
+  expect(await waiting).toMatchObject({
+    status: 'deferred',
+    because: expect.stringMatching(/another process/),
+  })
+  expect(world.tokenService.requests).toBe(0)
+  await world.clock.advance(2 * minuteMs)
+  await other.settle()
+  expect(valueOf(await validate(other, 'b')).state).toBe('answered')
+  expect(world.tokenService.requests).toBe(1)
+  // The dead one comes back to life, with an answer that nobody waits for any more.
+  isDead = false
+  dead.resolve(await world.reach.tokenService(tokenRequest()))
+  valueOf(await validate(other, 'c'))
+  expect(world.tokenService.requests).toBe(2)
+  await other.close()
+  await world.close()
+})
+
+function tokenRequest(): Request {
+  return new Request('https://gateway.exemplo.br/token', {
+    method: 'POST',
+    headers: {
+      authorization: `Basic ${Buffer.from('chave-de-exemplo:segredo-de-exemplo').toString('base64')}`,
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    body: 'grant_type=client_credentials',
+  })
+}
+
+test('a renewal that gives the rejected token again waits for its remainder, asks once more, and is an error then', async () => {
+  const world = await simulate({
+    intercept: (request, forward) => {
+      if (isValidation(request)) return Promise.resolve(new Response('', { status: 401 }))
+      if (!isToken(request)) return forward(request)
+      asked += 1
+      return Promise.resolve(Response.json({ access_token: 'sempre-o-mesmo', expires_in: 600 }))
+    },
+  })
+  let asked = 0
+  const because = 'the gateway gave the rejected token again'
+  const retryAt = '2026-11-20T12:10:00.000Z'
+  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', because, retryAt })
+  expect(asked).toBe(2)
+  await world.clock.advance(10 * minuteMs - 1)
+  expect(await validate(world.averba, 'b')).toMatchObject({ status: 'deferred', because })
+  expect(asked).toBe(2)
+  await world.clock.advance(1)
+  const error = { status: 'deferred', because: `TOKEN_REPEATED: ${because}` }
+  expect(await validate(world.averba, 'c')).toMatchObject(error)
+  expect(asked).toBe(3)
+  await world.clock.advance(hourMs - 1)
+  expect(await validate(world.averba, 'd')).toMatchObject(error)
+  expect(asked).toBe(3)
+  const rows = await world.averba.views.selectFrom('tokens').selectAll().execute()
+  expect(rows).toMatchObject([{ state: 'repeated', requests: 3, generation: 1 }])
+  await world.close()
+})
+
+test('wrong credentials lock every process of the file, and the token goes', async () => {
+  const services = await startServices()
+  const store = join(newFolder(), 'log.sqlite')
+  let consumerSecret: string = services.credentials.consumerSecret
+  const tokenService = { ...services.options.tokenService, consumerSecret: () => consumerSecret }
+  const options = { store, ...services.options, tokenService }
+  const [one, two] = [await openAverba(options), await openAverba(options)]
+  valueOf(await validate(one, 'a'))
+  valueOf(await validate(two, 'b'))
+  expect(secretsIn(store)).toHaveLength(1)
+  consumerSecret = 'segredo-errado'
+  services.tokenService.expire()
+  const locked = { status: 'deferred', because: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
+  for (const [i, engine] of [one, two, one, two].entries())
+    expect(await validate(engine, `c${i}`)).toMatchObject(locked)
+  expect(services.tokenService.requests).toBe(2)
+  expect(secretsIn(store)).toEqual([])
+  consumerSecret = services.credentials.consumerSecret
+  valueOf(await validate(two, 'd'))
+  valueOf(await validate(one, 'e'))
+  expect(services.tokenService.requests).toBe(3)
+  for (const engine of [one, two]) await engine.close()
+  await services.close()
+})
+
+test('a token is in no file, event, view, line or error in clear, not even when its file is wiped', async () => {
+  const folder = newFolder()
+  const store = join(folder, 'log.sqlite')
+  const tokens = new Set<string>()
+  const lines: unknown[] = []
+  const world = await simulate({
+    averba: { store, logger: line => void lines.push(line) },
+    policies: { tokenService: { reissue: 'revoke' } },
+    intercept: async (request, forward) => {
+      const response = await forward(request)
+      if (isToken(request)) tokens.add((await response.clone().json()).access_token)
+      return response
+    },
+  })
+  const outcomes: unknown[] = []
+  for (const id of ['a', 'b', 'c']) {
+    outcomes.push(await validate(world.averba, id))
+    world.tokenService.expire()
+  }
+  expect(tokens.size).toBe(3)
+  const events: unknown[] = []
+  for await (const event of world.averba.log.read()) events.push(event)
+  const rows = await world.averba.views.selectFrom('tokens').selectAll().execute()
+  const sealed = await world.averba.views
+    .selectFrom('secret' as never)
+    .selectAll()
+    .execute()
+
+  const read = () => readdirSync(folder).map(name => readFileSync(join(folder, name), 'latin1'))
+  const whileOpen = read()
+  await world.close()
+  const seen = [...whileOpen, ...read(), inspect([events, rows, lines, outcomes, sealed], { depth: null })]
+  for (const token of tokens) {
+    const forms = [token, Buffer.from(token).toString('base64'), Buffer.from(token).toString('hex')]
+    for (const text of seen) expect(forms.some(form => text.includes(form))).toBe(false)
+  }
+  expect(secretsIn(store)).toHaveLength(1)
+})
