@@ -22,6 +22,7 @@ import { Followers } from './followers.ts'
 import { checkInstant } from './given.ts'
 import { createLog, type Log } from './log.ts'
 import { createLogins, type Logins } from './logins.ts'
+import { budgetMachine } from './machines/budget.ts'
 import { certificateMachine } from './machines/certificate.ts'
 import { consentMachine } from './machines/consent.ts'
 import { effectMachine } from './machines/effect.ts'
@@ -44,6 +45,7 @@ import { routeFailures, routeSubscriptions } from './subscription-routes.ts'
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
 import { againAfterDecline } from './sync-schedule.ts'
 import { givenToken, Tokens } from './tokens.ts'
+import { routeAnswer } from './validation-reuse.ts'
 import { createValidations, type Validations } from './validations.ts'
 import { type Views, views } from './views/views.ts'
 
@@ -229,6 +231,7 @@ function nameOf(error: unknown): string {
 }
 
 const machines = [
+  budgetMachine,
   certificateMachine,
   consentMachine,
   effectMachine,
@@ -289,6 +292,7 @@ function createRouters(area: Area, desired: Desired): Record<string, Router> {
       targets: [{ stream: owed.stream, message: againAfterDecline(area, owed, fact), since }],
     }),
     'consentService.awarenessListed': (owed, fact) => routeAwareness(area, owed, fact),
+    'validationService.answered': (owed, fact, since) => routeAnswer(area, owed, fact, since),
     'portal.subscriptionsListed': (_, fact, since) => routeSubscriptions(area, desired, fact, since),
     'portal.failuresListed': (_, fact) => routeFailures(area, fact),
   }

@@ -20,7 +20,7 @@ export const optionNames: Readonly<Record<string, readonly string[]>> = {
   ],
   consentService: ['baseUrl', 'certificate', 'ca', 'redirectUrls', 'syncEveryMs', ...limits],
   tokenService: ['url', 'consumerKey', 'consumerSecret', 'credential', 'ca'],
-  validationService: ['baseUrl', 'service', 'bearer', 'traceHeader', 'ca', ...limits],
+  validationService: ['baseUrl', 'service', 'bearer', 'traceHeader', 'paidPerDayMax', 'ca', ...limits],
   portal: ['baseUrl', 'authenticate', 'ca', ...limits],
   receiver: ['publicUrl', 'trustedProxies', 'sources'],
   subscriptions: ['evento', 'endpoint', 'chaveSecreta', 'chaveAutenticacao'],
@@ -51,6 +51,10 @@ export async function checkOptions(options: AverbaOptions, clock: Clock): Promis
     throw misconfigured('Cannot use the validationService: there is no token for it', {
       hint: 'Give the option tokenService, or validationService.bearer',
     })
+  }
+  const { paidPerDayMax = 0 } = validationService ?? {}
+  if (!Number.isSafeInteger(paidPerDayMax) || paidPerDayMax < 0) {
+    throw misconfigured('Cannot use validationService.paidPerDayMax: it must be a whole number, 0 or more')
   }
   const { sources = 'any', trustedProxies = 0 } = receiver ?? {}
   if (sources !== 'any') parseRanges(sources)

@@ -29,7 +29,7 @@ export class Commands {
   }
 
   /**
-   * Records a command, performs the effect that it owes and waits for it.
+   * Records a command, performs the effect that it owes and waits for it. One that owes none is settled by its event.
    *
    * @param input what the command id stands for
    * @param value reads the value of a settled effect, given the event that ended it
@@ -50,6 +50,10 @@ export class Commands {
     value: (ended: Recorded) => Promise<T>,
   ): Promise<Outcome<T>> {
     const { position, effect, replayed } = await this.#engine.handle(input, deliver, this.#aboutOf(ask))
+    if (effect === '') {
+      const decided = await this.#eventAt(position)
+      return { position, effect, replayed, status: 'settled', value: await value(decided) }
+    }
     await this.#wait(this.#perform(effect), ask)
     const owed = await this.#store.effect(effect)
     if (!owed) throw new TypeError(`The command owes no effect "${effect}"`)
@@ -93,8 +97,13 @@ export class Commands {
   }
 
   async #endOf(owed: Owed): Promise<Recorded> {
-    const event = owed.settledAt === undefined ? undefined : await this.#store.readAt(owed.settledAt)
-    if (!event) throw new TypeError(`The effect "${owed.id}" has ended and no event says so`)
+    if (owed.settledAt === undefined) throw new TypeError(`The effect "${owed.id}" has not ended`)
+    return this.#eventAt(owed.settledAt)
+  }
+
+  async #eventAt(position: number): Promise<Recorded> {
+    const event = await this.#store.readAt(position)
+    if (!event) throw new TypeError(`There is no event at ${position}`)
     return event
   }
 

@@ -1,3 +1,4 @@
+import type { ErrorCode } from './errors.ts'
 import type { Machine, MachineState } from './machines/machine.ts'
 import type { Carried, Event } from './message.ts'
 import type { Append, Claim } from './store/append.ts'
@@ -25,6 +26,8 @@ export interface Delivery {
 /** What the machines made of a delivery: what to append, or why one of them refuses. */
 export interface Decided extends Pick<Append, 'streams' | 'events'> {
   readonly refused: string | undefined
+  /** The code of a refusal that has one of its own. */
+  readonly code: ErrorCode | undefined
   /** Where the machines stand once it is appended. */
   readonly standings: ReadonlyMap<string, Standing>
 }
@@ -66,6 +69,7 @@ export class Decisions {
     const streams: Decided['streams'][number][] = []
     const events: Decided['events'][number][] = []
     let refused: string | undefined
+    let code: ErrorCode | undefined
     for (const { stream, message, since, isNew } of targets) {
       const machine = this.#machineOf(stream)
       const known = this.#loaded.get(stream)
@@ -81,6 +85,7 @@ export class Decisions {
       standings.set(stream, { state, pending: [] })
       if ('refused' in decision) {
         refused = decision.refused
+        code = decision.code
         break
       }
       const { name, version } = machine
@@ -90,7 +95,7 @@ export class Decisions {
       }
       standings.set(stream, { state, pending: decision.events })
     }
-    return { refused, streams, events: refused === undefined ? events : [], standings }
+    return { refused, code, streams, events: refused === undefined ? events : [], standings }
   }
 
   /** Remembers where the machines stand after an append. */

@@ -1,3 +1,4 @@
+import type { BudgetEvent } from './machines/budget.ts'
 import type { CertificateEvent } from './machines/certificate.ts'
 import type { ConsentEvent } from './machines/consent.ts'
 import type { EffectEvent } from './machines/effect.ts'
@@ -12,6 +13,7 @@ import type { PartsMoved } from './store/moved-parts.ts'
 
 type AnyEvent =
   | CertificateEvent
+  | BudgetEvent
   | ConsentEvent
   | EffectEvent
   | NotificationEvent

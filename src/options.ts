@@ -40,6 +40,8 @@ export interface AverbaOptions {
     readonly bearer?: Source<string>
     /** The header that carries our id of a validation, where the gateway reports one. */
     readonly traceHeader?: string
+    /** How many validations may be asked for in a day of Brasilia. Over it they throw `BUDGET_SPENT`. */
+    readonly paidPerDayMax?: number
     readonly ca?: string
   }
   readonly portal?: ServiceLimits & {

@@ -1,6 +1,6 @@
 import { type Clock, toInstant } from './clock.ts'
 import type { Decisions, Delivery } from './decisions.ts'
-import { AverbaError } from './errors.ts'
+import { AverbaError, type ErrorCode } from './errors.ts'
 import type { Actor, Basis, Recorded, Settlement } from './message.ts'
 import type { Append, Appended, AskedReceipt, NewReceipt } from './store/append.ts'
 import type { Store } from './store/store.ts'
@@ -62,8 +62,10 @@ export class Recorder {
   async #decide(delivery: Delivery, { about, receipt: asked, settles }: Attempted): Promise<Made | Conflict> {
     const isFact = asked === undefined
     const decided = await this.#decisions.decide(delivery)
-    const { refused, streams, events } = decided
+    const { refused, code: ownCode, streams, events } = decided
     if (refused !== undefined && isFact) throw new TypeError(`A fact cannot be refused: ${refused}`)
+    // Not remembered: there is nothing to append, and the same command may be let in later.
+    if (refused !== undefined && ownCode !== undefined) throw refusal(refused, ownCode)
     const code: NewReceipt['code'] = refused === undefined ? 'accepted' : 'refused'
     const receipt = asked && { ...asked, code, detail: refused ?? '' }
     const appended = await this.#append(isFact, {
@@ -120,6 +122,6 @@ export type Made = Exclude<Appended, { status: 'conflict' }> & {
 }
 
 /** A refusal as its caller gets it. */
-export function refusal(reason: string): AverbaError {
-  return new AverbaError('REFUSED', `Cannot do this now: ${reason}`)
+export function refusal(reason: string, code: ErrorCode = 'REFUSED'): AverbaError {
+  return new AverbaError(code, `Cannot do this now: ${reason}`)
 }

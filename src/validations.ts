@@ -1,11 +1,14 @@
+import { brasiliaDay } from './adapters/brasilia.ts'
 import type { FieldResult, ValidationResult } from './adapters/validation/protocol.ts'
 import { type Claims, claimsSchema } from './adapters/validation/wire.ts'
 import type { Area } from './area.ts'
 import { parseCpf } from './cpf.ts'
+import type { Target } from './decisions.ts'
 import { AverbaError } from './errors.ts'
-import { checkId } from './given.ts'
-import type { Instant, Json } from './message.ts'
+import { checkId, checkInstant } from './given.ts'
+import type { Instant, Json, Part } from './message.ts'
 import type { Ask, Outcome } from './outcome.ts'
+import { findReusable } from './validation-reuse.ts'
 import type { ValidationRow } from './views/validations.ts'
 
 /** A validation of what was claimed of a person (document 2, section 2). */
@@ -19,6 +22,27 @@ export interface Validation {
   /** Our id, which the gateway reports where a trace header is configured. */
   readonly traceId: string
   readonly requestedAt: Instant
+  /** When its state was recorded; absent while it is `requested`. */
+  readonly endedAt?: Instant
+  /** The id of the validation whose answer this one took: nothing was asked of the service. */
+  readonly reusedFrom?: string
+  /** The id of the inconclusive validation that this one pays for again, and of the one that pays for this one. */
+  readonly againOf?: string
+  readonly againBy?: string
+  /** What a person found out about an inconclusive one. */
+  readonly resolved?: { readonly charged: boolean; readonly at: Instant; readonly note?: string }
+}
+
+/** What is to be validated, and whether it may cost anything. */
+export interface ValidationInput {
+  /** The command id: the same id is never paid twice. */
+  readonly id: string
+  readonly cpf: string
+  readonly claims: Claims
+  /** Takes a definitive answer to the same claims about the same person that is not older than this. */
+  readonly reuseWithinMs?: number
+  /** Pays again, on purpose, for an inconclusive validation. */
+  readonly again?: { readonly of: string; readonly because: string }
 }
 
 /** Validations of persons: each may cost money, and is sent at most once (document 2, section 4.2). */
@@ -26,51 +50,95 @@ export interface Validations {
   /**
    * Validates what is claimed of a person. The same id gives the same result and is never paid twice.
    *
-   * @throws {AverbaError} `INVALID_CPF`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`
+   * @throws {AverbaError} `INVALID_CPF`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`; `BUDGET_SPENT` over
+   * `paidPerDayMax`, with nothing recorded, so that the same id may be used another day; `NOT_FOUND` and `REFUSED`
+   * when what is to be paid again is not there, is not inconclusive, or was paid again before
    */
-  validate(
-    input: { id: string; cpf: string; claims: Claims },
-    ask?: Omit<Ask, 'commandId'>,
-  ): Promise<Outcome<Validation>>
+  validate(input: ValidationInput, ask?: Omit<Ask, 'commandId'>): Promise<Outcome<Validation>>
   /** A validation by the host's id, or `undefined`. */
   get(id: string): Promise<Validation | undefined>
+  /**
+   * The validations in the order in which they were asked for, `from` included, `until` not. Those without
+   * `reusedFrom` are the ones that an invoice may name, by `traceId`.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` for an instant in another form
+   */
+  list(filter?: { state?: Validation['state']; from?: Instant; until?: Instant }): AsyncIterable<Validation>
+  /**
+   * Records what a person found out about an inconclusive validation: whether it was charged. It stays inconclusive,
+   * and its effect ends as declined, since no result will come. The note is kept sealed.
+   *
+   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`; `REFUSED` when it is not inconclusive, or was resolved before
+   */
+  resolve(id: string, verdict: { charged: boolean; note?: string }, ask?: Ask): Promise<void>
 }
+
+const pageRows = 100
+const textMax = 2_000
 
 /** Makes the area `validations`. */
 export function createValidations(area: Area): Validations {
-  const { commands, store, subjects, views } = area
+  const { commands, subjects, views } = area
+  const { paidPerDayMax } = area.options.validationService ?? {}
 
   async function get(id: string): Promise<Validation | undefined> {
-    const row = await views.selectFrom('validations').selectAll().where('id', '=', id).executeTakeFirst()
-    if (!row) return undefined
-    const result = row.result === null ? undefined : await store.open(row.result)
-    const { fields = {}, cpfDisponivel } = (result ?? {}) as Partial<ValidationResult> // Sealed as such by the client.
-    return {
-      id,
-      state: row.state,
-      fields,
-      ...(cpfDisponivel !== undefined && { cpfDisponivel }),
-      traceId: row.validation.slice('validation-'.length),
-      requestedAt: row.requested_at,
-    }
+    const found = await find(area, id)
+    if (!found) return undefined
+    const row = await views
+      .selectFrom('validations')
+      .selectAll()
+      .where('validation', '=', found.stream)
+      .executeTakeFirst()
+    return row && toValidation(area, row)
+  }
+
+  /** One of today's paid calls. Counted in the append that asks for it, so that no other process can be between. */
+  function spend(validation: string): Target[] {
+    if (paidPerDayMax === undefined) return []
+    const data = { for: validation, max: paidPerDayMax }
+    const stream = `budget-${brasiliaDay(area.clock.now())}`
+    return [{ stream, message: { type: 'budget.spend', data } }]
+  }
+
+  /** Marks what is paid again, so that it is paid again once only. */
+  async function repeat(of: string, by: string, person: string): Promise<Target> {
+    const { stream, subject } = await findOrThrow(area, of)
+    if (subject !== person) throw invalid('id of the validation to pay again: it is of another person')
+    return { stream, message: { type: 'validation.repeat', data: { by } } }
   }
 
   return {
     get,
-    async validate({ id, cpf: text, claims: given }, ask = {}) {
+    async validate(input, ask = {}) {
       area.require('validationService')
-      checkId(id, 'validation id')
-      const cpf = parseCpf(text)
-      const claims = parseClaims(given)
+      const { id, again, reuseWithinMs: withinMs } = input
+      checkInput(input)
+      const cpf = parseCpf(input.cpf)
+      const claims = parseClaims(input.claims)
       const validation = area.createId()
+      const stream = `validation-${validation}`
       return commands.send(
-        { method: 'validations.validate', cpf, claims },
+        { method: 'validations.validate', cpf, claims, ...(again && { again: { ...again } }) },
         async () => {
           const { subject, targets, claims: met = [] } = await subjects.meet(cpf, 'validation')
-          const parts = { claims: { owner: `subject-${subject}`, value: claims } }
-          const message = { type: 'validation.request', data: { validation, id, subject }, parts }
+          const owner = `subject-${subject}`
+          const reusable =
+            withinMs === undefined ? undefined : await findReusable(area, { subject, claims, withinMs })
+          if (reusable) {
+            const data = { validation, id, subject, ...reusable }
+            const message = { type: 'validation.reuse', data }
+            return { targets: [...targets, { stream, message, isNew: true }], claims: met }
+          }
+          const parts = {
+            claims: { owner, value: claims },
+            ...(again && { because: { owner, value: again.because } }),
+          }
+          const data = { validation, id, subject, ...(again && { again: again.of }) }
+          const message = { type: 'validation.request', data, parts }
+          const repeated = again ? [await repeat(again.of, id, subject)] : []
           return {
-            targets: [...targets, { stream: `validation-${validation}`, message, isNew: true }],
+            // Its own event comes last: the receipt of the command id leads to it.
+            targets: [...targets, ...repeated, ...spend(validation), { stream, message, isNew: true }],
             claims: met,
           }
         },
@@ -82,7 +150,107 @@ export function createValidations(area: Area): Validations {
         },
       )
     },
+    async *list({ state, from, until } = {}) {
+      if (from !== undefined) checkInstant(from, 'from')
+      if (until !== undefined) checkInstant(until, 'until')
+      for (let after = ''; ; ) {
+        let query = views.selectFrom('validations').selectAll().where('validation', '>', after)
+        if (state !== undefined) query = query.where('state', '=', state)
+        if (from !== undefined) query = query.where('requested_at', '>=', from)
+        if (until !== undefined) query = query.where('requested_at', '<', until)
+        // Ids are ordered by time, and are what the table is sorted by.
+        const rows = await query.orderBy('validation').limit(pageRows).execute()
+        for (const row of rows) yield await toValidation(area, row)
+        const last = rows.at(-1)
+        if (!last || rows.length < pageRows) return
+        after = last.validation
+      }
+    },
+    async resolve(id, { charged, note }, ask = {}) {
+      if (typeof charged !== 'boolean') throw invalid('verdict: charged must be true or false')
+      if (note !== undefined) checkText(note, 'note')
+      const { stream, subject } = await findOrThrow(area, id)
+      const owner = `subject-${subject}`
+      const parts: Record<string, Part> = {
+        ...(note !== undefined && { note: { owner, value: note } }),
+        problem: { owner, value: charged ? lostResult : notCharged },
+      }
+      const message = { type: 'validation.resolve', data: { charged }, parts }
+      const input = { method: 'validations.resolve', id, charged, note: note ?? null }
+      await commands.record(input, async () => ({ targets: [{ stream, message }] }), ask)
+    },
   }
+}
+
+/** What the outcome of a validation is once a person has resolved it. */
+const notCharged = { status: 0, code: 'NOT_CHARGED', title: 'A person found out that it was not charged' }
+const lostResult = {
+  ...{ status: 0, code: 'CHARGED_WITHOUT_RESULT' },
+  title: 'A person found out that it was charged; its result is lost',
+}
+
+/** Finds the stream of a validation by the host's id, which is its command id: the receipt leads to its event. */
+async function find(
+  { store }: Area,
+  id: string,
+): Promise<{ readonly stream: string; readonly subject: string } | undefined> {
+  const receipt = await store.receipt(id)
+  const event = receipt && (await store.readAt(receipt.position))
+  if (event?.type !== 'validation.requested' && event?.type !== 'validation.reused') return undefined
+  const { id: own, subject } = event.data as { id: string; subject: string } // As the machine writes both.
+  return own === id ? { stream: event.stream, subject } : undefined
+}
+
+async function findOrThrow(area: Area, id: string) {
+  const found = await find(area, id)
+  if (found) return found
+  throw new AverbaError('NOT_FOUND', 'Cannot find the validation: none was asked for under this id')
+}
+
+async function toValidation({ store }: Area, row: ValidationRow): Promise<Validation> {
+  const result = row.result === null ? undefined : await store.open(row.result)
+  const { fields = {}, cpfDisponivel } = (result ?? {}) as Partial<ValidationResult> // Sealed as such by the client.
+  const note = row.note === null ? undefined : await store.open(row.note)
+  return {
+    id: row.id,
+    state: row.state,
+    fields,
+    ...(cpfDisponivel !== undefined && { cpfDisponivel }),
+    traceId: row.validation.slice('validation-'.length),
+    requestedAt: row.requested_at,
+    ...(row.ended_at !== null && { endedAt: row.ended_at }),
+    ...(row.reused_from !== null && { reusedFrom: row.reused_from }),
+    ...(row.again_of !== null && { againOf: row.again_of }),
+    ...(row.again_by !== null && { againBy: row.again_by }),
+    ...(row.resolved_at !== null && {
+      resolved: {
+        charged: row.charged === 1,
+        at: row.resolved_at,
+        ...(typeof note === 'string' && { note }),
+      },
+    }),
+  }
+}
+
+function checkInput({ id, again, reuseWithinMs }: ValidationInput): void {
+  checkId(id, 'validation id')
+  if (again) {
+    checkId(again.of, 'id of the validation to pay again')
+    checkText(again.because, 'reason to pay again')
+  }
+  if (reuseWithinMs === undefined) return
+  if (again) throw invalid('input: what is paid again on purpose is not reused')
+  if (!(reuseWithinMs >= 0)) throw invalid('input: reuseWithinMs must be 0 or more')
+}
+
+/** Checks a text that is kept sealed. */
+function checkText(text: unknown, what: string): void {
+  if (typeof text === 'string' && text !== '' && text.length <= textMax && text.isWellFormed()) return
+  throw invalid(`${what}: it must be a text of 1 to ${textMax} characters`)
+}
+
+function invalid(what: string): AverbaError {
+  return new AverbaError('INVALID_INPUT', `Cannot use the ${what}`)
 }
 
 /** Checks the shape of claims, and names what is wrong by its field, never by its value. */

@@ -91,6 +91,9 @@ test('the code in the pages runs', async () => {
   expect(all).toContain('REFUSED Cannot do this now: it is REVOGADO, and only ATIVO becomes REVOGADO')
   expect(all).toContain('isDelivered: true')
   expect(all).toMatch(
+    /match mismatch not-evaluated\nreused from order-1\nunknown inconclusive\nBUDGET_SPENT\norder-1 answered 26 \norder-3 inconclusive 26 true\norder-4 answered 26 \ntoken requests: 1\n/,
+  )
+  expect(all).toMatch(
     /restored up to 2; owed then: 0\n0 problems, \d+ bytes per event\nno part is as old as that\n/,
   )
 })

@@ -90,6 +90,8 @@ export default defineConfig({
     // bearer: () => env('AVERBA_VALIDATION_BEARER'),
     // The header that carries our id of a validation, where the gateway reports one.
     // traceHeader: 'x-trace-id',
+    // How many validations may be asked for in a day of Brasilia. Over it they are refused, and nothing is sent.
+    // paidPerDayMax: 1000,
     // requestsPerSecond: 5, // as above
     // requestsAtOnceMax: 8,
     ...ca, // ca: as above

@@ -1,9 +1,13 @@
+import type { ErrorCode } from '../errors.ts'
 import type { Event, Message } from '../message.ts'
 
-/** What a machine answers: events to record, or why it refuses. */
+/**
+ * What a machine answers: events to record, or why it refuses. A refusal with a code of its own is one for now: it is
+ * not remembered, and the same command may be let in later.
+ */
 export type Decision<E extends Event = Event> =
   | { readonly events: readonly E[] }
-  | { readonly refused: string }
+  | { readonly refused: string; readonly code?: ErrorCode }
 
 /** Where a machine stands. Opaque outside this folder. */
 export interface MachineState {
@@ -31,6 +35,6 @@ export function record<E extends Event>(...events: E[]): Decision<E> {
 }
 
 /** The answer that records nothing and says why. */
-export function refuse(reason: string): Decision<never> {
-  return { refused: reason }
+export function refuse(reason: string, code?: ErrorCode): Decision<never> {
+  return { refused: reason, ...(code !== undefined && { code }) }
 }

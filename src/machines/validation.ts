@@ -1,42 +1,78 @@
-import { type SnapshotFrom, setup } from 'xstate'
-import type { Event, Message } from '../message.ts'
+import { assign, type SnapshotFrom, setup } from 'xstate'
+import type { Event, Message, PartAddress } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
 
 // Events
 
+/** What a validation is: `validation` is our id, `id` the host's. */
+interface Requested {
+  readonly validation: string
+  readonly id: string
+  readonly subject: string
+  /** The host's id of the validation that this one pays for again. */
+  readonly again?: string
+}
+
+/** A validation that takes the answer of an earlier one; `from` is the host's id of that one. */
+interface Reused {
+  readonly validation: string
+  readonly id: string
+  readonly subject: string
+  readonly from: string
+  readonly claims: PartAddress
+  readonly result: PartAddress
+}
+
 export type ValidationEvent =
-  /** Always the first: its part `claims` holds what was claimed. `id` is the host's id. */
-  | Event<'validation.requested', { validation: string; id: string; subject: string }>
+  /** The first: its part `claims` holds what was claimed, `because` why it is paid again. */
+  | Event<'validation.requested', Requested>
+  /** The first and only: nothing was asked of the service. */
+  | Event<'validation.reused', Reused>
   /** Its part `result` holds what matched and what did not. */
   | Event<'validation.answered', { evaluated: number }>
   | Event<'validation.declined', { httpStatus: number; code: string | null }>
   /** Perhaps done, perhaps paid: a person decides. */
   | Event<'validation.inconclusive', unknown>
+  /** A person found out whether it was paid. Its part `note` holds what they say. */
+  | Event<'validation.resolved', { charged: boolean }>
+  /** It is paid for again on purpose, by the validation with the host's id `by`. */
+  | Event<'validation.repeated', { by: string }>
 
 // Commands, and facts from outside
 
 export type ValidationMessage =
-  | Message<'validation.request', { validation: string; id: string; subject: string }>
+  | Message<'validation.request', Requested>
+  | Message<'validation.reuse', Reused>
+  | Message<'validation.resolve', { charged: boolean }>
+  | Message<'validation.repeat', { by: string }>
   | Message<'validationService.answered', { evaluated: number }>
   | Message<'validationService.declined', { httpStatus: number; code: string | null }>
   | Message<'validationService.lost', unknown>
 
 // Effects
 
+const type = 'validationService.validatePerson'
+
 const validatePerson = (validation: string, subject: string) => ({
-  type: 'validationService.validatePerson',
+  type,
   data: { validation },
   opens: { cpf: `subject-${subject}/1/cpf`, claims: './claims' },
 })
 
 // Chart
 
-const chart = setup({ types: { events: {} as ValidationEvent } }).createMachine({
+const late = { 'validation.answered': 'answered', 'validation.declined': 'declined' } as const
+
+const chart = setup({
+  types: { context: {} as { readonly isRepeated: boolean }, events: {} as ValidationEvent },
+  actions: { markRepeated: assign({ isRepeated: true }) },
+}).createMachine({
   id: 'validation',
+  context: { isRepeated: false },
   initial: 'absent',
   states: {
-    absent: { on: { 'validation.requested': 'requested' } },
+    absent: { on: { 'validation.requested': 'requested', 'validation.reused': 'answered' } },
     requested: {
       on: {
         'validation.answered': 'answered',
@@ -47,7 +83,10 @@ const chart = setup({ types: { events: {} as ValidationEvent } }).createMachine(
     answered: {},
     declined: {},
     // What a late answer says is true, also after a person was asked.
-    inconclusive: { on: { 'validation.answered': 'answered', 'validation.declined': 'declined' } },
+    inconclusive: {
+      on: { ...late, 'validation.resolved': 'resolved', 'validation.repeated': { actions: 'markRepeated' } },
+    },
+    resolved: { on: { ...late, 'validation.repeated': { actions: 'markRepeated' } } },
   },
 })
 
@@ -61,16 +100,33 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
       const effects = [validatePerson(validation, subject)]
       return record({ type: 'validation.requested', data: message.data, effects })
     }
+    case 'validation.reuse':
+      if (!state.matches('absent')) return refuse('it was asked for before')
+      return record({ type: 'validation.reused', data: message.data })
+    case 'validation.resolve':
+      if (!state.matches('inconclusive')) return refuse(`it is ${state.value}, and not inconclusive`)
+      // Charged or not, no result will come: that is certain now.
+      return record({
+        type: 'validation.resolved',
+        data: message.data,
+        resolves: { effect: type, as: 'declined' },
+      })
+    case 'validation.repeat':
+      if (!state.matches('inconclusive') && !state.matches('resolved')) {
+        return refuse(`it is ${state.value}, and only what was inconclusive is paid again`)
+      }
+      if (state.context.isRepeated) return refuse('it was paid again before')
+      return record({ type: 'validation.repeated', data: message.data })
     case 'validationService.answered':
-      return record({ type: 'validation.answered', data: message.data, ...late(state) })
+      return record({ type: 'validation.answered', data: message.data, ...anomalyOf(state) })
     case 'validationService.declined':
-      return record({ type: 'validation.declined', data: message.data, ...late(state) })
+      return record({ type: 'validation.declined', data: message.data, ...anomalyOf(state) })
     case 'validationService.lost':
       return state.matches('requested') ? record({ type: 'validation.inconclusive', data: {} }) : record()
   }
 }
 
-function late(state: SnapshotFrom<typeof chart>): Pick<Event, 'anomaly'> {
+function anomalyOf(state: SnapshotFrom<typeof chart>): Pick<Event, 'anomaly'> {
   return state.matches('requested') ? {} : { anomaly: 'it had ended before' }
 }
 

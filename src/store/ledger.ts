@@ -49,7 +49,7 @@ export function* resolveEffect(
   position: number,
 ): Steps<void> {
   const newest = yield* first<Row>({ sql: newestUnknown, parameters: [stream, effect] })
-  if (newest) yield* endEffect({ effect: idOf(newest), as, because: 'a reading told' }, position)
+  if (newest) yield* endEffect({ effect: idOf(newest), as, because: 'it was found out' }, position)
 }
 
 /** An effect that an operator holds or lets go, or that is given up. */

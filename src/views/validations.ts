@@ -14,6 +14,14 @@ export interface ValidationRow {
   /** Where the claims stand, and the result, sealed. */
   claims: PartAddress
   result: PartAddress | null
+  /** The host's id of the validation whose answer it took, that it pays for again, and that pays for it again. */
+  reused_from: string | null
+  again_of: string | null
+  again_by: string | null
+  /** What a person found out about an inconclusive one: 1 when it was paid, and where their note stands, sealed. */
+  charged: number | null
+  resolved_at: Instant | null
+  note: PartAddress | null
 }
 
 /** The view of validations. */
@@ -29,21 +37,21 @@ export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>
     ended_at: 'text',
     claims: 'text',
     result: 'text',
+    reused_from: 'text',
+    again_of: 'text',
+    again_by: 'text',
+    charged: 'integer',
+    resolved_at: 'text',
+    note: 'text',
   },
   key: event => (event.type.startsWith('validation.') ? event.stream : undefined),
   fold(row, event) {
     if (event.type === 'validation.requested') {
-      const { id, subject } = event.data
-      return {
-        validation: event.stream,
-        id,
-        subject,
-        state: 'requested',
-        requested_at: event.at,
-        ended_at: null,
-        claims: `${event.id}/claims`,
-        result: null,
-      }
+      return { ...begin(event), claims: `${event.id}/claims`, again_of: event.data.again ?? null }
+    }
+    if (event.type === 'validation.reused') {
+      const { claims, result, from } = event.data
+      return { ...begin(event), state: 'answered', ended_at: event.at, claims, result, reused_from: from }
     }
     if (!row) return undefined
     const ended = { ...row, ended_at: event.at }
@@ -54,6 +62,23 @@ export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>
         return { ...ended, state: 'declined' }
       case 'validation.inconclusive':
         return { ...ended, state: 'inconclusive' }
+      case 'validation.resolved': {
+        const note = event.parts?.some(part => part.name === 'note') ? `${event.id}/note` : null
+        return { ...row, charged: event.data.charged ? 1 : 0, resolved_at: event.at, note }
+      }
+      case 'validation.repeated':
+        return { ...row, again_by: event.data.by }
     }
   },
 })
+
+function begin(
+  event: RecordedOf<ValidationEvent> & { data: { id: string; subject: string } },
+): ValidationRow {
+  const { id, subject } = event.data
+  return {
+    ...{ validation: event.stream, id, subject, state: 'requested', requested_at: event.at, ended_at: null },
+    ...{ claims: '', result: null, reused_from: null, again_of: null, again_by: null },
+    ...{ charged: null, resolved_at: null, note: null },
+  }
+}

@@ -1,3 +1,4 @@
+import { budgetMachine } from '../../src/machines/budget.ts'
 import { certificateMachine } from '../../src/machines/certificate.ts'
 import { consentMachine } from '../../src/machines/consent.ts'
 import { effectMachine } from '../../src/machines/effect.ts'
@@ -36,6 +37,13 @@ const failure = { failure: 'f1', remoteId: 70, failedAt: '2026-11-21T12:00:00.00
 const call = { effect: 'subject-s/2/0', type: 'consentService.listConsents' }
 
 export const samples: readonly Sample[] = [
+  {
+    machine: budgetMachine,
+    messages: [
+      { type: 'budget.spend', data: { for: 'v', max: 0 } },
+      { type: 'budget.spend', data: { for: 'v', max: 1 } },
+    ],
+  },
   {
     machine: consentMachine,
     messages: [
@@ -139,6 +147,19 @@ export const samples: readonly Sample[] = [
     machine: validationMachine,
     messages: [
       { type: 'validation.request', data: { validation: 'v', id: 'pedido', subject: 's' } },
+      {
+        type: 'validation.reuse',
+        data: {
+          validation: 'v',
+          id: 'p',
+          subject: 's',
+          from: 'q',
+          claims: 'w/1/claims',
+          result: 'w/2/result',
+        },
+      },
+      { type: 'validation.resolve', data: { charged: true } },
+      { type: 'validation.repeat', data: { by: 'outro' } },
       { type: 'validationService.answered', data: { evaluated: 3 } },
       { type: 'validationService.declined', data: { httpStatus: 422, code: 'DV010' } },
       { type: 'validationService.lost', data: {} },

@@ -3,7 +3,7 @@ import { type Answer, conclude, type ExchangeOptions, exchange } from '../exchan
 import { ownerOf, type Performers } from '../performer.ts'
 import { clearCode, problemPart, readProblem } from '../problem.ts'
 import { type TokenSource, withToken } from '../token/with-token.ts'
-import { readResult, writeValidatePerson } from './protocol.ts'
+import { type ValidationProtocol, v2 } from './protocol.ts'
 import { type Claims, claimsSchema } from './wire.ts'
 
 /** Where validations are made, and with whose tokens. */
@@ -15,6 +15,8 @@ export interface ValidationClientOptions extends ExchangeOptions {
   /** The header that carries our id of the validation, where the gateway reports one. */
   readonly traceHeader?: string
 }
+
+const protocol: ValidationProtocol = v2
 
 /** The validation operation over a way out (document 2, section 4.2). It may cost money: sent once. */
 export function createValidationClient(options: ValidationClientOptions): Performers {
@@ -28,7 +30,7 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
         const claims = claimsSchema.parse(opened.claims)
         const send = (bearer: string) =>
           exchange(options, 'once', () =>
-            writeValidatePerson(options, {
+            protocol.writeValidatePerson(options, {
               bearer,
               cpf: String(opened.cpf),
               claims: opened.claims ?? null,
@@ -53,7 +55,7 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
 }
 
 function answered(text: string, claims: Claims, owed: Owed): Carried | undefined {
-  const result = readResult(text, claims)
+  const result = protocol.readResult(text, claims)
   if (!result) return undefined
   const evaluated = Object.values(result.fields).filter(field => field.result !== 'not-evaluated').length
   const parts = { result: { owner: ownerOf(owed), value: JSON.parse(JSON.stringify(result)) } }

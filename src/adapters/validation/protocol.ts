@@ -40,6 +40,20 @@ export function writeValidatePerson(
   })
 }
 
+/**
+ * How one version of the operation is spoken, pure: this file speaks V2. Another version would be another such file,
+ * and the client would take that one.
+ */
+export interface ValidationProtocol {
+  /** As the path names it. Answers of two versions are not the same answer. */
+  readonly version: string
+  readonly writeValidatePerson: typeof writeValidatePerson
+  readonly readResult: typeof readResult
+}
+
+/** The version that document 2 shows. V3 exists, and its shape is not shown (section 9). */
+export const v2: ValidationProtocol = { version: 'v2', writeValidatePerson, readResult }
+
 const similaritySuffix = '_similaridade'
 
 /** Reads the answer; `undefined` when it is not one. Each claimed field gets one of three results. */

@@ -1,0 +1,68 @@
+import { type ValidationResult, v2 } from './adapters/validation/protocol.ts'
+import type { Area } from './area.ts'
+import { fromInstant } from './clock.ts'
+import type { Delivery } from './decisions.ts'
+import { AverbaError } from './errors.ts'
+import type { Carried, Json, Owed, PartAddress } from './message.ts'
+import { canonicalJson } from './proof/canonical-json.ts'
+
+/** An answer that can be taken again, with the host's id of the validation that got it. */
+export interface Reusable {
+  readonly from: string
+  readonly claims: PartAddress
+  readonly result: PartAddress
+}
+
+const kind = 'validated'
+
+/**
+ * Records an answer, and, when it is a definitive one, where it is found when the same is claimed of the same person
+ * again. An answer about a person who is not available, or in which nothing was evaluated, says nothing to reuse.
+ */
+export async function routeAnswer(area: Area, owed: Owed, fact: Carried, since: number): Promise<Delivery> {
+  const targets = [{ stream: owed.stream, message: fact, since }]
+  const { cpf = '', claims = '' } = owed.opens ?? {}
+  const { fields = {}, cpfDisponivel } = (fact.parts?.result?.value ?? {}) as Partial<ValidationResult> // As the client sealed it.
+  const isDefinitive = Object.values(fields).some(field => field.result !== 'not-evaluated')
+  const claimed = await area.store.open(claims)
+  if (!isDefinitive || cpfDisponivel === false || claimed === undefined) return { targets }
+  const subject = cpf.slice('subject-'.length, cpf.indexOf('/'))
+  const text = textOf(area, subject, claimed)
+  const replaces = await area.store.lookUp(kind, text)
+  const claim = { kind, digest: area.store.digest(kind, text), value: owed.stream }
+  return { targets, claims: [{ ...claim, ...(replaces !== undefined && { replaces }) }] }
+}
+
+/** The newest definitive answer to the same claims about the same person, unless it is older than the host allows. */
+export async function findReusable(
+  area: Area,
+  asked: { subject: string; claims: Json; withinMs: number },
+): Promise<Reusable | undefined> {
+  const { store, clock } = area
+  const stream = await store.lookUp(kind, textOf(area, asked.subject, asked.claims))
+  if (stream === undefined) return undefined
+  const events = await store.read({ stream })
+  const requested = events.find(event => event.type === 'validation.requested')
+  const answered = events.findLast(event => event.type === 'validation.answered')
+  if (!requested || !answered || clock.now() - fromInstant(answered.at) > asked.withinMs) return undefined
+  const result = `${answered.id}/result`
+  if (!(await isThere(area, result))) return undefined
+  const { id } = requested.data as { id: string } // As the machine writes it.
+  return { from: id, claims: `${requested.id}/claims`, result }
+}
+
+/** A result that was moved out or destroyed is none to give again. */
+async function isThere({ store }: Area, result: PartAddress): Promise<boolean> {
+  try {
+    return (await store.open(result)) !== undefined
+  } catch (error) {
+    if (error instanceof AverbaError && error.code === 'PART_ARCHIVED') return false
+    throw error
+  }
+}
+
+/** What makes two validations the same: the service and its version, the person, and the very same claims. */
+function textOf({ options }: Area, subject: string, claims: Json): string {
+  const { service = '' } = options.validationService ?? {}
+  return [v2.version, service, subject, canonicalJson(claims, { fractions: true })].join('\0')
+}
