@@ -27,7 +27,13 @@ function secretsIn(store: string): unknown[] {
 test('200 operations in flight when the token dies cost one token request', async () => {
   const inFlight = Promise.withResolvers<void>()
   let waiting = 0
+  const validationService = {
+    baseUrl: 'https://validacao.exemplo.br',
+    service: 'datavalid-demonstracao',
+    requestsAtOnceMax: 200,
+  }
   const world = await simulate({
+    averba: { validationService },
     intercept: async (request, forward) => {
       if (isValidation(request) && waiting < 200) {
         waiting += 1
