@@ -14,12 +14,14 @@ import { createIds, systemClock, systemEntropy } from './clock.ts'
 import { Commands } from './commands.ts'
 import { type Consents, createConsents, routeConsents } from './consents.ts'
 import { Desired } from './desired.ts'
+import { type Due, listDue } from './due.ts'
 import { createEffects, type Effects } from './effects.ts'
 import { Engine } from './engine.ts'
 import { AverbaError } from './errors.ts'
 import type { Events, Recorded } from './events.ts'
 import { Followers } from './followers.ts'
 import { checkInstant } from './given.ts'
+import { checkHealth, type Health } from './health.ts'
 import { createLog, type Log } from './log.ts'
 import { createLogins, type Logins } from './logins.ts'
 import { budgetMachine } from './machines/budget.ts'
@@ -81,6 +83,10 @@ export interface Averba {
   run(options: { signal: AbortSignal }): Promise<void>
   /** Performs what is due now, and calls followers for what is there now. For scripts, cron and tests. */
   settle(): Promise<{ settled: number; deferred: number; unknown: number }>
+  /** What will happen by itself until an instant: calls that go, readings, ends of consents, deletions at the portal. */
+  due(until: Instant): Promise<Due[]>
+  /** How averba is: store, keyring, views, parked calls and followers, certificate, token. Asks no service. */
+  health(): Promise<Health>
   /**
    * Builds every view anew from the log, beside the rows that serve, and puts it in their place;
    * `differences` 0 says that they were equal. A signal ends it between two pages, and the next call goes on.
@@ -205,6 +211,12 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
         await followers.settle()
         return counts
       }),
+    due: until =>
+      engine.admit(() => {
+        checkInstant(until, 'until')
+        return listDue(area, schedules, until)
+      }),
+    health: () => checkHealth({ area, followers, schedules }),
     rebuild: options => engine.admit(() => store.rebuild(options)),
     close() {
       closed ??= close()

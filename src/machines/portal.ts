@@ -109,7 +109,7 @@ function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage)
   }
 }
 
-/** Days that the portal keeps failures of (document 3, section 4, rule 4). */
+/** Days that the portal keeps failures of (document 3, section 4). */
 const keptDays = 30
 const dayMs = 86_400_000
 

@@ -177,8 +177,9 @@ describe("the portal's failures", () => {
 })
 
 test('a consent whose end has passed is said to have lapsed, once, and its status stays the word of the service', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-schedules-')), 'log.sqlite')
   const world = await simulate({
-    averba: { schedules: true },
+    averba: { store, schedules: true },
     policies: { consentService: { expiry: 'never' } },
   })
   const { averba, clock } = world
@@ -196,6 +197,12 @@ test('a consent whose end has passed is said to have lapsed, once, and its statu
   expect(consents.map(each => each.status).sort()).toEqual(['ATIVO', 'ATIVO', 'PENDENTE', 'PENDENTE'])
   for (const { dataExpiracao } of consents) expect(lapsed).toContainEqual({ expiresAt: dataExpiracao })
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  // Another process looks, and has nothing to add.
+  const next = await simulate({ seed: 2, averba: { store, clock, schedules: true } })
+  await next.averba.settle()
+  const said = (await typesOf(next)).filter(type => type === 'consent.lapsed')
+  expect(said).toHaveLength(4)
+  await next.close()
   await world.close()
 })
 

@@ -77,3 +77,49 @@ test('run ends in time after its signal, whatever hangs, and the log stays in us
   expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'settled' })
   await afterTheBound(world, world.close())
 })
+
+/** A consent service that is asked once a minute, and three readings that are owed; `first` is the first of them. */
+async function givenSlowPace() {
+  let isReady = false
+  const world: World = await simulate({
+    averba: {
+      consentService: {
+        baseUrl: 'https://consentimento.exemplo.br',
+        certificate: { cert: '', key: '' },
+        requestsPerSecond: 1 / 60,
+      },
+    },
+    async intercept(request, forward) {
+      return isReady ? forward(request) : new Response('', { status: 429 })
+    },
+  })
+  const subject = await world.averba.consents.enrol({ cpf: samples.cpf })
+  for (let i = 0; i < 3; i++) {
+    await world.averba.consents.sync({ subject })
+    await world.clock.advance(60_000)
+  }
+  isReady = true
+  await world.clock.advance(3_600_000)
+  return { world, subject }
+}
+
+test('closing does not wait for what run has standing in line', async () => {
+  const { world } = await givenSlowPace()
+  const settling = world.averba.settle()
+  await expect.poll(() => world.requests.length).toBe(1)
+  // No time passes: what is left of the line would take minutes.
+  await world.averba.close()
+  await expect(settling).resolves.toBeDefined()
+})
+
+test('a call of the host that still stands in line when closing has waited long enough does not leave', async () => {
+  const { world, subject } = await givenSlowPace()
+  const { averba, clock } = world
+  await averba.consents.sync({ subject })
+  await averba.consents.sync({ subject }, { waitMs: 0 })
+  await expect.poll(() => clock.sleeping).toBe(1)
+  await afterTheBound(world, averba.close())
+  expect(clock.sleeping).toBe(0)
+  await clock.advance(600_000)
+  expect(world.requests).toHaveLength(1)
+})

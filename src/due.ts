@@ -1,0 +1,78 @@
+import type { Area } from './area.ts'
+import { fromInstant, toInstant } from './clock.ts'
+import type { Instant, Owed } from './message.ts'
+import type { Schedules } from './schedules.ts'
+
+/** Something that will happen by itself if nothing else does. */
+export interface Due {
+  /**
+   * - `call`: a call that is owed, or put off, goes.
+   * - `sync`: the consents of a person are read again.
+   * - `harvest`: the portal's failures and list are read.
+   * - `expiry`: a consent's `dataExpiracao` comes.
+   * - `deletion`: the portal deletes a subscription that has had nothing but errors (document 3, section 7).
+   */
+  readonly what: 'call' | 'sync' | 'harvest' | 'expiry' | 'deletion'
+  readonly at: Instant
+  /** The call's id, or the stream of the consent or the subscription. */
+  readonly id: string
+}
+
+/** Days of nothing but errors after which the portal deletes a subscription. */
+const errorDaysMax = 30
+const dayMs = 86_400_000
+
+/** What will happen by itself until an instant, the first first. */
+export async function listDue(area: Area, schedules: Schedules, until: Instant): Promise<Due[]> {
+  const { store } = area
+  const owed = await store.effects({ states: ['owed', 'deferred'] })
+  const calls = owed.map(
+    each => ({ what: isRecurring(each) ? 'sync' : 'call', at: each.dueAt, id: each.id }) as const,
+  )
+  const harvestAt = schedules.nextHarvest()
+  const harvest =
+    harvestAt === undefined ? [] : [{ what: 'harvest', at: harvestAt, id: 'portal-main' } as const]
+  const all: Due[] = [...calls, ...harvest, ...(await expiries(area)), ...(await deletions(area))]
+  return all.filter(each => each.at <= until).sort((a, b) => (a.at < b.at ? -1 : 1))
+}
+
+function isRecurring({ data }: Owed): boolean {
+  return typeof data === 'object' && data !== null && 'everyMs' in data
+}
+
+async function expiries({ views, clock }: Area): Promise<Due[]> {
+  const rows = await views
+    .selectFrom('consents')
+    .select(['consent', 'expires_at'])
+    .where('status', 'in', ['PENDENTE', 'ATIVO'])
+    .where('knowledge', '!=', 'vanished')
+    .where('expires_at', '>', toInstant(clock.now()))
+    .execute()
+  return rows.flatMap(({ consent, expires_at: at }) =>
+    at === null ? [] : [{ what: 'expiry', at, id: consent }],
+  )
+}
+
+/** Counted from the first error since the last success, as far as the errors are known. */
+async function deletions({ views }: Area): Promise<Due[]> {
+  const failing = await views
+    .selectFrom('subscriptions')
+    .select(['subscription', 'failures'])
+    .where('state', '=', 'active')
+    .where('health', '=', 'failing')
+    .execute()
+  const found = failing.map(async ({ subscription, failures }): Promise<Due[]> => {
+    const rows = await views
+      .selectFrom('failures')
+      .select('failed_at')
+      .where('subscription', '=', subscription)
+      .where('failed_at', 'is not', null)
+      .orderBy('failure', 'desc')
+      .limit(failures)
+      .execute()
+    const [first] = rows.flatMap(({ failed_at: at }) => at ?? []).sort()
+    if (first === undefined) return []
+    return [{ what: 'deletion', at: toInstant(fromInstant(first) + errorDaysMax * dayMs), id: subscription }]
+  })
+  return (await Promise.all(found)).flat()
+}

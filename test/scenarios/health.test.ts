@@ -1,0 +1,77 @@
+import { mkdtempSync, renameSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createAuthority } from '../../src/adapters/authority.ts'
+import { type Averba, openAverba } from '../../src/index.ts'
+import { samples, simulate, VirtualClock } from '../../src/simulation/index.ts'
+
+const dayMs = 86_400_000
+
+/** What is not well, by name, in words. */
+async function troubles(averba: Averba): Promise<Record<string, string>> {
+  const { checks } = await averba.health()
+  return Object.fromEntries(checks.flatMap(each => (each.ok ? [] : [[each.name, each.detail]])))
+}
+
+test('a log that nothing is wrong with is well, and says what was looked at', async () => {
+  const { averba, close } = await simulate()
+  const { ready, checks } = await averba.health()
+  expect(ready).toBe(true)
+  expect(checks.map(each => each.name)).toEqual([
+    ...['store', 'keyring', 'views', 'effects', 'followers', 'token'],
+  ])
+  expect(await troubles(averba)).toEqual({})
+  await close()
+})
+
+test('parked calls, parked followers and refused credentials are not well, and the log is ready all the same', async () => {
+  const world = await simulate({
+    intercept: async (request, forward) =>
+      request.url.includes('/token') ? new Response('', { status: 401 }) : forward(request),
+  })
+  const { averba, clock } = world
+  averba.log.follow('fatura', ['subject.enrolled'], async () => {
+    throw new Error('never')
+  })
+  const { effect } = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: {} })
+  await averba.effects.park(effect)
+  for (let attempt = 0; attempt < 8; attempt++) {
+    await averba.settle()
+    await clock.advance(10 * 60_000)
+  }
+  expect(await troubles(averba)).toEqual({
+    effects: '1 parked, 0 in doubt: see effects.retry',
+    followers: 'fatura parked: see log.retry and log.skip',
+    token: 'the gateway refused the consumer key and secret: correct them',
+  })
+  expect((await averba.health()).ready).toBe(true)
+  await world.close()
+})
+
+test('a log whose keyring is gone is not ready', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-health-')), 'log.sqlite')
+  const averba = await openAverba({ store })
+  expect(await averba.health()).toMatchObject({ ready: true })
+  renameSync(`${store}.keys`, `${store}.away`)
+  expect(await averba.health()).toMatchObject({ ready: false })
+  expect(await troubles(averba)).toEqual({ keyring: expect.stringContaining('put it back') })
+  await averba.close()
+  // A store that is closed is told of, not thrown.
+  expect(await averba.health()).toMatchObject({ ready: false })
+})
+
+test('a client certificate is told of with its days, and is not well in its last week', async () => {
+  const clock = new VirtualClock()
+  const authority = await createAuthority(clock.now() - 355 * dayMs)
+  const certificate = await authority.issueClient('gestora')
+  const consentService = { baseUrl: 'https://consentimento.exemplo.br', certificate }
+  const averba = await openAverba({ store: ':memory:', clock, consentService })
+  const check = async () => (await averba.health()).checks.find(each => each.name === 'certificate')
+  expect(await check()).toEqual({ name: 'certificate', ok: true, detail: 'it ends in 10 days', daysLeft: 10 })
+  await clock.advance(4 * dayMs)
+  expect(await check()).toMatchObject({ ok: false, daysLeft: 6 })
+  await clock.advance(7 * dayMs)
+  expect(await check()).toMatchObject({ ok: false, detail: expect.stringContaining('it expired on') })
+  await averba.close()
+})
