@@ -44,7 +44,13 @@ async function requestsInADay(): Promise<number> {
 async function requestsInAStorm(): Promise<number> {
   const all = Promise.withResolvers<void>()
   let sent = -1 // The first one gets the token that dies.
+  const validationService = {
+    baseUrl: 'https://validacao.exemplo.br',
+    service: 'datavalid-demonstracao',
+    requestsAtOnceMax: inFlight,
+  }
   const world = await simulate({
+    averba: { validationService },
     async intercept(request, forward) {
       if (request.url.includes('/validate/pf') && sent < inFlight) {
         sent += 1
