@@ -9,7 +9,7 @@ export interface ServiceLimits {
 }
 
 /** How many calls to one service are under way at the same time when nothing is said. */
-export const requestsAtOnceDefault = 8
+const requestsAtOnceDefault = 8
 
 /**
  * Lets calls to one service through, in the order in which they come: a bound on how many are under way, and a bucket
