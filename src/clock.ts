@@ -36,6 +36,14 @@ export const systemClock: Clock = {
 const poolBytes = 8_192
 let pool = new Uint8Array()
 
+/**
+ * Lets the event loop turn once. Awaiting what is ready does not: work that goes on page by page has to give way, or
+ * timers, sockets and signals wait for its end.
+ */
+export function giveWay(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}
+
 /** The randomness of the operating system, fetched for many askers at once. */
 export const systemEntropy: Entropy = {
   bytes(length) {

@@ -1,4 +1,4 @@
-import { type Clock, toInstant } from './clock.ts'
+import { type Clock, giveWay, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import { checkId } from './given.ts'
 import type { Recorded } from './message.ts'
@@ -157,6 +157,8 @@ export class Followers {
         if (failure !== undefined) return this.#fail(follower, event.position, failure)
         if (!(await this.#store.moveFollower(follower, event.position))) return
         follower = { ...follower, position: event.position, attempts: 0 }
+        // A handler that waits for nothing would keep everybody else from their turn.
+        await giveWay()
         if (this.#closing.signal.aborted) return
       }
       if (events.length > 0) continue

@@ -1,6 +1,8 @@
+import { giveWay } from './clock.ts'
 import type { Events, Recorded } from './events.ts'
 import type { Followers } from './followers.ts'
 import type { Follower } from './store/follower.ts'
+import { pageRows } from './store/read.ts'
 import type { Store } from './store/store.ts'
 
 /** The log itself. */
@@ -60,7 +62,9 @@ async function* readLog(store: Store, filter: Parameters<Log['read']>[0] = {}): 
     const page = await store.read({ ...filter, ...(after !== undefined && { after }), backward })
     for (const event of page) yield event as Recorded // Only the machines wrote to the log.
     const last = page.at(-1)
-    if (!last) return
+    // A page that is not full is the last: waiting for an empty one could take for ever while others append.
+    if (!last || page.length < pageRows) return
     after = last.position
+    await giveWay()
   }
 }

@@ -1,3 +1,4 @@
+import { giveWay } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Keyring } from '../vault/keyring.ts'
 import type { View } from '../view.ts'
@@ -39,7 +40,7 @@ export async function checkStore(snapshot: Snapshot, options: CheckOptions = {})
   const head = await readEnd(snapshot, faults)
   const onPage = (what: 'log' | 'views') => async (position: number) => {
     onProgress?.(what, position, Math.max(head, position))
-    await new Promise(resolve => setImmediate(resolve))
+    await giveWay()
     return !signal?.aborted
   }
   await within(faults, () => checkFile(snapshot, faults))

@@ -18,7 +18,8 @@ export interface ReadFilter {
   readonly limit?: number
 }
 
-const pageRows = 1_000
+/** How many events are in a page, unless it is the last. */
+export const pageRows = 1_000
 
 /** Reads the events right after a position, in a page. */
 export function* readAfter(schemas: Schemas, after: number): Steps<Recorded[]> {

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import { type Clock, giveWay } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Instant } from '../message.ts'
 import type { View } from '../view.ts'
@@ -93,9 +93,11 @@ export class Rebuilder {
     while (!signal?.aborted) {
       const from = position
       position = await connection.read(() => this.#foldPage(view, table, built, from))
-      if (position === from)
+      if (position > from) onProgress?.(position, Math.max(position, end))
+      // What comes while others append is folded with the swap: waiting for a page without any could take for ever.
+      if (position - from < pageRows)
         return this.#rejoined(() => this.#swap(view, table, built, saved, position, compare))
-      onProgress?.(position, Math.max(position, end))
+      await giveWay()
       if (built.size < rowsMax && this.#clock.now() - savedAt < saveEveryMs) continue
       await save()
       savedAt = this.#clock.now()
@@ -105,8 +107,9 @@ export class Rebuilder {
   }
 
   /** The rows of a view as they were at a position or an instant of the log: built in memory, and kept nowhere. */
-  async buildAsOf(view: View, { position: last = Number.POSITIVE_INFINITY, at }: AsOf): Promise<Row[]> {
+  async buildAsOf(view: View, { position, at }: AsOf): Promise<Row[]> {
     const built = new Map<string, Row | undefined>()
+    const last = position ?? (await this.#connection.read(() => headPosition()))
     for (let after = 0; ; ) {
       const page = await this.#connection.read(() => readPage(this.#connection, this.#schemas, { after }))
       const until = page.filter(event => event.position <= last && (at === undefined || event.at <= at))
@@ -116,6 +119,7 @@ export class Rebuilder {
       }
       after = page.at(-1)?.position ?? 0
       if (page.length === 0 || until.length < page.length) break
+      await giveWay()
     }
     return [...built.values()].filter(row => row !== undefined)
   }
@@ -134,8 +138,9 @@ export class Rebuilder {
       const page = await connection.read(() => this.#foldNext(view, table, built))
       if (!page) return
       const { from, until } = page
-      if (until > from) await connection.transact(() => moveOn(table, built, view, from, until))
+      if (until - from >= pageRows) await connection.transact(() => moveOn(table, built, view, from, until))
       else await this.#rejoined(() => this.#rejoin(view, table, from))
+      await giveWay()
     }
   }
 

@@ -216,8 +216,7 @@ test('two processes that bring back the same view at once apply no event twice, 
   const connection = await openSqlite(path, systemClock)
   const late = Promise.withResolvers<void>()
   const reached = Promise.withResolvers<void>()
-  let transactions = 0
-  // The other process brings the view back between two transactions of this one.
+  // The other process brings the view back right before this one does.
   const delayed: Connection = {
     dialect: connection.dialect,
     compiler: connection.compiler,
@@ -227,10 +226,8 @@ test('two processes that bring back the same view at once apply no event twice, 
     readOnly: query => connection.readOnly(query),
     close: () => connection.close(),
     async transact(steps) {
-      if (++transactions === 2) {
-        reached.resolve()
-        await late.promise
-      }
+      reached.resolve()
+      await late.promise
       return connection.transact(steps)
     },
   }
@@ -263,4 +260,49 @@ test('a new version of a view that cannot be built yet is built from the beginni
   const third = await open(path, [{ ...counting('fragile'), version: 2 }])
   expect(await sumOf(third, 'fragile')).toBe(30)
   await third.close()
+})
+
+test('a rebuild, a catch-up and a view as of now give way: others append, and a signal is heard', async () => {
+  const path = newPath()
+  const views = [counting('fragile', { at: 3, with: 'throw' }), counting('steady')]
+  const broken = await open(path, views)
+  await append(broken, 5_000)
+  await broken.close()
+  /** Counts how often the event loop turned meanwhile. */
+  const turnsDuring = async (work: () => Promise<unknown>) => {
+    let [turns, isOver] = [0, false]
+    const turn = () => {
+      turns += 1
+      if (!isOver) setImmediate(turn)
+    }
+    setImmediate(turn)
+    await work()
+    isOver = true
+    return turns
+  }
+  let store = broken
+  expect(
+    await turnsDuring(async () => {
+      store = await open(path, [counting('fragile'), counting('steady')])
+    }),
+  ).toBeGreaterThan(10)
+  expect(await turnsDuring(() => store.viewAsOf('steady', {}))).toBeGreaterThan(3)
+  expect(await turnsDuring(() => store.rebuild())).toBeGreaterThan(20)
+  const stop = new AbortController()
+  setImmediate(() => stop.abort())
+  expect(await store.rebuild({ signal: stop.signal })).toEqual([])
+  // Somebody who appends all the time does not keep a rebuild from its end.
+  let isDone = false
+  const rebuilding = store.rebuild().finally(() => {
+    isDone = true
+  })
+  let appended = 0
+  while (!isDone) {
+    await append(store, 2)
+    appended += 2
+  }
+  expect(await rebuilding).toMatchObject([{ differences: 0 }, { differences: 0 }])
+  expect(appended).toBeGreaterThan(10)
+  expect(await sumOf(store, 'fragile')).toBe(5_000 + appended)
+  await store.close()
 })
