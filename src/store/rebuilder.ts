@@ -241,6 +241,7 @@ export class Rebuilder {
  */
 function keep(held: Row, row: Row): void {
   if (held === row) return
+  for (const column in held) if (!(column in row)) held[column] = null
   for (const column in row) if (held[column] !== row[column]) held[column] = row[column] ?? null
 }
 

@@ -306,3 +306,17 @@ test('a rebuild, a catch-up and a view as of now give way: others append, and a 
   expect(await sumOf(store, 'fragile')).toBe(5_000 + appended)
   await store.close()
 })
+
+test('a column that a fold leaves out is empty, whether the view is kept or rebuilt', async () => {
+  const view = defineView<{ stream: string; first?: number }, Recorded>({
+    name: 'firsts',
+    version: 1,
+    columns: { stream: 'text', first: 'integer' },
+    key: ({ type, stream }) => (type === 'bench.done' ? stream : undefined),
+    fold: (row, { stream, position }) => (row ? { stream } : { stream, first: position }),
+  })
+  const store = await open(':memory:', [view])
+  await append(store, 20)
+  expect(await store.rebuild()).toMatchObject([{ rows: 10, differences: 0 }])
+  await store.close()
+})
