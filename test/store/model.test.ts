@@ -194,6 +194,31 @@ test('of two that end the same effect together one is told that it has ended', a
   await store.close()
 })
 
+test('of more commands than may wait the last are turned away, and what happened outside still gets in', async () => {
+  const store = await open(':memory:')
+  const one = (commandId?: string): Append => ({
+    at: '2030-01-01T00:00:00.000Z',
+    streams: [{ stream: 'bench-a', expect: 'any' }],
+    events: [],
+    ...(commandId !== undefined && {
+      receipt: { commandId, digest: new Uint8Array([1]), code: 'accepted' as const, detail: '' },
+    }),
+  })
+  const commands = Array.from({ length: 10_002 }, (_, i) => store.append(one(`c${i}`)))
+  const fact = store.append(one())
+  const made = await Promise.allSettled(commands)
+  const turned = made.flatMap((each, i) =>
+    each.status === 'rejected' ? [{ i, code: each.reason.code }] : [],
+  )
+  expect(turned).toEqual([
+    { i: 10_000, code: 'STORE_BUSY' },
+    { i: 10_001, code: 'STORE_BUSY' },
+  ])
+  expect(await fact).toMatchObject({ status: 'appended' })
+  expect(await store.append(one('c10000'))).toMatchObject({ status: 'appended' })
+  await store.close()
+})
+
 test('an append that cannot be written fails alone, and leaves no trace on its neighbours', async () => {
   const store = await open(':memory:')
   const one = (stream: string, data: object): Append => ({
