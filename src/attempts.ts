@@ -92,11 +92,11 @@ export class Attempts {
     const { store, clock } = this.#parts
     const deliver = async (): Promise<Delivery> => {
       const owed = await store.effect(id)
-      // Somebody else had it meanwhile, and knows more.
-      if (owed?.state !== 'started') return { targets: [] }
+      // Somebody else has it, or had it meanwhile, and knows more.
+      if (owed?.state !== 'started' || owed.attempts !== attempts) return { targets: [] }
       const message = { type: 'effect.exhaust', data: { effect: id, type, attempts, because } }
       const dueAt = toInstant(clock.now())
-      const moves = { effect: id, to: 'parked', from: ['started'], dueAt, because } as const
+      const moves = { effect: id, to: 'parked', from: ['started'], attempts, dueAt, because } as const
       return { targets: [{ stream: effectStream(owed), message }], moves }
     }
     await this.#recorder.record(deliver, {})

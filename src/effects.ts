@@ -68,6 +68,7 @@ export function createEffects({
           effect: id,
           to: isParking ? 'parked' : 'owed',
           from,
+          attempts,
           // What is held keeps its time; what is let go is due.
           dueAt: isParking ? owed.dueAt : toInstant(engine.now()),
           because: isParking ? heldByOperator : '',

@@ -5,7 +5,7 @@ import { type Batch, findReceipt, lookUp, type StagedEvent } from './batch.ts'
 import type { Steps } from './connection.ts'
 import { writeHeader } from './header.ts'
 import type { Known, KnownOwner, KnownStream } from './known.ts'
-import { isOpen, type Move, stateOf } from './ledger.ts'
+import { canMove, isOpen, type Move } from './ledger.ts'
 import { type Schemas, schemaOf } from './schemas.ts'
 
 /** What a stream must look like: not there, there, at a version, or anything. */
@@ -107,7 +107,7 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
     return conflict(`the effect "${ends}" has ended meanwhile`)
   }
   const { moves } = input
-  if (moves && (batch.moved.has(moves.effect) || !moves.from.includes(yield* stateOf(moves.effect)))) {
+  if (moves && (isInBatch(batch, moves.effect) || !(yield* canMove(moves)))) {
     return conflict(`the effect "${moves.effect}" stands elsewhere by now`)
   }
   const owners = new Map<string, KnownOwner>()
@@ -217,6 +217,10 @@ function ownersOf({ events }: Append): Set<string> {
   const owners = new Set<string>()
   for (const { parts } of events) for (const name in parts) owners.add(parts[name]?.owner ?? '')
   return owners
+}
+
+function isInBatch({ moved, ended }: Batch, effect: string): boolean {
+  return moved.has(effect) || ended.has(effect)
 }
 
 function nameOf({ kind, digest }: Claim): string {

@@ -58,20 +58,22 @@ export interface Move {
   readonly to: 'parked' | 'owed'
   /** Where it has to stand for it. */
   readonly from: readonly EffectState[]
+  /** And how often it was tried: another attempt may be another process's. */
+  readonly attempts: number
   readonly dueAt: Instant
   readonly because: string
 }
 
 /** Parks an effect or lets it go; let go, its attempts are counted anew. */
-export function* moveEffect({ effect, to, dueAt, because }: Move): Steps<void> {
-  const row = yield* first<Row>({ sql: selectEffect, parameters: placeOf(effect) })
-  const attempts = to === 'owed' ? 0 : (row?.attempts ?? 0)
-  yield* rows({ sql: moveOne, parameters: [to, dueAt, attempts, because, ...placeOf(effect)] })
+export function* moveEffect({ effect, to, dueAt, attempts, because }: Move): Steps<void> {
+  const counted = to === 'owed' ? 0 : attempts
+  yield* rows({ sql: moveOne, parameters: [to, dueAt, counted, because, ...placeOf(effect)] })
 }
 
-/** Where an effect stands; one that is not there has ended. */
-export function* stateOf(id: string): Steps<EffectState> {
-  return (yield* first<Row>({ sql: selectEffect, parameters: placeOf(id) }))?.state ?? 'settled'
+/** Reports whether an effect still stands where a move has to find it. */
+export function* canMove({ effect, from, attempts }: Move): Steps<boolean> {
+  const row = yield* first<Row>({ sql: selectEffect, parameters: placeOf(effect) })
+  return row !== undefined && from.includes(row.state) && row.attempts === attempts
 }
 
 /** Which of the effects that are due: of one service, or of none of some; and how many at most. */

@@ -1,3 +1,6 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { retryPolicies } from '../../src/retry-policy.ts'
 import { simulate, type World } from '../../src/simulation/index.ts'
@@ -90,6 +93,40 @@ test('a process that was down for days gives nothing up that it hardly tried', a
   await settleFor(world, 1)
   expect(await world.averba.effects.get(effect)).toMatchObject({ state: 'settled' })
   await world.close()
+})
+
+test('an attempt that lost its lease gives nothing up', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-retries-')), 'log.sqlite')
+  let isHeld = false
+  const held: ((status: number) => void)[] = []
+  const intercept = async () => {
+    if (!isHeld) return new Response('', { status: 429 })
+    return new Promise<Response>(resolve => {
+      held.push(status => resolve(new Response('[]', { status })))
+    })
+  }
+  const first = await simulate({ averba: { store }, intercept })
+  const { clock } = first
+  const second = await simulate({ seed: 2, averba: { store, clock }, intercept })
+  const subject = await first.averba.consents.enrol({ cpf: first.samples.cpf })
+  const { effect } = await first.averba.consents.sync({ subject })
+  await settleFor(first, 23)
+  isHeld = true
+  await clock.advance(2 * hourMs)
+  const settling = [first.averba.settle()]
+  await expect.poll(() => held.length).toBe(1)
+  await clock.advance(61_000)
+  settling.push(second.averba.settle())
+  await expect.poll(() => held.length).toBe(2)
+  held[0]?.(429)
+  await settling[0]
+  expect(await first.averba.effects.get(effect)).toMatchObject({ state: 'started' })
+  held[1]?.(200)
+  await settling[1]
+  expect(await first.averba.effects.get(effect)).toMatchObject({ state: 'settled' })
+  for await (const event of first.averba.log.read({ kind: 'effect' })) expect.unreachable(event.type)
+  await first.close()
+  await second.close()
 })
 
 test('an operator holds a call, and nothing sends it until it is let go', async () => {
