@@ -140,6 +140,7 @@ export class Tokens implements TokenSource {
       if (owed.state === 'deferred') {
         return deferred(owed.because, Math.max(fromInstant(owed.dueAt) - this.#clock.now(), 1_000))
       }
+      if (owed.state === 'parked') return deferred('the token request is parked: effects.retry lets it go')
       await this.#clock.sleep(pollMs)
     }
     return deferred('another process asks for a token, and has no answer yet', 1_000)

@@ -238,3 +238,40 @@ test('a token is in no file, event, view, line or error in clear, not even when 
   }
   expect(secretsIn(store)).toHaveLength(1)
 })
+
+test('a given token that is refused puts the call off until another one is given', async () => {
+  let given = 'velho'
+  const world = await simulate({
+    averba: {
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo', bearer: () => given },
+    },
+    intercept: async request =>
+      request.headers.get('authorization') === 'Bearer novo'
+        ? Response.json({ nome: true })
+        : new Response('', { status: 401 }),
+  })
+  const because = 'CREDENTIALS_REFUSED: the service answered 401 to the bearer token that it was given'
+  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', because })
+  given = 'novo'
+  await world.clock.advance(hourMs)
+  await world.averba.settle()
+  expect(valueOf(await validate(world.averba, 'a')).state).toBe('answered')
+  expect(world.tokenService.requests).toBe(0)
+  await world.close()
+})
+
+test('a token request that an operator parked is not waited for, and is asked when it is let go', async () => {
+  const world = await simulate({
+    faults: [{ kind: 'status', status: 503, service: 'tokenService', times: 1 }],
+  })
+  const { effects } = world.averba
+  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred' })
+  const owed = (await effects.list({ state: 'deferred' })).find(each => each.type.startsWith('tokenService.'))
+  await effects.park(owed?.id ?? '')
+  const because = 'the token request is parked: effects.retry lets it go'
+  expect(await validate(world.averba, 'b')).toMatchObject({ status: 'deferred', because })
+  await effects.retry(owed?.id ?? '')
+  valueOf(await validate(world.averba, 'c'))
+  expect(world.tokenService.requests).toBe(1)
+  await world.close()
+})
