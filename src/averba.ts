@@ -179,7 +179,9 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
     logins: createLogins(area),
     validations: createValidations(area),
     subscriptions: createSubscriptions(area, desired),
-    notifications: createNotifications(area),
+    notifications: createNotifications(area, followers, (evento, handler, notification) =>
+      log({ message: 'a notification is parked', evento, handler, notification }),
+    ),
     receiver: createReceiver({
       clock,
       ...options.receiver,

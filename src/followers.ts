@@ -10,8 +10,8 @@ export type FollowHandler = (event: Recorded) => Promise<void>
 
 interface Following {
   readonly name: string
-  readonly types: readonly string[]
-  readonly handler: FollowHandler
+  /** Does what is there to do now, up to the signal. */
+  readonly work: (closing: AbortSignal) => Promise<void>
 }
 
 const attemptsMax = 8
@@ -48,11 +48,20 @@ export class Followers {
    * @throws {AverbaError} `INVALID_INPUT` when another handler of this process has the name
    */
   follow(name: string, types: readonly string[], handler: FollowHandler): void {
+    const own = [...types]
+    this.attach(name, () => this.#followOn(name, own, handler))
+  }
+
+  /**
+   * Adds work of another kind that goes on along the log: called when there may be something new, one at a time. It
+   * takes the follower of its name, and moves it, by itself. Throws as `follow` does.
+   */
+  attach(name: string, work: Following['work']): void {
     checkId(name, 'name of a follower')
     if (this.#following.has(name)) {
       throw new AverbaError('INVALID_INPUT', `Cannot follow as "${name}": another handler has this name`)
     }
-    this.#following.set(name, { name, types: [...types], handler })
+    this.#following.set(name, { name, work })
     this.wake()
   }
 
@@ -139,21 +148,27 @@ export class Followers {
   #work(following: Following): Promise<void> {
     const running = this.#working.get(following.name)
     if (running) return running
-    const work = this.#followOn(following).finally(() => this.#working.delete(following.name))
+    const work = following.work(this.#closing.signal).finally(() => this.#working.delete(following.name))
     this.#working.set(following.name, work)
     return work
   }
 
-  async #followOn({ name, types, handler }: Following): Promise<void> {
-    if (!(await this.#mayHaveWork(name))) return
+  /** Takes a follower for this process, until it closes or stops to run; `undefined` while another one has it. */
+  async take(name: string): Promise<Follower | undefined> {
     const taken = await this.#store.takeFollower(name)
     if (taken) this.#taken.add(name)
+    return taken
+  }
+
+  async #followOn(name: string, types: readonly string[], handler: FollowHandler): Promise<void> {
+    if (!(await this.mayHaveWork(name))) return
+    const taken = await this.take(name)
     if (!taken || !this.#isDue(taken)) return
     let follower = taken
     for (;;) {
       const { events, end } = await this.#store.readOn({ after: follower.position, types })
       for (const event of events) {
-        const failure = await this.#call(handler, event, name)
+        const failure = await this.keep(name, () => call(handler, event))
         if (failure !== undefined) return this.#fail(follower, event.position, failure)
         if (!(await this.#store.moveFollower(follower, event.position))) return
         follower = { ...follower, position: event.position, attempts: 0 }
@@ -169,7 +184,7 @@ export class Followers {
   }
 
   /** Looks before it takes: a process that waits for events writes nothing. */
-  async #mayHaveWork(name: string): Promise<boolean> {
+  async mayHaveWork(name: string): Promise<boolean> {
     if (this.#closing.signal.aborted) return false
     const follower = (await this.#store.followers()).find(each => each.name === name)
     if (!follower) return true
@@ -182,22 +197,19 @@ export class Followers {
     return !isParked && (dueAt === null || dueAt <= toInstant(this.#clock.now()))
   }
 
-  /** Keeps the lease while the handler works; says the name of what it throws. */
-  async #call(handler: FollowHandler, event: Recorded, name: string): Promise<string | undefined> {
+  /** Keeps the lease of a follower while work goes on. */
+  async keep<T>(name: string, work: () => Promise<T>): Promise<T> {
     const done = new AbortController()
-    const keeping = this.#keep(name, done.signal)
+    const keeping = this.#renew(name, done.signal)
     try {
-      await handler(event)
-      return undefined
-    } catch (error) {
-      return error instanceof Error ? error.name : 'Error'
+      return await work()
     } finally {
       done.abort()
       await keeping
     }
   }
 
-  async #keep(name: string, done: AbortSignal): Promise<void> {
+  async #renew(name: string, done: AbortSignal): Promise<void> {
     for (;;) {
       await this.#clock.sleep(this.#store.leaseMs / 3, done)
       if (done.aborted) return
@@ -212,5 +224,15 @@ export class Followers {
     const dueAt = isOver ? null : toInstant(this.#clock.now() + waitMs)
     await this.#store.failFollower(follower, at, dueAt, because)
     if (isOver) this.#onParked(follower.name)
+  }
+}
+
+/** Says the name of what a handler throws, if it does. */
+async function call(handler: FollowHandler, event: Recorded): Promise<string | undefined> {
+  try {
+    await handler(event)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.name : 'Error'
   }
 }

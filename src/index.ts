@@ -23,8 +23,10 @@ export type { Check, Health } from './health.ts'
 export type { Log } from './log.ts'
 export type { LoginState, Logins } from './logins.ts'
 export type { ConsentStatus } from './machines/consent-status.ts'
+export type { Handling } from './machines/notification.ts'
 export type { Actor, Basis, EffectState, Instant, Json, Owed, Problem } from './message.ts'
-export type { Notification, Notifications } from './notifications.ts'
+export type { Notification } from './notification.ts'
+export type { HandlerOptions, Notifications } from './notifications.ts'
 export {
   archiveParts,
   backupStore,

@@ -1,78 +1,138 @@
 import { hash } from 'node:crypto'
 import type { Incoming } from './adapters/receiver.ts'
 import type { Area } from './area.ts'
+import type { Registered } from './call-handler.ts'
 import { fromInstant } from './clock.ts'
 import { isCnpj } from './cnpj.ts'
 import { holdsCpf, isCpf } from './cpf.ts'
 import type { Delivery } from './decisions.ts'
-import type { Instant, Json } from './message.ts'
-import type { NotificationRow } from './views/notifications.ts'
+import { AverbaError } from './errors.ts'
+import type { Followers } from './followers.ts'
+import { checkId } from './given.ts'
+import { followerOf, HandlerWorker } from './handler-worker.ts'
+import type { Json } from './message.ts'
+import { type Notification, openNotification } from './notification.ts'
+import type { Ask } from './outcome.ts'
+import { readHandlings } from './views/notifications.ts'
 
-/** A notification in the inbox (document 3, section 6). */
-export interface Notification {
-  readonly id: string
-  readonly evento: string
-  /** The body as JSON, or as text when it is not JSON. */
-  readonly body: Json
-  /** The body's bytes as they came. */
-  readonly raw: Uint8Array
-  readonly state: NotificationRow['state']
-  readonly origin: 'delivered'
-  /** How often the same content came for the same recipient, the first time included. */
-  readonly copies: number
-  readonly at: Instant
-  readonly recipient: { readonly tipo: string | null; readonly id: string }
+/** What a handler may be registered with. */
+export interface HandlerOptions<B = Json> {
+  /** Checks the body each time, and says what the handler gets: anything with `parse`, such as a schema of zod. */
+  readonly schema?: { parse(body: unknown): B }
+  /** Names what a notification is about: those of one key are handled in their order, up to one that is parked. */
+  readonly key?: (notification: Notification) => string
 }
 
 /** The inbox: what the portal notified us of, stored before it was acknowledged. */
 export interface Notifications {
+  /**
+   * Calls a handler for every notification of an event, from the beginning of the log on, after the commit and at
+   * least once. It works while `run` or `settle` does, in one process at a time. One that fails is tried again with
+   * growing waits, up to 12 times in about half an hour, and then parked; it does not hold up others, unless they have
+   * its `key`. Copies call no handler.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` when the event has a handler of this name in this process
+   */
+  handle<B = Json>(
+    evento: string,
+    name: string,
+    handler: (notification: Notification<B>) => Promise<void>,
+    options?: HandlerOptions<B>,
+  ): void
   /** Notifications, the oldest first. */
-  list(filter?: { evento?: string }): AsyncIterable<Notification>
+  list(filter?: { state?: Notification['state']; evento?: string }): AsyncIterable<Notification>
+  /**
+   * Calls handlers again, as if for the first time, in the order in which the notifications came: those that are
+   * parked, of one notification or of all; or, of one, all that were called. Gives how many notifications it was.
+   *
+   * @throws {AverbaError} `NOT_FOUND`, and `REFUSED` when no handler of the one is to be called again
+   */
+  replay(
+    filter: { readonly id: string; readonly parked?: boolean } | { readonly parked: true },
+    ask?: Pick<Ask, 'actor' | 'basis' | 'correlationId'>,
+  ): Promise<number>
 }
 
 const pageRows = 100
 
 /** Makes the area `notifications`. */
-export function createNotifications(area: Area): Notifications {
-  async function toNotification(row: NotificationRow): Promise<Notification> {
-    const raw = Buffer.from(String(await area.store.open(row.body)), 'base64')
-    const { tipo, id: recipientId } = (await area.store.open(row.recipient)) as Notification['recipient'] // Sealed below.
-    const { evento, state, copies } = row
-    const id = row.notification.slice('notification-'.length)
-    return {
-      id,
-      evento,
-      body: parseBody(raw),
-      raw,
-      state,
-      origin: 'delivered',
-      copies,
-      at: row.received_at,
-      recipient: { tipo, id: recipientId },
+export function createNotifications(
+  area: Area,
+  followers: Followers,
+  onParked: (evento: string, handler: string, id: string) => void,
+): Notifications {
+  const registered = new Map<string, string[]>()
+
+  function add(handler: Registered): void {
+    const { evento, name } = handler
+    const handlers = registered.get(evento) ?? []
+    const worker = new HandlerWorker({
+      area,
+      followers,
+      registered: handler,
+      handlers: () => handlers,
+      onParked: id => onParked(evento, name, id),
+    })
+    followers.attach(followerOf(handler), closing => worker.work(closing))
+    handlers.push(name)
+    registered.set(evento, handlers)
+  }
+
+  async function* rowsOf(filter: Parameters<Notifications['list']>[0] = {}) {
+    const { state, evento } = filter
+    let last = ''
+    for (;;) {
+      let query = area.views.selectFrom('notifications').selectAll().where('notification', '>', last)
+      if (evento !== undefined) query = query.where('evento', '=', evento)
+      if (state !== undefined) query = query.where('state', '=', state)
+      const rows = await query.orderBy('notification').limit(pageRows).execute()
+      if (rows.length === 0) return
+      yield* rows
+      last = rows.at(-1)?.notification ?? ''
     }
   }
 
+  async function replayOne(stream: string, which: 'parked' | 'all', ask: Ask): Promise<void> {
+    const message = { type: 'notification.replay', data: { which } }
+    await area.commands.record({ ...message, stream }, async () => ({ targets: [{ stream, message }] }), ask)
+  }
+
   return {
-    async *list({ evento } = {}) {
-      let last = ''
-      for (;;) {
-        let query = area.views.selectFrom('notifications').selectAll().where('notification', '>', last)
-        if (evento !== undefined) query = query.where('evento', '=', evento)
-        const rows = await query.orderBy('notification').limit(pageRows).execute()
-        if (rows.length === 0) return
-        for (const row of rows) yield toNotification(row)
-        last = rows.at(-1)?.notification ?? ''
+    handle(evento, name, handler, { schema, key } = {}) {
+      checkId(evento, 'evento')
+      checkId(name, 'name of a handler')
+      const handle: Registered['handle'] = notification => handler(notification as never) // As its schema made it.
+      add({ evento, name, handle, schema, key })
+    },
+    async *list(filter) {
+      for await (const row of rowsOf(filter)) {
+        const { notification: stream, evento, copies, received_at: at, body, recipient } = row
+        const handlers = readHandlings(row)
+        yield openNotification(area, { stream, evento, copies, at, handlers, body, recipient })
       }
     },
-  }
-}
-
-function parseBody(raw: Buffer): Json {
-  const text = raw.toString()
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
+    async replay(filter, ask = {}) {
+      if ('id' in filter) {
+        const { id, parked = false } = filter
+        checkId(id, 'id of a notification')
+        const stream = `notification-${id}`
+        if ((await area.store.read({ stream, limit: 1 })).length === 0) {
+          throw new AverbaError('NOT_FOUND', `Cannot replay "${id}": there is no such notification`)
+        }
+        await replayOne(stream, parked ? 'parked' : 'all', ask)
+        return 1
+      }
+      let count = 0
+      for await (const { notification } of rowsOf({ state: 'parked' })) {
+        count += 1
+        await replayOne(notification, 'parked', ask).catch(error => {
+          // Somebody else was faster: the view may be behind by a moment, or a handler have come through.
+          if (!(error instanceof AverbaError) || error.code !== 'REFUSED') throw error
+          count -= 1
+        })
+      }
+      return count
+    },
   }
 }
 

@@ -1,7 +1,7 @@
-import { type SnapshotFrom, setup } from 'xstate'
-import type { Event, Message } from '../message.ts'
+import { assign, type SnapshotFrom, setup } from 'xstate'
+import type { Event, Instant, Message } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
-import { type Decision, type Machine, record } from './machine.ts'
+import { type Decision, type Machine, record, refuse } from './machine.ts'
 
 // Events
 
@@ -14,24 +14,148 @@ export interface Received {
   readonly bodyBytes: number
 }
 
+/** What a handler came to. `waiting` are those handlers of its process that have not been called yet. */
+interface Came {
+  readonly handler: string
+  readonly waiting: readonly string[]
+}
+
 export type NotificationEvent =
   /** Always the first: its part `body` holds the bytes, its part `recipient` who was addressed. */
   | Event<'notification.received', Received>
   /** The same content for the same recipient came again within the window. */
   | Event<'notification.copied', unknown>
+  | Event<'notification.handled', Came>
+  /** `because` holds nothing of the body: the name of an error, or what kind of misfit it is. */
+  | Event<'notification.failed', Came & { attempts: number; retryAt: Instant; because: string }>
+  /** A handler failed too often: a person has to let it go again. */
+  | Event<'notification.parked', Came & { attempts: number; because: string }>
+  /** These handlers are called again, as if for the first time. */
+  | Event<'notification.replayed', { evento: string; handlers: readonly string[] }>
 
-// Facts from outside
+/** The events that bring a notification in, for which handlers are called. */
+export const arrivals = ['notification.received'] as const
 
-export type NotificationMessage = Message<'portal.notified', Received>
+// Commands, and facts from outside
+
+interface Tried {
+  readonly handler: string
+  /** All handlers of the event that the process has. */
+  readonly handlers: readonly string[]
+}
+
+export type NotificationMessage =
+  | Message<'portal.notified', Received>
+  | Message<'host.handled', Tried>
+  /** Without a time to try it again, it is parked. */
+  | Message<'host.failed', Tried & { because: string; retryAt: Instant | null }>
+  /** Again for the handlers that are parked, or for all that were called. */
+  | Message<'notification.replay', { which: 'parked' | 'all' }>
 
 // Chart
 
-const chart = setup({ types: { events: {} as NotificationEvent } }).createMachine({
+/** Where one handler stands with a notification. */
+export interface Handling {
+  readonly handler: string
+  readonly state: 'waiting' | 'failing' | 'handled' | 'parked'
+  /** How often it failed. */
+  readonly attempts: number
+  readonly retryAt: Instant | null
+  readonly because: string
+}
+
+/** Where all of them stand: parked or failing when one of them is, and handled when all are. */
+export type HandlingState = 'received' | 'failing' | 'handled' | 'parked'
+
+/** What the handlers of a notification came to after an event. */
+export function handlingsAfter(before: readonly Handling[], event: NotificationEvent): readonly Handling[] {
+  switch (event.type) {
+    case 'notification.handled':
+      return after(before, event.data, { state: 'handled', attempts: 0, retryAt: null, because: '' })
+    case 'notification.failed': {
+      const { attempts, retryAt, because } = event.data
+      return after(before, event.data, { state: 'failing', attempts, retryAt, because })
+    }
+    case 'notification.parked': {
+      const { attempts, because } = event.data
+      return after(before, event.data, { state: 'parked', attempts, retryAt: null, because })
+    }
+    case 'notification.replayed':
+      return event.data.handlers.reduce((handlings, handler) => put(handlings, untried(handler)), before)
+    default:
+      return before
+  }
+}
+
+/** Sums up where the handlers stand. */
+export function stateOf(handlings: readonly Handling[]): HandlingState {
+  const is = (state: Handling['state']) => handlings.some(each => each.state === state)
+  if (is('parked')) return 'parked'
+  if (is('failing')) return 'failing'
+  return is('waiting') || handlings.length === 0 ? 'received' : 'handled'
+}
+
+function after(
+  before: readonly Handling[],
+  { handler, waiting }: Came,
+  how: Omit<Handling, 'handler'>,
+): readonly Handling[] {
+  return waiting
+    .filter(name => !before.some(each => each.handler === name))
+    .reduce((handlings, name) => put(handlings, untried(name)), put(before, { handler, ...how }))
+}
+
+function untried(handler: string): Handling {
+  return { handler, state: 'waiting', attempts: 0, retryAt: null, because: '' }
+}
+
+function put(handlings: readonly Handling[], one: Handling): readonly Handling[] {
+  return [...handlings.filter(each => each.handler !== one.handler), one]
+}
+
+interface Context {
+  readonly evento: string
+  readonly handlings: readonly Handling[]
+}
+
+const isAfter =
+  (state: HandlingState) =>
+  ({ context, event }: { context: Context; event: NotificationEvent }) =>
+    stateOf(handlingsAfter(context.handlings, event)) === state
+
+const moves = [
+  { guard: 'isParked', target: '.parked', actions: 'keepHandlings' },
+  { guard: 'isFailing', target: '.failing', actions: 'keepHandlings' },
+  { guard: 'isWaiting', target: '.received', actions: 'keepHandlings' },
+  { target: '.handled', actions: 'keepHandlings' },
+] as const
+
+const chart = setup({
+  types: { context: {} as Context, events: {} as NotificationEvent },
+  guards: { isParked: isAfter('parked'), isFailing: isAfter('failing'), isWaiting: isAfter('received') },
+  actions: {
+    keepEvento: assign({
+      evento: ({ context, event }) =>
+        event.type === 'notification.received' ? event.data.evento : context.evento,
+    }),
+    keepHandlings: assign({ handlings: ({ context, event }) => handlingsAfter(context.handlings, event) }),
+  },
+}).createMachine({
   id: 'notification',
+  context: { evento: '', handlings: [] },
   initial: 'absent',
+  on: {
+    'notification.handled': moves,
+    'notification.failed': moves,
+    'notification.parked': moves,
+    'notification.replayed': moves,
+  },
   states: {
-    absent: { on: { 'notification.received': 'received' } },
+    absent: { on: { 'notification.received': { target: 'received', actions: 'keepEvento' } } },
     received: {},
+    failing: {},
+    handled: {},
+    parked: {},
   },
 })
 
@@ -41,9 +165,46 @@ function decide(
   state: SnapshotFrom<typeof chart>,
   message: NotificationMessage,
 ): Decision<NotificationEvent> {
-  if (state.matches('absent')) return record({ type: 'notification.received', data: message.data })
-  return record({ type: 'notification.copied', data: {} })
+  const { evento, handlings } = state.context
+  const isAbsent = state.matches('absent')
+  switch (message.type) {
+    case 'portal.notified':
+      if (isAbsent) return record({ type: 'notification.received', data: message.data })
+      return record({ type: 'notification.copied', data: {} })
+    case 'host.handled':
+    case 'host.failed':
+      return isAbsent ? record() : afterTry(handlings, message)
+    case 'notification.replay': {
+      const again = handlings.filter(({ state: stands }) => {
+        return stands === 'parked' || (message.data.which === 'all' && stands === 'handled')
+      })
+      if (again.length === 0) return refuse('no handler of it is to be called again')
+      const handlers = again.map(each => each.handler)
+      return record({ type: 'notification.replayed', data: { evento, handlers } })
+    }
+  }
 }
 
-/** A notification that the portal sent (document 3, section 6): stored before it is acknowledged. */
+/** What became known twice, because two processes called the handler, is recorded once. */
+function afterTry(
+  handlings: readonly Handling[],
+  message: Extract<NotificationMessage, { type: 'host.handled' | 'host.failed' }>,
+): Decision<NotificationEvent> {
+  const { handler, handlers } = message.data
+  const before = handlings.find(each => each.handler === handler)
+  const waiting = handlers.filter(
+    name => name !== handler && !handlings.some(each => each.handler === name && each.state !== 'waiting'),
+  )
+  if (before?.state === 'handled') return record()
+  if (message.type === 'host.handled') {
+    return record({ type: 'notification.handled', data: { handler, waiting } })
+  }
+  if (before?.state === 'parked') return record()
+  const { because, retryAt } = message.data
+  const data = { handler, waiting, attempts: (before?.attempts ?? 0) + 1, because }
+  if (retryAt === null) return record({ type: 'notification.parked', data })
+  return record({ type: 'notification.failed', data: { ...data, retryAt } })
+}
+
+/** A notification that the portal sent (document 3, section 6): stored before it is acknowledged, then handled. */
 export const notificationMachine: Machine = defineMachine({ name: 'notification', version: 1, chart, decide })

@@ -1,4 +1,10 @@
-import type { NotificationEvent } from '../machines/notification.ts'
+import {
+  type Handling,
+  type HandlingState,
+  handlingsAfter,
+  type NotificationEvent,
+  stateOf,
+} from '../machines/notification.ts'
 import type { Instant, PartAddress } from '../message.ts'
 import { defineView, type RecordedOf } from '../view.ts'
 
@@ -7,7 +13,7 @@ export interface NotificationRow {
   notification: string
   evento: string
   recipient_kind: string | null
-  state: 'received'
+  state: HandlingState
   /** How often the same content came, the first time included. */
   copies: number
   received_at: Instant
@@ -15,12 +21,19 @@ export interface NotificationRow {
   /** Where the body stands, and who was addressed, sealed. */
   body: PartAddress
   recipient: PartAddress
+  /** Where every handler stands that is known to wait for it, or was called: JSON, as `readHandlings` reads it. */
+  handlers: string
+}
+
+/** Reads the column `handlers`. */
+export function readHandlings({ handlers }: Pick<NotificationRow, 'handlers'>): readonly Handling[] {
+  return JSON.parse(handlers) as Handling[] // Written below.
 }
 
 /** The view of the inbox. */
 export const notifications = defineView<NotificationRow, RecordedOf<NotificationEvent>>({
   name: 'notifications',
-  version: 1,
+  version: 2,
   columns: {
     notification: 'text',
     evento: 'text',
@@ -31,11 +44,17 @@ export const notifications = defineView<NotificationRow, RecordedOf<Notification
     body_bytes: 'integer',
     body: 'text',
     recipient: 'text',
+    handlers: 'text',
   },
   isByStream: true,
   key: event => (event.type.startsWith('notification.') ? event.stream : undefined),
   fold(row, event) {
     if (event.type === 'notification.copied') return row && { ...row, copies: row.copies + 1 }
+    if (event.type !== 'notification.received') {
+      if (!row) return undefined
+      const handlings = handlingsAfter(readHandlings(row), event)
+      return { ...row, state: stateOf(handlings), handlers: JSON.stringify(handlings) }
+    }
     const { evento, recipientKind, bodyBytes } = event.data
     return {
       notification: event.stream,
@@ -47,6 +66,7 @@ export const notifications = defineView<NotificationRow, RecordedOf<Notification
       body_bytes: bodyBytes,
       body: `${event.id}/body`,
       recipient: `${event.id}/recipient`,
+      handlers: '[]',
     }
   },
 })

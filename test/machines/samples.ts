@@ -172,6 +172,14 @@ export const samples: readonly Sample[] = [
         type: 'portal.notified',
         data: { notification: 'n', evento: 'e', recipientKind: 'CNPJ', bodyBytes: 2 },
       },
+      { type: 'host.handled', data: { handler: 'a', handlers: ['a', 'b'] } },
+      { type: 'host.handled', data: { handler: 'a', handlers: ['a'] } },
+      ...['2026-11-21T12:00:00.000Z', null].map(retryAt => ({
+        type: 'host.failed',
+        data: { handler: 'a', handlers: ['a', 'b'], because: 'RangeError', retryAt },
+      })),
+      { type: 'notification.replay', data: { which: 'parked' } },
+      { type: 'notification.replay', data: { which: 'all' } },
     ],
   },
   {

@@ -1,0 +1,51 @@
+import { AverbaError } from './errors.ts'
+import type { Json } from './message.ts'
+import type { Notification } from './notification.ts'
+
+/** A handler as it was registered. */
+export interface Registered {
+  readonly evento: string
+  readonly name: string
+  handle(notification: Notification): Promise<void>
+  readonly schema: { parse(body: unknown): unknown } | undefined
+  /** What belongs together: notifications of one key are handled in their order. */
+  readonly key: ((notification: Notification) => string) | undefined
+}
+
+/** Calls a handler with a body that fits its schema. Says why it failed, without a word of the body. */
+export async function callHandler(
+  { schema, handle }: Registered,
+  notification: Notification,
+): Promise<string | undefined> {
+  let { body } = notification
+  try {
+    if (schema) body = schema.parse(body) as Json // What the host's schema makes of it, for the host's handler.
+  } catch (error) {
+    return misfitOf(error)
+  }
+  try {
+    await handle({ ...notification, body })
+    return undefined
+  } catch (error) {
+    return nameOf(error)
+  }
+}
+
+/** The code or the name of an error, never its message. */
+export function nameOf(error: unknown): string {
+  if (error instanceof AverbaError) return error.code
+  return error instanceof Error && /^\w{1,60}$/.test(error.name) ? error.name : 'Error'
+}
+
+/** What zod calls the ways not to fit. Other texts of an error, its paths too, may hold what did not fit. */
+const misfits = new Set([
+  ...['invalid_type', 'too_big', 'too_small', 'invalid_format', 'not_multiple_of', 'unrecognized_keys'],
+  ...['invalid_union', 'invalid_key', 'invalid_element', 'invalid_value', 'custom'],
+])
+
+function misfitOf(error: unknown): string {
+  const issues = typeof error === 'object' && error !== null && 'issues' in error ? error.issues : []
+  const found = new Set<string>()
+  for (const issue of Array.isArray(issues) ? issues : []) if (misfits.has(issue?.code)) found.add(issue.code)
+  return `the body does not fit its schema${found.size > 0 ? `: ${[...found].join(', ')}` : ''}`
+}

@@ -1,0 +1,205 @@
+import type { Area } from './area.ts'
+import { callHandler, nameOf, type Registered } from './call-handler.ts'
+import { fromInstant, toInstant } from './clock.ts'
+import { AverbaError } from './errors.ts'
+import type { Followers } from './followers.ts'
+import { arrivals, type Handling, handlingsAfter, type NotificationEvent } from './machines/notification.ts'
+import type { Recorded } from './message.ts'
+import { type ClearNotification, isGone, type Notification, openNotification } from './notification.ts'
+import type { Follower } from './store/follower.ts'
+
+/** What a worker is made of. */
+export interface WorkerParts {
+  readonly area: Pick<Area, 'store' | 'engine' | 'clock'>
+  readonly followers: Followers
+  readonly registered: Registered
+  /** The names of all handlers of the event, this one among them. */
+  readonly handlers: () => readonly string[]
+  readonly onParked: (notification: string) => void
+}
+
+/** A notification that is not done yet. */
+interface Pending {
+  readonly position: number
+  dueAt: number
+  key?: string
+}
+
+/** Where the worker stands while it has the follower. */
+interface Standing {
+  follower: Follower
+  /** How far the log was read. */
+  cursor: number
+  readonly pending: Map<string, Pending>
+}
+
+const attemptsMax = 12
+const backoffBaseMs = 1_000
+const backoffMaxMs = 15 * 60_000
+/** How many notifications may be under way for one handler: the log is read on when some of them are done. */
+const pendingMax = 10_000
+const pageEvents = 1_000
+
+/**
+ * Calls one handler for the notifications of its event, in one process at a time. One that fails is tried again with
+ * growing waits and then parked; others pass it, unless they have its key.
+ *
+ * The follower stands before the first notification that is neither done nor parked. What became of those behind it
+ * is read from their own streams, so that nothing is lost with the process, and nothing done is done again.
+ */
+export class HandlerWorker {
+  readonly #parts: WorkerParts
+  readonly #name: string
+  #standing: Standing | undefined
+
+  constructor(parts: WorkerParts) {
+    this.#parts = parts
+    this.#name = followerOf(parts.registered)
+  }
+
+  /** Does what is there to do now, up to the signal. */
+  async work(closing: AbortSignal): Promise<void> {
+    const { followers } = this.#parts
+    if (closing.aborted || !(await this.#mayHaveWork())) return
+    const follower = await followers.take(this.#name)
+    if (follower?.position !== this.#standing?.follower.position) this.#standing = undefined
+    if (!follower) return
+    this.#standing ??= { follower, cursor: follower.position, pending: new Map() }
+    const standing = this.#standing
+    await followers.keep(this.#name, () => this.#goOn(standing, closing))
+  }
+
+  /** Looks before it takes: a process that waits writes nothing. */
+  async #mayHaveWork(): Promise<boolean> {
+    const { area, followers } = this.#parts
+    if (!this.#standing) return followers.mayHaveWork(this.#name)
+    const { pending, cursor } = this.#standing
+    for (const { dueAt } of pending.values()) if (dueAt <= area.clock.now()) return true
+    return (await area.store.read({ after: cursor, limit: 1 })).length > 0
+  }
+
+  async #goOn(standing: Standing, closing: AbortSignal): Promise<void> {
+    for (;;) {
+      const isAtEnd = await this.#readOn(standing)
+      await this.#tryAll(standing, closing)
+      if (!(await this.#moveOn(standing))) this.#standing = undefined
+      if (isAtEnd || closing.aborted || !this.#standing) return
+    }
+  }
+
+  /** Takes in a page of the log. True when there is no more, or no room for more. */
+  async #readOn(standing: Standing): Promise<boolean> {
+    const { evento, name } = this.#parts.registered
+    const { pending, cursor } = standing
+    const limit = Math.min(pendingMax - pending.size, pageEvents)
+    if (limit <= 0) return true
+    const types = [...arrivals, 'notification.replayed']
+    const { events, end } = await this.#parts.area.store.readOn({ after: cursor, types, limit })
+    for (const event of events as (Recorded & NotificationEvent)[]) {
+      const isFor = event.type !== 'notification.replayed' || event.data.handlers.includes(name)
+      if (!('evento' in (event.data as object)) || !isFor) continue
+      if ((event.data as { evento: string }).evento !== evento || pending.has(event.stream)) continue
+      pending.set(event.stream, { position: event.position, dueAt: 0 })
+    }
+    standing.cursor = events.at(-1)?.position ?? Math.max(cursor, end)
+    return events.length === 0
+  }
+
+  async #tryAll({ pending }: Standing, closing: AbortSignal): Promise<void> {
+    const held = new Set<string>()
+    for (const [stream, one] of pending) {
+      if (closing.aborted) return
+      const isHeld = one.key !== undefined && held.has(one.key)
+      const isDue = one.dueAt <= this.#parts.area.clock.now()
+      if (!isHeld && isDue && (await this.#tryOne(stream, one, held))) pending.delete(stream)
+      else if (one.key !== undefined) held.add(one.key)
+    }
+  }
+
+  /** Calls the handler for a notification, when it is its turn. True when it is done or parked. */
+  async #tryOne(stream: string, one: Pending, held: ReadonlySet<string>): Promise<boolean> {
+    const { area, registered, onParked } = this.#parts
+    const clear = await this.#read(stream)
+    const before = clear.handlers.find(each => each.handler === registered.name)
+    if (before?.state === 'handled' || before?.state === 'parked') return true
+    if (before?.retryAt) one.dueAt = fromInstant(before.retryAt)
+    const opened = await openNotification(area, clear).catch(whatIsArchived)
+    const isOpen = typeof opened === 'object'
+    const unkeyed = isOpen ? this.#putKey(one, opened) : opened
+    if (one.dueAt > area.clock.now() || (one.key !== undefined && held.has(one.key))) return false
+    const gone = isOpen && isGone(opened) ? 'the body is no longer there' : undefined
+    const because = gone ?? unkeyed ?? (isOpen ? await callHandler(registered, opened) : opened)
+    if (because === undefined) {
+      await this.#record(stream, { type: 'host.handled', data: {} })
+      return true
+    }
+    const attempts = (before?.attempts ?? 0) + 1
+    const isOver = gone !== undefined || attempts >= attemptsMax
+    // One worker calls one handler after the other: there is no crowd to be spread by chance.
+    one.dueAt = area.clock.now() + Math.min(backoffBaseMs * 2 ** (attempts - 1), backoffMaxMs)
+    const retryAt = isOver ? null : toInstant(one.dueAt)
+    await this.#record(stream, { type: 'host.failed', data: { because, retryAt } })
+    if (isOver) onParked(stream.slice('notification-'.length))
+    return isOver
+  }
+
+  /** Says why the key could not be had. */
+  #putKey(one: Pending, notification: Notification): string | undefined {
+    const { key } = this.#parts.registered
+    try {
+      if (key && one.key === undefined) one.key = key(notification)
+      return undefined
+    } catch (error) {
+      return nameOf(error)
+    }
+  }
+
+  async #record(stream: string, { type, data }: { type: string; data: object }): Promise<void> {
+    const { area, registered, handlers } = this.#parts
+    const message = { type, data: { ...data, handler: registered.name, handlers: handlers() } }
+    await area.engine.record(async () => ({ targets: [{ stream, message }] }))
+  }
+
+  /** What the log says of a notification in clear. */
+  async #read(stream: string): Promise<ClearNotification> {
+    const { store } = this.#parts.area
+    let handlers: readonly Handling[] = []
+    let copies = 1
+    let first: Recorded | undefined
+    for (let after = 0; ; ) {
+      const page = await store.read({ stream, after, limit: pageEvents })
+      for (const event of page as (Recorded & NotificationEvent)[]) {
+        first ??= event
+        if (event.type === 'notification.copied') copies += 1
+        handlers = handlingsAfter(handlers, event)
+        after = event.position
+      }
+      if (page.length < pageEvents) break
+    }
+    if (!first) throw new TypeError(`The notification "${stream}" is not in the log`)
+    const { evento } = this.#parts.registered
+    const sealed = { body: `${first.id}/body`, recipient: `${first.id}/recipient` }
+    return { stream, evento, copies, at: first.at, handlers, ...sealed }
+  }
+
+  /** False when another process has the follower by now. */
+  async #moveOn(standing: Standing): Promise<boolean> {
+    const [first] = standing.pending.values()
+    const position = first ? first.position - 1 : standing.cursor
+    const { follower } = standing
+    if (position === follower.position) return true
+    standing.follower = { ...follower, position }
+    return this.#parts.area.store.moveFollower(follower, position)
+  }
+}
+
+/** The follower of the log that keeps the place of a handler. */
+export function followerOf({ evento, name }: Pick<Registered, 'evento' | 'name'>): string {
+  return `notifications/${evento}/${name}`
+}
+
+/** A body that was moved out may be put back: the handler fails until then. */
+function whatIsArchived(error: unknown): string {
+  if (error instanceof AverbaError && error.code === 'PART_ARCHIVED') return error.code
+  throw error
+}
