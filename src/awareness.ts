@@ -7,7 +7,7 @@ import { parseCnpj } from './cnpj.ts'
 import type { Fresh } from './consents.ts'
 import type { Delivery, Target } from './decisions.ts'
 import type { Carried, Instant, Owed } from './message.ts'
-import { valueOf } from './outcome.ts'
+import { type Outcome, valueOf } from './outcome.ts'
 import type { SubjectRef, Which, Who } from './subjects.ts'
 import type { AwarenessRow } from './views/awareness.ts'
 
@@ -39,6 +39,21 @@ export interface AwarenessArea {
 export function createAwareness(area: Area): AwarenessArea {
   const { commands, store, subjects, views } = area
 
+  const underWay = new Map<SubjectRef, Promise<Outcome<undefined>>>()
+
+  /** Whoever asks while a reading of the subject is under way shares it. */
+  function readOnce(subject: SubjectRef): Promise<Outcome<undefined>> {
+    const running = underWay.get(subject)
+    if (running) return running
+    const message = { type: 'subject.readAwareness', data: {} }
+    const deliver = async () => ({ targets: [{ stream: `subject-${subject}`, message }] })
+    const input = { method: 'awareness.list', subject }
+    const reading = commands.send(input, deliver, {}, async () => undefined)
+    const shared = reading.finally(() => underWay.delete(subject))
+    underWay.set(subject, shared)
+    return shared
+  }
+
   async function refresh(subject: SubjectRef, ageMaxMs: number | undefined): Promise<Instant | null> {
     const readAt = async () => {
       const query = views.selectFrom('subjects').select('awareness_read_at').where('subject', '=', subject)
@@ -47,9 +62,7 @@ export function createAwareness(area: Area): AwarenessArea {
     const last = await readAt()
     if (area.isFresh(last, ageMaxMs)) return last
     area.require('consentService')
-    const message = { type: 'subject.readAwareness', data: {} }
-    const deliver = async () => ({ targets: [{ stream: `subject-${subject}`, message }] })
-    valueOf(await commands.send({ method: 'awareness.list', subject }, deliver, {}, async () => undefined))
+    valueOf(await readOnce(subject))
     return readAt()
   }
 

@@ -1,4 +1,5 @@
 import type { Area } from './area.ts'
+import { toInstant } from './clock.ts'
 import type { Fresh } from './consents.ts'
 import { AverbaError } from './errors.ts'
 import type { Instant } from './message.ts'
@@ -15,7 +16,8 @@ export interface LoginState {
 /** Login state and login address of data subjects (document 1, operations 6 and 7). */
 export interface Logins {
   /**
-   * The login state, read at the service unless a reading younger than `ageMaxMs` is at hand.
+   * The login state, read at the service unless a reading younger than `ageMaxMs` is at hand. A login whose time is
+   * over is none, whatever was read.
    *
    * @throws {AverbaError} `NOT_FOUND`, `OUTCOME` when the service does not tell
    */
@@ -45,7 +47,9 @@ export function createLogins(area: Area): Logins {
         row = valueOf(await commands.send({ method: 'logins.state', subject }, deliver, {}, rowOf))
       }
       if (!row) throw new TypeError('A login state was read and is not in its view')
-      return { autenticado: row.is_authenticated === 1, horaExpiracao: row.expires_at, readAt: row.read_at }
+      const isOver = row.expires_at !== null && row.expires_at <= toInstant(area.clock.now())
+      const autenticado = row.is_authenticated === 1 && !isOver
+      return { autenticado, horaExpiracao: row.expires_at, readAt: row.read_at }
     },
     async url(who, { redirectUrl } = {}) {
       const subject = await subjects.find(who)

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { simulate } from '../../src/simulation/index.ts'
+
+const hourMs = 3_600_000
+
+test('a login that is over is reported as none, without asking', async () => {
+  const world = await simulate()
+  const { averba, clock, consentService, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  consentService.logIn(samples.cpf, clock.now() + hourMs)
+  const state = () => averba.logins.state({ subject, ageMaxMs: 24 * hourMs })
+  expect((await state()).autenticado).toBe(true)
+  const asked = world.requests.length
+  await clock.advance(hourMs)
+  expect((await state()).autenticado).toBe(false)
+  expect(world.requests.length).toBe(asked)
+  await world.close()
+})
+
+test('a login returns to listed addresses only, and another one is refused before anything is asked', async () => {
+  const redirectUrl = 'https://app.exemplo.br/volta'
+  const world = await simulate()
+  const consentService = {
+    baseUrl: 'https://consentimento.exemplo.br',
+    certificate: { cert: '', key: '' },
+    redirectUrls: [redirectUrl],
+  }
+  const listed = await simulate({ averba: { consentService } })
+  for (const each of [world, listed]) {
+    const subject = await each.averba.consents.enrol({ cpf: each.samples.cpf })
+    for (const other of ['https://malvado.exemplo/', `${redirectUrl}?x`, `${redirectUrl}.malvado.exemplo`]) {
+      const asking = each.averba.logins.url({ subject }, { redirectUrl: other })
+      await expect(asking).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    }
+    expect(each.requests).toEqual([])
+  }
+  const url = await listed.averba.logins.url({ cpf: listed.samples.cpf }, { redirectUrl })
+  expect(url.searchParams.get('redirectUrl')).toBe(redirectUrl)
+  await world.close()
+  await listed.close()
+})
+
+test('awareness records are read again when they are older than the host allows, by all who ask at once', async () => {
+  const world = await simulate()
+  const { averba, clock, consentService, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  expect(await averba.awareness.list({ subject })).toHaveLength(1)
+  consentService.addAwareness({ cpf: samples.cpf, cnpj: samples.cnpj })
+  await clock.advance(2 * hourMs)
+  expect(await averba.awareness.list({ subject })).toHaveLength(1)
+  const asked = world.requests.length
+  const fresh = { subject, ageMaxMs: hourMs }
+  const lists = await Promise.all(Array.from({ length: 20 }, () => averba.awareness.list(fresh)))
+  expect(lists.map(list => list.length)).toEqual(Array.from({ length: 20 }, () => 2))
+  expect(world.requests.length).toBe(asked + 1)
+  const id = lists[0]?.[1]?.id ?? ''
+  await averba.awareness.get({ subject, id })
+  await averba.awareness.get({ ...fresh, id })
+  expect(world.requests.length).toBe(asked + 2)
+  await clock.advance(2 * hourMs)
+  expect((await averba.awareness.get({ ...fresh, id }))?.readAt).toBe(new Date(clock.now()).toISOString())
+  await world.close()
+})
