@@ -1,23 +1,17 @@
 import { readIso } from './adapters/brasilia.ts'
-import type { Listed, Summary } from './adapters/consent/protocol.ts'
 import type { ConsentimentoDetalhado } from './adapters/consent/wire.ts'
-import type { Listing } from './adapters/listing.ts'
 import type { Area } from './area.ts'
 import { parseCnpj } from './cnpj.ts'
-import { parseCpf } from './cpf.ts'
-import type { Delivery, Target } from './decisions.ts'
+import { createConsentReadings, type Fresh, type Synced } from './consent-readings.ts'
+import { createEnrolments, type Enrolments } from './enrolments.ts'
 import { AverbaError } from './errors.ts'
 import { type ConsentStatus, consentStatuses } from './machines/consent-status.ts'
-import type { Carried, Instant, Owed } from './message.ts'
+import type { Instant } from './message.ts'
 import { type Ask, type Outcome, valueOf } from './outcome.ts'
+import { createStandings, type Standings } from './standings.ts'
 import type { SubjectRef, Which, Who } from './subjects.ts'
-import { checkSyncEveryMs, scheduleSync, syncAgain } from './sync-schedule.ts'
 import type { ConsentRow } from './views/consents.ts'
-
-/** How fresh an answer must be: older than this, the service is read first. Absent: the view answers. */
-export interface Fresh {
-  readonly ageMaxMs?: number
-}
+import { checkWhy, type Why } from './why.ts'
 
 /** A consent request of a data subject, under the contract's own names (document 1, section 2). */
 export interface Consent {
@@ -29,7 +23,7 @@ export interface Consent {
   /** As the service gave it, also where it is not a CNPJ. */
   readonly cnpjUsuario: string | null
   /**
-   * `changing` while our request is out, `uncertain` while its outcome is not known, `vanished` when the
+   * `changed` while the service shows another status whose history has not been read, `changing` while our request is out, `uncertain` while its outcome is not known, `vanished` when the
    * service lists it no more.
    */
   readonly knowledge: ConsentRow['knowledge']
@@ -49,26 +43,12 @@ type DetailMembers = Pick<
   'idTemplatePdc' | 'categoria' | 'usuario' | 'finalidade' | 'titular'
 >
 
-/** What a reading of all consents of a data subject found. */
-export interface Synced {
-  readonly read: number
-  /** How many events it made. */
-  readonly changed: number
-  /** Records that could not be read: kept, sealed, as they came. */
-  readonly unreadable: number
-}
-
 /** Consents of data subjects at the consent service (document 1, operations 1 to 3). */
-export interface Consents {
+export interface Consents extends Enrolments, Standings {
   /**
-   * Enrols a data subject. Enrolling the same CPF again gives the same ref. With `syncEveryMs`, or the option
-   * `consentService.syncEveryMs`, all consents are read so often while `run` or `settle` does, the first time at once;
-   * enrolling again with another number changes it.
-   *
-   * @throws {AverbaError} `INVALID_CPF`, `PERSONAL_ID`, `COMMAND_REUSED`
+   * Reads all consents of a data subject at the service and records what changed: what has another status is read in
+   * full, for the events and the times in its history.
    */
-  enrol(who: { cpf: string }, ask?: Ask & { syncEveryMs?: number }): Promise<SubjectRef>
-  /** Reads all consents of a data subject at the service and records what changed. */
   sync(who: Who, ask?: Ask): Promise<Outcome<Synced>>
   /**
    * Lists the consents of a data subject, all or of one controller or status. Those that the service lists
@@ -85,33 +65,22 @@ export interface Consents {
    */
   get(which: Which & Fresh): Promise<ConsentDetail | undefined>
   /**
-   * Asks the service to make a PENDENTE consent ATIVO.
+   * Asks the service to make a PENDENTE consent ATIVO. Reason and evidence are kept sealed, under the data subject.
    *
    * @throws {AverbaError} `REFUSED`, before any request leaves, when the contract's table forbids it
    */
-  approve(which: Which, ask?: Ask): Promise<Outcome<Consent>>
+  approve(which: Which, why?: Ask & Why): Promise<Outcome<Consent>>
   /** Asks the service to make a PENDENTE consent NEGADO. Throws as `approve` does. */
-  deny(which: Which, ask?: Ask): Promise<Outcome<Consent>>
+  deny(which: Which, why?: Ask & Why): Promise<Outcome<Consent>>
   /** Asks the service to make an ATIVO consent REVOGADO. Throws as `approve` does. */
-  revoke(which: Which, ask?: Ask): Promise<Outcome<Consent>>
+  revoke(which: Which, why?: Ask & Why): Promise<Outcome<Consent>>
 }
 
 /** Makes the area `consents`. */
 export function createConsents(area: Area): Consents {
   const { commands, store, subjects, views } = area
-
-  async function sync(who: Who, ask: Ask = {}) {
-    area.require('consentService')
-    const subject = await subjects.find(who)
-    return commands.send(
-      { method: 'consents.sync', subject },
-      async () => ({
-        targets: [{ stream: `subject-${subject}`, message: { type: 'subject.sync', data: {} } }],
-      }),
-      ask,
-      async ended => ended.data as Synced, // subject.synced says so.
-    )
-  }
+  const readings = createConsentReadings(area)
+  const { refresh } = readings
 
   async function rowsOf(subject: SubjectRef): Promise<ConsentRow[]> {
     return views
@@ -120,17 +89,6 @@ export function createConsents(area: Area): Consents {
       .where('subject', '=', subject)
       .orderBy('consent')
       .execute()
-  }
-
-  async function refresh(subject: SubjectRef, ageMaxMs: number | undefined): Promise<Instant | null> {
-    const readAt = async () => {
-      const query = views.selectFrom('subjects').select('synced_at').where('subject', '=', subject)
-      return (await query.executeTakeFirst())?.synced_at ?? null
-    }
-    const last = await readAt()
-    if (area.isFresh(last, ageMaxMs)) return last
-    valueOf(await sync({ subject }))
-    return readAt()
   }
 
   async function toConsent(row: ConsentRow, readAt: Instant | null): Promise<Consent> {
@@ -157,18 +115,21 @@ export function createConsents(area: Area): Consents {
   async function change(
     verb: 'approve' | 'deny' | 'revoke',
     which: Which,
-    ask: Ask = {},
+    { reason, evidence, ...ask }: Ask & Why = {},
   ): Promise<Outcome<Consent>> {
     area.require('consentService')
+    const why = checkWhy({ reason, evidence })
     const { subject, row } = await find(which)
     if (!row) {
       throw new AverbaError('NOT_FOUND', `Cannot ${verb} the consent: nothing is known of it`, {
         hint: 'Call consents.sync first',
       })
     }
+    const parts = why && { why: { owner: `subject-${subject}`, value: why } }
+    const message = { type: `consent.${verb}`, data: {}, ...(parts && { parts }) }
     return commands.send(
-      { method: `consents.${verb}`, subject, id: which.id },
-      async () => ({ targets: [{ stream: row.consent, message: { type: `consent.${verb}`, data: {} } }] }),
+      { method: `consents.${verb}`, subject, id: which.id, ...(why && { why }) },
+      async () => ({ targets: [{ stream: row.consent, message }] }),
       ask,
       async ended => {
         const { row: now } = await find(which)
@@ -190,21 +151,8 @@ export function createConsents(area: Area): Consents {
   }
 
   return {
-    async enrol(who, { syncEveryMs: given, ...ask } = {}) {
-      const cpf = parseCpf(who.cpf)
-      const syncEveryMs = given ?? area.options.consentService?.syncEveryMs
-      if (given !== undefined) checkSyncEveryMs(given)
-      const input = { method: 'consents.enrol', cpf, ...(given !== undefined && { syncEveryMs: given }) }
-      const deliver = async () => {
-        const met = await subjects.meet(cpf, 'host')
-        if (syncEveryMs === undefined) return met
-        const target = { stream: `subject-${met.subject}`, message: scheduleSync(area, syncEveryMs) }
-        return { ...met, targets: [...met.targets, target] }
-      }
-      await commands.record(input, deliver, ask)
-      return subjects.find({ cpf })
-    },
-    sync,
+    ...createEnrolments(area),
+    sync: readings.sync,
     async list(filter) {
       const subject = await subjects.find(filter)
       const { status } = filter
@@ -248,48 +196,9 @@ export function createConsents(area: Area): Consents {
         })),
       }
     },
-    approve: (which, ask) => change('approve', which, ask),
-    deny: (which, ask) => change('deny', which, ask),
-    revoke: (which, ask) => change('revoke', which, ask),
+    approve: (which, why) => change('approve', which, why),
+    deny: (which, why) => change('deny', which, why),
+    revoke: (which, why) => change('revoke', which, why),
+    ...createStandings(area, readings),
   }
-}
-
-/** Sends each listed consent to its own stream, and says to those of the subject that are missing. */
-export async function routeConsents(area: Area, owed: Owed, fact: Carried, since: number): Promise<Delivery> {
-  const { items, unreadable } = fact.data as Listing<Listed<Summary>> // As the client reads it.
-  const owner = owed.stream
-  const subject = owner.slice('subject-'.length)
-  const targets: Target[] = []
-  const claims = []
-  const seen = new Set<string>()
-  const byId = new Map(items.map(item => [item.id, item]))
-  for (const [id, { summary, record }] of byId) {
-    const key = `${subject}\0${id}`
-    const known = await area.store.lookUp('consent', key)
-    const consent = known ?? area.createId()
-    const stream = `consent-${consent}`
-    seen.add(stream)
-    if (known === undefined)
-      claims.push({ kind: 'consent', digest: area.store.digest('consent', key), value: consent })
-    const parts = { record: { owner, value: record } }
-    const data = { ...summary, consent, subject }
-    const isNew = known === undefined
-    targets.push({ stream, message: { type: 'consent.observe', data, parts }, since, isNew })
-  }
-  const held = await area.views
-    .selectFrom('consents')
-    .select('consent')
-    .where('subject', '=', subject)
-    .execute()
-  // A record that cannot be read may be any of those that seem to be missing.
-  const missing = unreadable.length > 0 ? [] : held.filter(row => !seen.has(row.consent))
-  for (const { consent } of missing)
-    targets.push({ stream: consent, message: { type: 'consent.miss', data: {} }, since })
-  const again = syncAgain(area, owed)
-  const listed = (changed: number): Carried => ({
-    type: 'consentService.consentsListed',
-    data: { read: items.length, changed, unreadable: unreadable.length, ...again },
-    ...(unreadable.length > 0 && { parts: { unreadable: { owner, value: unreadable } } }),
-  })
-  return { targets: [...targets, { stream: owner, message: listed }], claims }
 }

@@ -9,7 +9,7 @@ import type { Store } from './store/store.ts'
 export interface Target {
   readonly stream: string
   readonly message: Carried | ((made: number) => Carried)
-  /** What it says was read with the log at this position: older than a newer event of the stream. */
+  /** What it says was read with the log at this position: older than a newer event that tells of the same. */
   readonly since?: number
   /** Its id was made just now: there is nothing to replay. */
   readonly isNew?: boolean
@@ -36,6 +36,8 @@ export interface Decided extends Pick<Append, 'streams' | 'events'> {
 interface Standing {
   readonly state: MachineState
   readonly pending: readonly Event[]
+  /** The position of the last event before `pending` that readings are compared to. */
+  readonly toldAt: number
 }
 
 /** A stream as replayed: where its machine stands, and its last event. */
@@ -80,9 +82,10 @@ export class Decisions {
       }
       const state = stateOf(machine, standings.get(stream) ?? found.standing)
       const plain: Carried = typeof message === 'function' ? message(events.length) : message
-      const said = since !== undefined && found.position > since ? { ...plain, isStale: true } : plain
+      const { toldAt } = found.standing
+      const said = since !== undefined && toldAt > since ? { ...plain, isStale: true } : plain
       const decision = machine.decide(state, said)
-      standings.set(stream, { state, pending: [] })
+      standings.set(stream, { state, pending: [], toldAt })
       if ('refused' in decision) {
         refused = decision.refused
         code = decision.code
@@ -93,7 +96,7 @@ export class Decisions {
         const parts = i === 0 && said.parts ? { parts: said.parts } : {}
         events.push({ stream, event, because: said.type, machine: { name, version }, ...parts })
       }
-      standings.set(stream, { state, pending: decision.events })
+      standings.set(stream, { state, pending: decision.events, toldAt })
     }
     return { refused, code, streams, events: refused === undefined ? events : [], standings }
   }
@@ -101,12 +104,17 @@ export class Decisions {
   /** Remembers where the machines stand after an append. */
   remember(
     { standings }: Decided,
-    appended: readonly { stream: string; version: number; position: number }[],
+    appended: readonly { stream: string; version: number; position: number; type: string }[],
   ): void {
     if (this.#loaded.size > statesMax) this.#loaded.clear()
-    for (const { stream, version, position } of appended) {
+    const told = new Map<string, number>()
+    for (const { stream, version, position, type } of appended) {
       const standing = standings.get(stream)
-      if (standing) this.#loaded.set(stream, { standing, version, position })
+      if (!standing) continue
+      const isSilent = this.#machineOf(stream).silent.has(type)
+      const toldAt = isSilent ? (told.get(stream) ?? standing.toldAt) : position
+      told.set(stream, toldAt)
+      this.#loaded.set(stream, { standing: { ...standing, toldAt }, version, position })
     }
   }
 
@@ -120,9 +128,10 @@ export class Decisions {
     for (;;) {
       const page = await this.#store.read({ stream, after: loaded.position })
       for (const event of page) {
-        const { version, position } = event
+        const { version, position, type } = event
         const state = machine.evolve(loaded.standing.state, event)
-        loaded = { standing: { state, pending: [] }, version, position }
+        const toldAt = machine.silent.has(type) ? loaded.standing.toldAt : position
+        loaded = { standing: { state, pending: [], toldAt }, version, position }
       }
       if (page.length > 0) continue
       if (loaded.version > 0) this.#loaded.set(stream, loaded)
@@ -139,7 +148,7 @@ export class Decisions {
 
 /** A stream without events. */
 function begin(machine: Machine): Loaded {
-  return { standing: { state: machine.initial, pending: [] }, version: 0, position: 0 }
+  return { standing: { state: machine.initial, pending: [], toldAt: 0 }, version: 0, position: 0 }
 }
 
 function stateOf(machine: Machine, { state, pending }: Standing): MachineState {

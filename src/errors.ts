@@ -12,6 +12,7 @@
  * - `OUTCOME`: an outcome other than `settled`, turned into an error by `valueOf`.
  * - `COMMAND_REUSED`: the command id was used before with another input.
  * - `BUDGET_SPENT`: as many paid calls as the host allows for a day were asked for; no request has left.
+ * - `CONSENT_NOT_EFFECTIVE`: data was to be used under a consent that does not stand; the refusal is recorded.
  * - `STALE_PLAN`, `PLAN_DELETES`: a plan that no longer fits, or that deletes without leave.
  * - `BODY_CONSUMED`, `REMOTE_ADDRESS_MISSING`: the receiver was wired wrongly.
  * - `KEYS_MISSING`, `KEYS_MISMATCH`: the keyring is not there, or belongs to another log.
@@ -35,6 +36,7 @@ export type ErrorCode =
   | 'OUTCOME'
   | 'COMMAND_REUSED'
   | 'BUDGET_SPENT'
+  | 'CONSENT_NOT_EFFECTIVE'
   | 'STALE_PLAN'
   | 'PLAN_DELETES'
   | 'BODY_CONSUMED'

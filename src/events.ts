@@ -1,6 +1,6 @@
 import type { BudgetEvent } from './machines/budget.ts'
 import type { CertificateEvent } from './machines/certificate.ts'
-import type { ConsentEvent } from './machines/consent.ts'
+import type { ConsentEvent } from './machines/consent-events.ts'
 import type { EffectEvent } from './machines/effect.ts'
 import type { NotificationEvent } from './machines/notification.ts'
 import type { PortalEvent } from './machines/portal.ts'

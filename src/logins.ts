@@ -1,6 +1,6 @@
 import type { Area } from './area.ts'
 import { toInstant } from './clock.ts'
-import type { Fresh } from './consents.ts'
+import type { Fresh } from './consent-readings.ts'
 import { AverbaError } from './errors.ts'
 import type { Instant } from './message.ts'
 import { valueOf } from './outcome.ts'

@@ -21,6 +21,14 @@ function wordsOf(event: Recorded): string | undefined {
       return `a consent appeared: ${event.data.status}, controller ${event.data.controller ?? 'not told'}`
     case 'consent.described':
       return 'a consent was read in full'
+    case 'consent.changeSeen':
+      return `a list shows a consent as ${event.data.status}: it is read in full`
+    case 'consent.vanished':
+      return 'a consent is listed no more'
+    case 'consent.used':
+      return `data was used under a consent, for ${event.basis?.purpose}`
+    case 'consent.useRefused':
+      return `a use of data was refused: ${event.data.because}`
     case 'consent.approved':
     case 'consent.denied':
     case 'consent.revoked':

@@ -1,55 +1,13 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import type { Carried, Event, Instant, Message } from '../message.ts'
-import { askedFrom, type ConsentStatus, moveType, type RequestableStatus } from './consent-status.ts'
+import type { Carried, Instant } from '../message.ts'
+import type { ConsentEvent, ConsentMessage, ConsentReading, Use } from './consent-events.ts'
+import { answered, type Held, type HistoryEntry, lapse, movesOf, observed, seen } from './consent-readings.ts'
+import { judge } from './consent-standing.ts'
+import { askedFrom, type ConsentStatus, type RequestableStatus } from './consent-status.ts'
 import { defineMachine } from './define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
 
-// Events
-
-/** A consent as a reading shows it. `controller` is null when what the service gave is not a CNPJ. */
-export interface ConsentReading {
-  readonly status: ConsentStatus
-  readonly createdAt: Instant | null
-  readonly expiresAt: Instant | null
-  readonly controller: string | null
-}
-
-/** `by` says whose doing it was: our own request, or the service's, seen in a reading. */
-interface Move {
-  readonly status: ConsentStatus
-  readonly by: 'us' | 'service'
-}
-
-export type ConsentEvent =
-  /** Always the first: its part `record` holds the service's own id and texts. */
-  | Event<'consent.appeared', ConsentReading & { consent: string; subject: string }>
-  | Event<'consent.amended', ConsentReading>
-  | Event<'consent.approved' | 'consent.denied' | 'consent.revoked' | 'consent.expired', Move>
-  /** The service shows a status that its table does not lead to, or answers with another than was asked. */
-  | Event<'consent.conflicted', Move & { held: ConsentStatus }>
-  | Event<'consent.vanished', Record<string, never>>
-  /** By our clock `dataExpiracao` has passed. The status stays the service's word. */
-  | Event<'consent.lapsed', { expiresAt: Instant }>
-  /** The service shows what we hold: said only where an effect or a doubt ends with it. */
-  | Event<'consent.confirmed', { status: ConsentStatus }>
-  | Event<'consent.changeRequested', { status: RequestableStatus }>
-  | Event<'consent.changeDeclined' | 'consent.readDeclined', { httpStatus: number }>
-  | Event<'consent.changeLost', Record<string, never>>
-  | Event<'consent.detailRequested', Record<string, never>>
-  /** Its part `detail` holds the whole answer. */
-  | Event<'consent.described', { history: number }>
-
-// Commands, and facts from outside
-
-export type ConsentMessage =
-  | Message<'consent.approve' | 'consent.deny' | 'consent.revoke' | 'consent.readDetail', unknown>
-  | Message<'consent.observe', ConsentReading & { consent: string; subject: string }>
-  | Message<'consent.miss', unknown>
-  | Message<'consent.passTime', { now: Instant }>
-  | Message<'consentService.statusChanged', ConsentReading>
-  | Message<'consentService.consentRead', ConsentReading & { history: number }>
-  | Message<'consentService.changeDeclined' | 'consentService.readDeclined', { httpStatus: number }>
-  | Message<'consentService.changeLost', unknown>
+// Events, commands, and facts from outside: consent-events.ts
 
 const asks = { 'consent.approve': 'ATIVO', 'consent.deny': 'NEGADO', 'consent.revoke': 'REVOGADO' } as const
 
@@ -79,6 +37,12 @@ interface Context {
   readonly reading: ConsentReading
   /** What we asked the service for and have not heard of. */
   readonly asked: RequestableStatus | null
+  /** What a list shows in place of what we hold, until its history has been read. */
+  readonly shown: ConsentStatus | null
+  /** The service's own time of the status that we hold, where its history told. */
+  readonly since: Instant | null
+  /** The history as last read. */
+  readonly history: readonly HistoryEntry[]
   /** The end that was said to have passed. */
   readonly lapsed: Instant | null
 }
@@ -94,7 +58,7 @@ const asShown = [
   { guard: 'showsExpirado', target: '.EXPIRADO', actions: 'keepReading' },
 ] as const
 
-const ended = { target: 'known', actions: 'forgetAsked' } as const
+const ended = { target: 'known', actions: 'forgetDoubt' } as const
 const doubtEnds = {
   'consent.approved': ended,
   'consent.denied': ended,
@@ -119,14 +83,30 @@ const chart = setup({
     keepAsked: assign({
       asked: ({ event }) => (event.type === 'consent.changeRequested' ? event.data.status : null),
     }),
-    forgetAsked: assign({ asked: null }),
+    keepShown: assign({
+      shown: ({ event }) => (event.type === 'consent.changeSeen' ? event.data.status : null),
+    }),
+    keepHistory: assign({
+      history: ({ context, event }) =>
+        event.type === 'consent.described' ? (event.data.entries ?? []) : context.history,
+    }),
     keepLapsed: assign({
       lapsed: ({ event }) => (event.type === 'consent.lapsed' ? event.data.expiresAt : null),
     }),
+    forgetDoubt: assign({ asked: null, shown: null }),
   },
 }).createMachine({
   id: 'consent',
-  context: { consent: '', subject: '', reading: nothing, asked: null, lapsed: null },
+  context: {
+    consent: '',
+    subject: '',
+    reading: nothing,
+    asked: null,
+    shown: null,
+    since: null,
+    history: [],
+    lapsed: null,
+  },
   type: 'parallel',
   states: {
     status: {
@@ -135,6 +115,7 @@ const chart = setup({
         'consent.appeared': asShown,
         'consent.conflicted': asShown,
         'consent.amended': { actions: 'keepReading' },
+        'consent.described': { actions: 'keepHistory' },
         'consent.lapsed': { actions: 'keepLapsed' },
         'consent.vanished': '.vanished',
       },
@@ -162,7 +143,13 @@ const chart = setup({
     knowledge: {
       initial: 'known',
       states: {
-        known: { on: { 'consent.changeRequested': { target: 'changing', actions: 'keepAsked' } } },
+        known: {
+          on: {
+            'consent.changeRequested': { target: 'changing', actions: 'keepAsked' },
+            'consent.changeSeen': { target: 'changed', actions: 'keepShown' },
+          },
+        },
+        changed: { on: { ...doubtEnds, 'consent.changeSeen': { actions: 'keepShown' } } },
         changing: {
           on: { ...doubtEnds, 'consent.changeLost': 'uncertain', 'consent.changeDeclined': ended },
         },
@@ -181,7 +168,7 @@ function readingAfter(context: Context, event: ConsentEvent): Partial<Context> {
   switch (event.type) {
     case 'consent.appeared': {
       const { consent, subject, ...reading } = event.data
-      return { consent, subject, reading }
+      return { consent, subject, reading, since: null, history: [] }
     }
     case 'consent.amended':
       return { reading: event.data }
@@ -190,7 +177,7 @@ function readingAfter(context: Context, event: ConsentEvent): Partial<Context> {
     case 'consent.revoked':
     case 'consent.expired':
     case 'consent.conflicted':
-      return { reading: { ...context.reading, status: event.data.status } }
+      return { reading: { ...context.reading, status: event.data.status }, since: event.data.since ?? null }
     default:
       return {}
   }
@@ -209,25 +196,32 @@ function decide(state: State, message: Carried<ConsentMessage>): Decision<Consen
     case 'consent.readDetail':
       if (isUnknown(state)) return refuse(missing(state))
       return record({ type: 'consent.detailRequested', data: {}, effects: [readConsent(state.context)] })
-    case 'consent.observe':
-      return { events: message.isStale ? [] : observe(state, message.data, message.data) }
+    case 'consent.observe': {
+      const events = message.isStale ? [] : seen(heldOf(state), message.data)
+      return { events: events.map(event => withReading(state, event)) }
+    }
     case 'consent.miss':
       return isUnknown(state) || message.isStale ? record() : record({ type: 'consent.vanished', data: {} })
     case 'consent.passTime':
-      return { events: lapse(state, message.data.now) }
+      return { events: lapse(heldOf(state), state.context.lapsed, message.data.now) }
+    case 'consent.use':
+      return record(use(state, message.data))
     case 'consentService.consentRead': {
       const { history, ...reading } = message.data
-      const described: ConsentEvent = { type: 'consent.described', data: { history } }
-      return record(described, ...(message.isStale ? [] : observe(state, reading, state.context)))
+      return record(described(history), ...(message.isStale ? [] : readInFull(state, reading, history)))
     }
     case 'consentService.statusChanged':
-      return { events: answered(state, message.data) }
+      return { events: answered(heldOf(state), message.data) }
     case 'consentService.changeDeclined':
       return record({ type: 'consent.changeDeclined', data: message.data })
     case 'consentService.changeLost':
       return record({ type: 'consent.changeLost', data: {}, effects: [readConsent(state.context)] })
-    case 'consentService.readDeclined':
-      return record({ type: 'consent.readDeclined', data: message.data })
+    case 'consentService.readDeclined': {
+      const { shown } = state.context
+      // What the list showed is believed, though nobody tells when it came to be.
+      const moves = shown === null ? [] : movesOf(heldOf(state), shown, [])
+      return record({ type: 'consent.readDeclined', data: message.data }, ...moves)
+    }
   }
 }
 
@@ -237,6 +231,8 @@ function ask(state: State, status: RequestableStatus): Decision<ConsentEvent> {
   if (state.matches({ knowledge: 'changing' })) return refuse('another change has not been answered yet')
   if (state.matches({ knowledge: 'uncertain' }))
     return refuse('the last change may have been made: read it first')
+  if (state.matches({ knowledge: 'changed' }))
+    return refuse('the service shows another status: its history is being read')
   const held = state.context.reading.status
   if (held !== askedFrom[status])
     return refuse(`it is ${held}, and only ${askedFrom[status]} becomes ${status}`)
@@ -247,65 +243,61 @@ function ask(state: State, status: RequestableStatus): Decision<ConsentEvent> {
   })
 }
 
-/** Time passed: whether the end of a consent that still stands has come. */
-function lapse(state: State, now: Instant): ConsentEvent[] {
-  const { status, expiresAt } = state.context.reading
-  const isLive = !isUnknown(state) && (status === 'PENDENTE' || status === 'ATIVO')
-  if (!isLive || expiresAt === null || expiresAt > now || expiresAt === state.context.lapsed) return []
-  return [{ type: 'consent.lapsed', data: { expiresAt } }]
-}
-
-/** What a reading adds to what we hold: nothing when nothing changed. */
-function observe(
+/** What a reading in full adds: the moves of its history that we have not recorded, each with its time. */
+function readInFull(
   state: State,
-  shown: ConsentReading,
-  { consent, subject }: { consent: string; subject: string },
-): ConsentEvent[] {
-  const { status, createdAt, expiresAt, controller } = shown
-  const reading = { status, createdAt, expiresAt, controller }
-  const { reading: held, asked } = state.context
-  if (isUnknown(state)) {
-    const appeared: ConsentEvent = { type: 'consent.appeared', data: { consent, subject, ...reading } }
-    return [state.matches({ status: 'vanished' }) ? { ...appeared, anomaly: 'it had vanished' } : appeared]
-  }
-  const amended: ConsentEvent[] = isSame({ ...held, status }, reading)
-    ? []
-    : [{ type: 'consent.amended', data: { ...reading, status: held.status } }]
-  const isDoubtful = state.matches({ knowledge: 'uncertain' })
-  if (status !== held.status) {
-    const by = status === asked ? 'us' : 'service'
-    return [...amended, { ...move(state, status, by), ...(isDoubtful && resolution(status === asked)) }]
-  }
-  if (!isDoubtful) return amended
-  return [...amended, { type: 'consent.confirmed', data: { status }, ...resolution(false) }]
+  reading: ConsentReading,
+  history: readonly HistoryEntry[],
+): readonly ConsentEvent[] {
+  const { consent, subject } = state.context
+  return observed(heldOf(state), { ...reading, consent, subject }, history)
 }
 
-/** The service answered our request for a change with the consent as it stands now. */
-function answered(state: State, { status }: ConsentReading): ConsentEvent[] {
-  const { reading: held, asked } = state.context
-  if (asked !== null && status !== asked) {
-    const data = { status, by: 'service', held: held.status } as const
-    return [{ type: 'consent.conflicted', data, anomaly: `the service was asked for ${asked}` }]
-  }
-  if (status === held.status) return [{ type: 'consent.confirmed', data: { status } }]
-  return [move(state, status, 'us')]
+function described(history: readonly HistoryEntry[]): ConsentEvent {
+  const data = { history: history.length, entries: history }
+  const event = { type: 'consent.described', data } as const
+  if (history.every(entry => entry.status !== null)) return event
+  return { ...event, anomaly: 'its history shows a status that the contract does not have' }
 }
 
-/** A move of the contract's table, or else a conflict, marked. */
-function move(state: State, status: ConsentStatus, by: Move['by']): ConsentEvent {
-  const held = state.context.reading.status
-  const type = moveType(held, status)
-  if (type) return { type, data: { status, by } }
+/** Whoever sees another status in a list owes the reading in full, once. */
+function withReading(state: State, event: ConsentEvent): ConsentEvent {
+  const isFirst = event.type === 'consent.changeSeen' && state.context.shown === null
+  return isFirst ? { ...event, effects: [readConsent(state.context)] } : event
+}
+
+/** A use is decided on all that is known at this very moment: nothing is appended in between. */
+function use(state: State, asked: Use): ConsentEvent {
+  const { reading, since } = state.context
+  const { at, ageMaxMs, readAt } = asked
+  const held = heldOf(state)
+  const status = state.matches({ status: 'absent' }) ? null : reading.status
+  const because = judge(
+    { ...held, status, since, expiresAt: reading.expiresAt, readAt },
+    {
+      at,
+      knownAt: at,
+      ageMaxMs,
+    },
+  )
+  const data = { at, ageMaxMs, readAt }
+  if (because !== 'active') return { type: 'consent.useRefused', data: { ...data, because } }
+  return { type: 'consent.used', data: { ...data, until: reading.expiresAt } }
+}
+
+/** Where the machine stands, for those who decide what a reading adds. */
+export function heldOf(state: State): Held {
+  const { reading, asked, shown, history } = state.context
   return {
-    type: 'consent.conflicted',
-    data: { status, by, held },
-    anomaly: `no move leads from ${held} to ${status}`,
+    reading,
+    asked,
+    shown,
+    history,
+    isVanished: state.matches({ status: 'vanished' }),
+    isUnknown: isUnknown(state),
+    isDoubtful: state.matches({ knowledge: 'uncertain' }),
+    isQuiet: state.matches({ knowledge: 'known' }) || state.matches({ knowledge: 'changed' }),
   }
-}
-
-/** Ends the change whose answer was lost. */
-function resolution(isDone: boolean): Pick<Event, 'resolves'> {
-  return { resolves: { effect: 'consentService.changeStatus', as: isDone ? 'settled' : 'declined' } }
 }
 
 function missing(state: State): string {
@@ -316,14 +308,17 @@ function isUnknown(state: State): boolean {
   return state.matches({ status: 'absent' }) || state.matches({ status: 'vanished' })
 }
 
-function isSame(a: ConsentReading, b: ConsentReading): boolean {
-  return (
-    a.status === b.status &&
-    a.createdAt === b.createdAt &&
-    a.expiresAt === b.expiresAt &&
-    a.controller === b.controller
-  )
-}
-
 /** A consent request of one data subject, as the consent service keeps it (document 1). */
-export const consentMachine: Machine = defineMachine({ name: 'consent', version: 1, chart, decide })
+export const consentMachine: Machine = defineMachine({
+  name: 'consent',
+  version: 1,
+  chart,
+  decide,
+  silent: [
+    'consent.detailRequested',
+    'consent.readDeclined',
+    'consent.lapsed',
+    'consent.used',
+    'consent.useRefused',
+  ],
+})

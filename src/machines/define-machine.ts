@@ -14,6 +14,7 @@ export function defineMachine<C extends AnyStateMachine, M extends Message, E ex
   version: number
   chart: C
   decide: (state: SnapshotFrom<C>, message: M) => Decision<E>
+  silent?: readonly E['type'][]
 }): Machine {
   const { name, version } = definition
   const chart: AnyStateMachine = definition.chart
@@ -24,6 +25,7 @@ export function defineMachine<C extends AnyStateMachine, M extends Message, E ex
     version,
     chart,
     initial,
+    silent: new Set(definition.silent),
     evolve: (state, event) => chart.transition(state as SnapshotFrom<C>, event as never, scope), // Ours: made above.
     decide: (state, message) => definition.decide(state as SnapshotFrom<C>, message as M), // Streams are only sent what their machine knows.
   }

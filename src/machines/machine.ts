@@ -21,6 +21,8 @@ export interface Machine {
   /** Raised by hand when the same history would be decided differently. */
   readonly version: number
   readonly initial: MachineState
+  /** Events that tell nothing of what a reading shows: one that was under way meanwhile is as good as before. */
+  readonly silent: ReadonlySet<string>
   /** The state after an event. An event that the chart does not expect here moves nothing. */
   evolve(state: MachineState, event: Message): MachineState
   /** What a command or a fact from outside leads to. */

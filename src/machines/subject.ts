@@ -46,6 +46,8 @@ export type SubjectEvent =
   /** Its part `address` holds the login address. */
   | Event<'subject.loginAddressRead', unknown>
   | Event<'subject.readDeclined', { operation: string; httpStatus: number }>
+  /** Data was to be used under a consent that nobody has seen: its part `id` holds the id. */
+  | Event<'subject.useRefused', { at: Instant; because: 'never-read' }>
 
 // Commands, and facts from outside
 
@@ -55,6 +57,7 @@ export type SubjectMessage =
   /** Carries the part `id`: the service's id of the record. */
   | Message<'subject.readAwarenessDetail', { record: string }>
   | Message<'subject.readLoginAddress', { hasRedirect: boolean }>
+  | Message<'subject.refuseUse', { at: Instant }>
   | Message<'subject.schedule', { everyMs: number; dueAt: Instant }>
   | Message<'subject.observeAwareness', AwarenessReading>
   | Message<
@@ -144,6 +147,8 @@ function decide(state: SnapshotFrom<typeof chart>, message: SubjectMessage): Dec
   switch (message.type) {
     case 'subject.sync':
       return record({ type: 'subject.syncRequested', data: {}, effects: [effect(subject, 'listConsents')] })
+    case 'subject.refuseUse':
+      return record({ type: 'subject.useRefused', data: { ...message.data, because: 'never-read' } })
     case 'subject.schedule': {
       const { everyMs, dueAt } = message.data
       if (everyMs === state.context.everyMs) return record()
@@ -175,10 +180,15 @@ function decide(state: SnapshotFrom<typeof chart>, message: SubjectMessage): Dec
       return record({ type: 'subject.awarenessAppeared', data: { ...message.data, subject } })
     case 'consentService.consentsListed': {
       const { again, ...data } = message.data
-      return record({ type: 'subject.synced', data, ...nextSync(state.context, again) })
+      return record({
+        type: 'subject.synced',
+        data,
+        ...unreadableIn(data),
+        ...nextSync(state.context, again),
+      })
     }
     case 'consentService.awarenessListed':
-      return record({ type: 'subject.awarenessListed', data: message.data })
+      return record({ type: 'subject.awarenessListed', data: message.data, ...unreadableIn(message.data) })
     case 'consentService.awarenessRead':
       return record({ type: 'subject.awarenessDescribed', data: message.data })
     case 'consentService.loginRead':
@@ -190,6 +200,11 @@ function decide(state: SnapshotFrom<typeof chart>, message: SubjectMessage): Dec
       return record({ type: 'subject.readDeclined', data, ...nextSync(state.context, again) })
     }
   }
+}
+
+/** Records in another form than the contract's, such as one with a status of its own. */
+function unreadableIn({ unreadable }: { unreadable: number }): Pick<Event, 'anomaly'> {
+  return unreadable === 0 ? {} : { anomaly: 'records could not be read' }
 }
 
 /** A data subject: who they are is sealed, what was read of them is counted (document 1). */

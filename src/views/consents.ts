@@ -1,4 +1,4 @@
-import type { ConsentEvent } from '../machines/consent.ts'
+import type { ConsentEvent } from '../machines/consent-events.ts'
 import type { ConsentStatus } from '../machines/consent-status.ts'
 import type { Instant, PartAddress } from '../message.ts'
 import { defineView, type RecordedOf } from '../view.ts'
@@ -8,7 +8,8 @@ export interface ConsentRow {
   consent: string
   subject: string
   status: ConsentStatus
-  knowledge: 'known' | 'changing' | 'uncertain' | 'vanished'
+  /** `changed` while the service shows another status and its history has not been read. */
+  knowledge: 'known' | 'changed' | 'changing' | 'uncertain' | 'vanished'
   created_at: Instant | null
   expires_at: Instant | null
   /** The CNPJ of the controller; null when the service gave none, or something else. */
@@ -25,7 +26,7 @@ export interface ConsentRow {
 /** The view of consents. */
 export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
   name: 'consents',
-  version: 1,
+  version: 2,
   columns: {
     consent: 'text',
     subject: 'text',
@@ -58,6 +59,7 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
       }
     }
     if (!row) return undefined
+    if (event.type === 'consent.used' || event.type === 'consent.useRefused') return row
     return { ...row, changed_at: event.at, ...change(row, event) }
   },
 })
@@ -76,12 +78,15 @@ function change(row: ConsentRow, event: RecordedOf<ConsentEvent>): Partial<Conse
         expires_at: event.data.expiresAt,
         controller: event.data.controller,
       }
+    case 'consent.changeSeen':
+      return { status: event.data.status, knowledge: 'changed' }
     case 'consent.changeRequested':
       return { knowledge: 'changing' }
     case 'consent.changeLost':
       return { knowledge: 'uncertain' }
-    case 'consent.changeDeclined':
     case 'consent.confirmed':
+      return { status: event.data.status, knowledge: 'known' }
+    case 'consent.changeDeclined':
       return { knowledge: 'known' }
     case 'consent.vanished':
       return { knowledge: 'vanished' }

@@ -8,6 +8,8 @@ export interface SubjectRow {
   cpf: PartAddress
   origin: string
   enrolled_at: Instant
+  /** How often its consents are to be read; null is never by itself. */
+  sync_every_ms: number | null
   /** When the consents were last read, and the awareness records. */
   synced_at: Instant | null
   awareness_read_at: Instant | null
@@ -16,18 +18,20 @@ export interface SubjectRow {
 /** The view of data subjects. */
 export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
   name: 'subjects',
-  version: 1,
+  version: 2,
   columns: {
     subject: 'text',
     cpf: 'text',
     origin: 'text',
     enrolled_at: 'text',
+    sync_every_ms: 'integer',
     synced_at: 'text',
     awareness_read_at: 'text',
   },
   key(event) {
     switch (event.type) {
       case 'subject.enrolled':
+      case 'subject.scheduled':
       case 'subject.synced':
       case 'subject.awarenessListed':
         return event.stream.slice('subject-'.length)
@@ -42,11 +46,13 @@ export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
         cpf: `${event.id}/cpf`,
         origin: event.data.origin,
         enrolled_at: event.at,
+        sync_every_ms: null,
         synced_at: null,
         awareness_read_at: null,
       }
     }
     if (!row) return undefined
+    if (event.type === 'subject.scheduled') return { ...row, sync_every_ms: event.data.everyMs }
     return event.type === 'subject.synced'
       ? { ...row, synced_at: event.at }
       : { ...row, awareness_read_at: event.at }

@@ -48,18 +48,98 @@ test('a reading that shows what we hold makes no event', () => {
   expect(eventsAfter(observe('ATIVO'), observe('ATIVO'))).toEqual([])
 })
 
+const inFull = (status: string, ...history: string[]): Message => ({
+  type: 'consentService.consentRead',
+  data: { ...reading(status), history: history.map((each, i) => ({ status: each, since: `2026-11-2${i}` })) },
+})
+
+test('a list that shows another status owes one reading in full, and no event says yet what happened', () => {
+  const [event] = eventsAfter(observe('PENDENTE'), observe('REVOGADO'))
+  expect(event).toMatchObject({
+    type: 'consent.changeSeen',
+    effects: [{ type: 'consentService.readConsent' }],
+  })
+  expect(eventsAfter(observe('PENDENTE'), observe('REVOGADO'), observe('REVOGADO'))).toEqual([])
+  const [other] = eventsAfter(observe('PENDENTE'), observe('ATIVO'), observe('REVOGADO'))
+  expect(other).toEqual({ type: 'consent.changeSeen', data: { status: 'REVOGADO' } })
+})
+
+test('a history tells what happened between two lists, with the times of the service', () => {
+  const read = inFull('REVOGADO', 'PENDENTE', 'ATIVO', 'REVOGADO')
+  const [, ...moves] = eventsAfter(observe('PENDENTE'), observe('REVOGADO'), read)
+  expect(moves).toEqual([
+    { type: 'consent.approved', data: { status: 'ATIVO', by: 'service', since: '2026-11-21' } },
+    { type: 'consent.revoked', data: { status: 'REVOGADO', by: 'service', since: '2026-11-22' } },
+  ])
+  const first = inFull('ATIVO', 'PENDENTE', 'ATIVO')
+  const back = inFull('ATIVO', 'PENDENTE', 'ATIVO', 'REVOGADO', 'ATIVO')
+  const types = eventsAfter(observe('ATIVO'), first, back).map(event => event.type)
+  expect(types).toEqual(['consent.described', 'consent.revoked', 'consent.conflicted'])
+})
+
+test('a history that does not lead to what is shown tells nothing, and what is shown is believed', () => {
+  const read = inFull('REVOGADO', 'PENDENTE', 'ATIVO')
+  const [, move] = eventsAfter(observe('ATIVO'), observe('REVOGADO'), read)
+  expect(move).toEqual({ type: 'consent.revoked', data: { status: 'REVOGADO', by: 'service' } })
+})
+
+test('where the reading in full is declined, what the list showed is believed', () => {
+  const declined = { type: 'consentService.readDeclined', data: { httpStatus: 403 } }
+  const [, move] = eventsAfter(observe('ATIVO'), observe('REVOGADO'), declined)
+  expect(move).toEqual({ type: 'consent.revoked', data: { status: 'REVOGADO', by: 'service' } })
+})
+
+test('a reading in full that shows what we hold after all ends the doubt, and no change is asked for until then', () => {
+  const changed = [observe('ATIVO'), observe('REVOGADO')]
+  expect(after(...changed, { type: 'consent.revoke', data: {} })).toHaveProperty('refused')
+  const read = inFull('ATIVO', 'ATIVO')
+  expect(eventsAfter(...changed, read)).toMatchObject([{}, { type: 'consent.confirmed' }])
+  expect(after(...changed, read, { type: 'consent.revoke', data: {} })).toHaveProperty('events')
+})
+
+test('a history with a status that the contract does not have is an anomaly', () => {
+  const data = { ...reading('ATIVO'), history: [{ status: null, since: null }] }
+  const [event] = eventsAfter(observe('ATIVO'), { type: 'consentService.consentRead', data })
+  expect(event?.anomaly).toBe('its history shows a status that the contract does not have')
+})
+
 test('a move outside the table is recorded as a conflict, and believed', () => {
-  const [event] = eventsAfter(observe('REVOGADO'), observe('ATIVO'))
+  const read = inFull('ATIVO', 'REVOGADO', 'ATIVO')
+  const [, event] = eventsAfter(observe('REVOGADO'), observe('ATIVO'), read)
   expect(event).toMatchObject({ type: 'consent.conflicted', data: { status: 'ATIVO', held: 'REVOGADO' } })
   expect(event?.anomaly).toContain('REVOGADO')
   const revoke = { type: 'consent.revoke', data: {} }
-  expect(after(observe('REVOGADO'), observe('ATIVO'), revoke)).toHaveProperty('events')
+  expect(after(observe('REVOGADO'), observe('ATIVO'), read, revoke)).toHaveProperty('events')
+})
+
+test('an approval whose answer was lost was made, also when somebody revoked it before it was read back', () => {
+  const asked = [
+    { type: 'consent.approve', data: {} },
+    { type: 'consentService.changeLost', data: {} },
+  ]
+  const read = inFull('REVOGADO', 'PENDENTE', 'ATIVO', 'REVOGADO')
+  expect(eventsAfter(observe('PENDENTE'), ...asked, read)).toMatchObject([
+    { type: 'consent.described' },
+    { type: 'consent.approved', data: { by: 'us' }, resolves: { as: 'settled' } },
+    { type: 'consent.revoked', data: { by: 'service' } },
+  ])
 })
 
 test('an answer with another status than was asked for is a conflict', () => {
   const answer = { type: 'consentService.statusChanged', data: reading('NEGADO') }
   const [event] = eventsAfter(observe('PENDENTE'), { type: 'consent.approve', data: {} }, answer)
   expect(event).toMatchObject({ type: 'consent.conflicted', data: { status: 'NEGADO', held: 'PENDENTE' } })
+})
+
+test('an answer that shows another expiry amends it before it moves', () => {
+  const answer = {
+    type: 'consentService.statusChanged',
+    data: { ...reading('ATIVO'), expiresAt: '2026-12-01T00:00:00.000Z' },
+  }
+  expect(eventsAfter(observe('PENDENTE'), { type: 'consent.approve', data: {} }, answer)).toMatchObject([
+    { type: 'consent.amended', data: { status: 'PENDENTE', expiresAt: '2026-12-01T00:00:00.000Z' } },
+    { type: 'consent.approved', data: { status: 'ATIVO', by: 'us' } },
+  ])
 })
 
 describe('a change whose answer was lost', () => {
@@ -82,7 +162,7 @@ describe('a change whose answer was lost', () => {
   test('is settled by a reading that shows it done', () => {
     const [, event] = eventsAfter(...lost, {
       type: 'consentService.consentRead',
-      data: { ...reading('ATIVO'), history: 2 },
+      data: { ...reading('ATIVO'), history: [] },
     })
     expect(event).toMatchObject({ type: 'consent.approved', data: { by: 'us' }, resolves: { as: 'settled' } })
   })

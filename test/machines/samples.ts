@@ -23,6 +23,8 @@ const reading = (status: string) => ({
   expiresAt: '2027-11-20T12:00:00.000Z',
   controller: '12ABC34501DE35',
 })
+const now = '2026-11-20T12:00:00.000Z'
+const entryOf = (status: string | null, i: number) => ({ status, since: `2026-11-20T1${i}:00:00.000Z` })
 const statuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO']
 const listed = {
   remoteId: 7,
@@ -59,7 +61,12 @@ export const samples: readonly Sample[] = [
       { type: 'consent.passTime', data: { now: '2027-11-20T11:59:59.999Z' } },
       { type: 'consent.passTime', data: { now: '2027-11-20T12:00:00.000Z' } },
       ...statuses.map(status => ({ type: 'consentService.statusChanged', data: reading(status) })),
-      { type: 'consentService.consentRead', data: { ...reading('ATIVO'), history: 2 } },
+      ...[['PENDENTE', 'ATIVO', 'REVOGADO'], ['PENDENTE', null, 'ATIVO'], []].map(history => ({
+        type: 'consentService.consentRead',
+        data: { ...reading(history.at(-1) ?? 'ATIVO'), history: history.map(entryOf) },
+      })),
+      { type: 'consent.use', data: { at: '2026-11-21T12:00:00.000Z', ageMaxMs: null, readAt: now } },
+      { type: 'consent.use', data: { at: '2026-11-21T12:00:00.000Z', ageMaxMs: 1, readAt: now } },
       { type: 'consentService.changeDeclined', data: { httpStatus: 400 } },
       { type: 'consentService.readDeclined', data: { httpStatus: 404 } },
       { type: 'consentService.changeLost', data: {} },
@@ -123,6 +130,7 @@ export const samples: readonly Sample[] = [
     machine: subjectMachine,
     messages: [
       { type: 'subject.enrol', data: { subject: 's', origin: 'host' } },
+      { type: 'subject.refuseUse', data: { at: now } },
       { type: 'subject.sync', data: {} },
       { type: 'subject.schedule', data: { everyMs: 3_600_000, dueAt: failure.failedAt } },
       {

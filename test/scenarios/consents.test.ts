@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { toInstant } from '../../src/clock.ts'
 import { type Consent, valueOf } from '../../src/index.ts'
 import { simulate, type World } from '../../src/simulation/index.ts'
 
@@ -158,7 +159,8 @@ test('what changed at the service behind our back is seen by the next reading, a
   expect(valueOf(await averba.consents.sync({ subject })).changed).toBe(1)
   const revoked: unknown[] = []
   for await (const event of averba.log.read({ types: ['consent.revoked'] })) revoked.push(event.data)
-  expect(revoked).toEqual([{ status: 'REVOGADO', by: 'service' }])
+  const since = toInstant(world.clock.now())
+  expect(revoked).toEqual([{ status: 'REVOGADO', by: 'service', since }])
   await world.close()
 })
 

@@ -144,19 +144,41 @@ const detailSchema = z.looseObject({
   titular: titularSchema,
   historico: z.array(z.unknown()).catch([]),
 })
+const entrySchema = z.looseObject({ status: z.string(), dataHora: optionalText })
+/** A longer history is not taken into the log: it stands in the sealed detail alone. */
+const entriesMax = 200
+
+/** One entry of `historico` without personal data: null is what the contract does not have, or no date. */
+export interface Entry {
+  readonly status: Summary['status'] | null
+  readonly since: Instant | null
+}
+
+/** Reads a history, the oldest entry first. One that cannot be put in order stays as the service gave it. */
+function readHistory(entries: readonly unknown[]): readonly Entry[] {
+  if (entries.length > entriesMax) return []
+  const read = entries.map(entry => {
+    const { data } = entrySchema.safeParse(entry)
+    return { status: statusSchema.safeParse(data?.status).data ?? null, since: readIso(data?.dataHora) }
+  })
+  if (read.some(entry => entry.since === null)) return read
+  return read.toSorted((a, b) => (a.since ?? '').localeCompare(b.since ?? ''))
+}
 
 /** Reads the answer to operation 3; `undefined` when it says no status that we know, or is of another record. */
 export function readConsent(
   text: string,
   asked: Asked,
-): { summary: Summary; history: number; detail: Partial<ConsentimentoDetalhado> & Json } | undefined {
+):
+  | { summary: Summary; history: readonly Entry[]; detail: Partial<ConsentimentoDetalhado> & Json }
+  | undefined {
   const body = parseJson(text)
   const parsed = detailSchema.safeParse(body)
   if (!parsed.success || !isAbout(asked, parsed.data)) return undefined
   const { usuario, historico } = parsed.data
   // The whole answer is kept as it came: the type says what a service that keeps its contract sends.
   const detail = body as Partial<ConsentimentoDetalhado> & Json
-  return { summary: toSummary(parsed.data, usuario?.cnpj), history: historico.length, detail }
+  return { summary: toSummary(parsed.data, usuario?.cnpj), history: readHistory(historico), detail }
 }
 
 /** Reads the answer to operation 5; `undefined` when it is of another record. */

@@ -1,0 +1,87 @@
+import type { Area } from './area.ts'
+import type { Instant } from './message.ts'
+import { type Ask, type Outcome, valueOf } from './outcome.ts'
+import type { SubjectRef, Who } from './subjects.ts'
+
+/** How fresh an answer must be: older than this, the service is read first. Absent: the view answers. */
+export interface Fresh {
+  readonly ageMaxMs?: number
+}
+
+/** What a reading of all consents of a data subject found. */
+export interface Synced {
+  readonly read: number
+  /** How many events it made. */
+  readonly changed: number
+  /** Records that could not be read: kept, sealed, as they came. */
+  readonly unreadable: number
+}
+
+/** Readings of the consents of data subjects. */
+export interface ConsentReadings {
+  sync(who: Who, ask?: Ask): Promise<Outcome<Synced>>
+  /** Reads unless the last reading is fresh enough, and says when the last one was. */
+  refresh(subject: SubjectRef, ageMaxMs: number | undefined): Promise<Instant | null>
+  /** Reads; whoever asks while a reading of the subject is under way shares it. */
+  readOnce(subject: SubjectRef): Promise<Outcome<Synced>>
+}
+
+/** Makes the readings that the area `consents` shares. */
+export function createConsentReadings(area: Area): ConsentReadings {
+  const { commands, engine, store, subjects, views } = area
+  const underWay = new Map<SubjectRef, Promise<Outcome<Synced>>>()
+
+  async function sync(who: Who, ask: Ask = {}): Promise<Outcome<Synced>> {
+    area.require('consentService')
+    const subject = await subjects.find(who)
+    return commands.send(
+      { method: 'consents.sync', subject },
+      async () => ({
+        targets: [{ stream: `subject-${subject}`, message: { type: 'subject.sync', data: {} } }],
+      }),
+      ask,
+      async ended => {
+        await readChanged(subject)
+        return ended.data as Synced // subject.synced says so.
+      },
+    )
+  }
+
+  /** Performs the readings in full that a list made necessary. What fails stays in the ledger. */
+  async function readChanged(subject: SubjectRef): Promise<void> {
+    const changed = await views
+      .selectFrom('consents')
+      .select('consent')
+      .where('subject', '=', subject)
+      .where('knowledge', '=', 'changed')
+      .execute()
+    for (const { consent } of changed) {
+      const owed = await store.effects({ stream: consent, states: ['owed'] })
+      for (const { id } of owed) await engine.perform(id)
+    }
+  }
+
+  function readOnce(subject: SubjectRef): Promise<Outcome<Synced>> {
+    const running = underWay.get(subject)
+    if (running) return running
+    const reading = sync({ subject }).finally(() => underWay.delete(subject))
+    underWay.set(subject, reading)
+    return reading
+  }
+
+  async function readAt(subject: SubjectRef): Promise<Instant | null> {
+    const query = views.selectFrom('subjects').select('synced_at').where('subject', '=', subject)
+    return (await query.executeTakeFirst())?.synced_at ?? null
+  }
+
+  return {
+    sync,
+    readOnce,
+    async refresh(subject, ageMaxMs) {
+      const last = await readAt(subject)
+      if (area.isFresh(last, ageMaxMs)) return last
+      valueOf(await readOnce(subject))
+      return readAt(subject)
+    },
+  }
+}

@@ -1,0 +1,143 @@
+import { fromInstant, toInstant } from './clock.ts'
+import { consentMachine, heldOf } from './machines/consent.ts'
+import type { ConsentEvent } from './machines/consent-events.ts'
+import type { HistoryEntry } from './machines/consent-readings.ts'
+import { judge, type Known, type Reason } from './machines/consent-standing.ts'
+import type { ConsentStatus } from './machines/consent-status.ts'
+import type { MachineState } from './machines/machine.ts'
+import type { Instant } from './message.ts'
+import type { RecordedOf } from './view.ts'
+
+/** An event of a consent's stream. */
+export type ConsentRecorded = RecordedOf<ConsentEvent>
+
+/** The instant that is asked about, the one whose knowledge answers, and the last list that covers the consent. */
+export interface Asked {
+  readonly at: Instant
+  readonly knownAt: Instant
+  readonly ageMaxMs: number | null
+  readonly syncedAt: Instant | null
+}
+
+/** What a consent's stream tells of an instant. */
+export interface Told {
+  readonly because: Reason
+  readonly readAt: Instant | null
+  readonly expiresAt: Instant | null
+}
+
+interface Change {
+  readonly status: ConsentStatus | 'vanished'
+  readonly from: Instant
+}
+
+type State = Parameters<typeof heldOf>[0]
+
+/**
+ * Says whether a consent stood at an instant, by the events that were there: pure. Two accounts have to agree, the
+ * changes as we recorded them, and every history that was read by then. Where they differ, the one counts by which
+ * the consent does not stand.
+ */
+export function tell(events: readonly ConsentRecorded[], asked: Asked): Told {
+  const { at, syncedAt } = asked
+  let held = heldOf(consentMachine.initial as State) // Made by this very machine, here and below.
+  let state: MachineState = consentMachine.initial
+  let askedAt: Instant | null = null
+  let shownAt: Instant | null = null
+  let readAt: Instant | null = null
+  const changes: Change[] = []
+  const histories: { history: readonly HistoryEntry[]; readAt: Instant }[] = []
+  for (const event of events) {
+    const doubted = [held.asked && askedAt, held.shown && shownAt].filter(each => each !== null)
+    changes.push(...changesBy(event, doubted))
+    if (event.type === 'consent.changeRequested') askedAt = event.at
+    if (event.type === 'consent.changeSeen' && held.shown === null) shownAt = event.at
+    state = consentMachine.evolve(state, event)
+    held = heldOf(state as State)
+    if (event.type === 'consent.described')
+      histories.unshift({ history: event.data.entries ?? [], readAt: event.at })
+    if (isReading(event)) readAt = event.at
+  }
+  if (readAt !== null && syncedAt !== null && syncedAt > readAt) readAt = syncedAt
+  const { expiresAt } = held.reading
+  const isAsked = askedAt !== null && at >= askedAt
+  const then = statusAt(changes, histories, at)
+  if (then === 'unknown') return { because: 'uncertain', readAt, expiresAt }
+  const known: Known = {
+    status: then === 'vanished' ? held.reading.status : then,
+    since: null,
+    expiresAt,
+    isVanished: then === 'vanished',
+    shown: shownAt !== null && at >= shownAt ? held.shown : null,
+    asked: isAsked ? held.asked : null,
+    isDoubtful: isAsked && held.isDoubtful,
+    readAt,
+  }
+  return { because: judge(known, asked), readAt, expiresAt }
+}
+
+/**
+ * When a change counts from. What ends a consent counts from the service's time or ours, whichever comes first, and
+ * ours is when the doubt began: when we asked, or when a list showed it. What begins one counts from the service's
+ * time where that is known.
+ */
+function changesBy(event: ConsentRecorded, doubted: readonly Instant[]): Change[] {
+  switch (event.type) {
+    case 'consent.appeared':
+      return [{ status: event.data.status, from: event.at }]
+    case 'consent.vanished':
+      return [{ status: 'vanished', from: earliest(event.at, ...doubted) }]
+    case 'consent.approved':
+    case 'consent.denied':
+    case 'consent.revoked':
+    case 'consent.expired':
+    case 'consent.conflicted': {
+      const { status, since } = event.data
+      if (status === 'ATIVO') return [{ status, from: since ?? event.at }]
+      return [{ status, from: earliest(since ?? event.at, event.at, ...doubted) }]
+    }
+    default:
+      return []
+  }
+}
+
+function earliest(...instants: readonly Instant[]): Instant {
+  return toInstant(Math.min(...instants.map(fromInstant)))
+}
+
+/** The status at an instant; null when nothing is known of it. */
+function statusAt(
+  changes: readonly Change[],
+  histories: readonly { history: readonly HistoryEntry[]; readAt: Instant }[],
+  at: Instant,
+): Change['status'] | 'unknown' | null {
+  let isTold = false
+  for (const { history, readAt } of histories) {
+    if (at > readAt || history.length === 0) continue
+    const entry = history.findLast(({ since }) => since !== null && since <= at)
+    if (history.some(({ since }) => since === null)) return 'unknown'
+    if (!entry) return null
+    if (entry.status !== 'ATIVO') return entry.status ?? 'unknown'
+    isTold = true
+  }
+  const recorded = changes.findLast(({ from }) => from <= at)?.status ?? null
+  return isTold && (recorded === null || recorded === 'PENDENTE') ? 'ATIVO' : recorded
+}
+
+/** Reports whether an event says what the service showed, and not only what we asked for. */
+function isReading({ type }: ConsentRecorded): boolean {
+  switch (type) {
+    case 'consent.changeRequested':
+    case 'consent.changeDeclined':
+    case 'consent.changeLost':
+    case 'consent.detailRequested':
+    case 'consent.readDeclined':
+    case 'consent.vanished':
+    case 'consent.lapsed':
+    case 'consent.used':
+    case 'consent.useRefused':
+      return false
+    default:
+      return true
+  }
+}

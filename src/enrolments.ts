@@ -1,0 +1,95 @@
+import type { Area } from './area.ts'
+import { type Cpf, parseCpf } from './cpf.ts'
+import type { Ask } from './outcome.ts'
+import type { SubjectRef } from './subjects.ts'
+import { planSync, type SyncPlan } from './sync-plan.ts'
+import { checkSyncEveryMs, scheduleSync } from './sync-schedule.ts'
+
+/** A person to enrol. */
+export interface Enrollee {
+  readonly cpf: string
+  /** How often the consents are read while `run` or `settle` does; else the option `consentService.syncEveryMs`. */
+  readonly syncEveryMs?: number
+}
+
+/** Data subjects, as they come to be known. */
+export interface Enrolments {
+  /**
+   * Enrols a data subject. Enrolling the same CPF again gives the same ref. With `syncEveryMs`, or the option
+   * `consentService.syncEveryMs`, all consents are read so often while `run` or `settle` does, the first time at once;
+   * enrolling again with another number changes it.
+   *
+   * @throws {AverbaError} `INVALID_CPF`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`
+   */
+  enrol(who: { cpf: string }, ask?: Ask & { syncEveryMs?: number }): Promise<SubjectRef>
+  /**
+   * Enrols many, and gives their refs in the same order as they become durable: many share one commit. What is wrong
+   * with one ends it there; those before are enrolled, and all may be given again.
+   */
+  enrolAll(
+    people: AsyncIterable<Enrollee> | Iterable<Enrollee>,
+    ask?: Omit<Ask, 'commandId'>,
+  ): AsyncIterable<SubjectRef>
+  /** Says how fresh the consents of all data subjects can be kept, and tells the logger when it is not enough. */
+  syncPlan(): Promise<SyncPlan>
+}
+
+/** How many are on their way at once: they meet in the same commits. */
+const togetherMax = 64
+
+/** Makes the part of the area `consents` that enrols. */
+export function createEnrolments(area: Area): Enrolments {
+  const { commands, subjects } = area
+
+  async function enrol(
+    who: { cpf: string },
+    { syncEveryMs, ...ask }: Ask & { syncEveryMs?: number | undefined } = {},
+  ): Promise<SubjectRef> {
+    const cpf = checkEnrollee({ ...who, syncEveryMs })
+    const everyMs = syncEveryMs ?? area.options.consentService?.syncEveryMs
+    const input = { method: 'consents.enrol', cpf, ...(syncEveryMs !== undefined && { syncEveryMs }) }
+    const deliver = async () => {
+      const met = await subjects.meet(cpf, 'host')
+      if (everyMs === undefined) return met
+      const target = { stream: `subject-${met.subject}`, message: scheduleSync(area, everyMs) }
+      return { ...met, targets: [...met.targets, target] }
+    }
+    await commands.record(input, deliver, ask)
+    return subjects.find({ cpf })
+  }
+
+  async function* enrolAll(
+    people: AsyncIterable<Enrollee> | Iterable<Enrollee>,
+    ask: Omit<Ask, 'commandId'> = {},
+  ): AsyncIterable<SubjectRef> {
+    const under: Promise<SubjectRef>[] = []
+    let wrong: unknown
+    try {
+      for await (const person of people) {
+        const cpf = checkEnrollee(person)
+        const enrolling = enrol({ cpf }, { ...ask, syncEveryMs: person.syncEveryMs })
+        enrolling.catch(() => undefined) // Told of when its turn comes.
+        under.push(enrolling)
+        if (under.length >= togetherMax) yield* take(under, togetherMax / 2)
+      }
+    } catch (error) {
+      wrong = error
+    }
+    yield* take(under, under.length)
+    if (wrong !== undefined) throw wrong
+  }
+
+  return { enrol, enrolAll, syncPlan: () => planSync(area) }
+}
+
+/** Nothing of one who cannot be enrolled is recorded. */
+function checkEnrollee({ cpf, syncEveryMs }: { cpf: string; syncEveryMs?: number | undefined }): Cpf {
+  if (syncEveryMs !== undefined) checkSyncEveryMs(syncEveryMs)
+  return parseCpf(cpf)
+}
+
+async function* take(under: Promise<SubjectRef>[], count: number): AsyncIterable<SubjectRef> {
+  const refs = await Promise.all(under.slice(0, count))
+  under.splice(0, count)
+  yield* refs
+}

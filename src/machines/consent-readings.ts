@@ -1,0 +1,148 @@
+import type { Event, Instant } from '../message.ts'
+import type { ConsentEvent, ConsentReading, Move } from './consent-events.ts'
+import { type ConsentStatus, moveType, type RequestableStatus } from './consent-status.ts'
+
+/** One entry of `historico`. `status` is null where it is none of the contract, `since` where it is no date. */
+export interface HistoryEntry {
+  readonly status: ConsentStatus | null
+  readonly since: Instant | null
+}
+
+/** What the consent machine holds, as far as readings matter. */
+export interface Held {
+  readonly reading: ConsentReading
+  readonly asked: RequestableStatus | null
+  readonly shown: ConsentStatus | null
+  readonly history: readonly HistoryEntry[]
+  readonly isVanished: boolean
+  /** Never seen, or vanished. */
+  readonly isUnknown: boolean
+  /** The answer to a change of ours was lost. */
+  readonly isDoubtful: boolean
+  /** No change of ours is out or in doubt. */
+  readonly isQuiet: boolean
+}
+
+type Whose = { readonly consent: string; readonly subject: string }
+
+/**
+ * What a list adds: nothing when nothing changed. Another status is only noted, since a list hides what happened in
+ * between. While a change of ours is out, a list ends the doubt about it.
+ */
+export function seen(held: Held, given: ConsentReading & Whose): readonly ConsentEvent[] {
+  if (held.isUnknown || !held.isQuiet) return observed(held, given, [])
+  const { status } = given
+  const amended = amendment(held, given)
+  if (status === (held.shown ?? held.reading.status)) return amended
+  return [...amended, { type: 'consent.changeSeen', data: { status } }]
+}
+
+/** What a reading adds to what we hold, by the history that came with it. */
+export function observed(
+  held: Held,
+  given: ConsentReading & Whose,
+  history: readonly HistoryEntry[],
+): readonly ConsentEvent[] {
+  const { consent, subject } = given
+  if (held.isUnknown) {
+    const data = { consent, subject, ...readingOf(given) }
+    const appeared: ConsentEvent = { type: 'consent.appeared', data }
+    return [held.isVanished ? { ...appeared, anomaly: 'it had vanished' } : appeared]
+  }
+  const moves = movesOf(held, given.status, history)
+  const amended = amendment(held, given)
+  if (moves.length > 0 || (!held.isDoubtful && held.shown === null)) return [...amended, ...moves]
+  const confirmed: ConsentEvent = { type: 'consent.confirmed', data: { status: given.status } }
+  return [...amended, held.isDoubtful ? { ...confirmed, ...resolution(false) } : confirmed]
+}
+
+/** The service answered our request for a change with the consent as it stands now. */
+export function answered(held: Held, given: ConsentReading): readonly ConsentEvent[] {
+  const { reading, asked } = held
+  const { status } = given
+  const amended = amendment(held, given)
+  if (asked !== null && status !== asked) {
+    const data = { status, by: 'service', held: reading.status } as const
+    return [...amended, { type: 'consent.conflicted', data, anomaly: `the service was asked for ${asked}` }]
+  }
+  if (status === reading.status) return [...amended, { type: 'consent.confirmed', data: { status } }]
+  return [...amended, move(reading.status, { status, by: 'us' })]
+}
+
+/** Time passed: whether the end of a consent that still stands has come, and was not said before. */
+export function lapse({ reading, isUnknown }: Held, said: Instant | null, now: Instant): ConsentEvent[] {
+  const { status, expiresAt } = reading
+  const isLive = !isUnknown && (status === 'PENDENTE' || status === 'ATIVO')
+  if (!isLive || expiresAt === null || expiresAt > now || expiresAt === said) return []
+  return [{ type: 'consent.lapsed', data: { expiresAt } }]
+}
+
+/** The moves that lead from what we hold to what is shown: those of the history, or else one without a time. */
+export function movesOf(
+  { reading, asked, history: known, isDoubtful }: Held,
+  shown: ConsentStatus,
+  history: readonly HistoryEntry[],
+): readonly ConsentEvent[] {
+  const steps = newSteps(reading.status, shown, known, history)
+  const isDone = steps.some(step => step.status === asked)
+  let held = reading.status
+  return steps.map(({ status, since }, i) => {
+    const by = status === asked ? 'us' : 'service'
+    const made = move(held, { status, by, ...(since !== null && { since }) })
+    held = status
+    const ends = isDoubtful && (isDone ? by === 'us' : i === 0)
+    return ends ? { ...made, ...resolution(isDone) } : made
+  })
+}
+
+interface Step {
+  readonly status: ConsentStatus
+  readonly since: Instant | null
+}
+
+/** The entries of a history that are news. One that contradicts what is shown, or what we hold, tells nothing. */
+function newSteps(
+  held: ConsentStatus,
+  shown: ConsentStatus,
+  known: readonly HistoryEntry[],
+  history: readonly HistoryEntry[],
+): readonly Step[] {
+  const plain: Step[] = held === shown ? [] : [{ status: shown, since: null }]
+  if (history.at(-1)?.status !== shown) return plain
+  const isGrown = known.at(-1)?.status === held && known.every((entry, i) => isSameEntry(entry, history[i]))
+  const from = isGrown ? known.length : history.findLastIndex(entry => entry.status === held) + 1
+  const steps = history
+    .slice(from)
+    .flatMap(({ status, since }) => (status === null ? [] : [{ status, since }]))
+  // Without an entry for what we hold, only the last one is certain to be news.
+  return from === 0 ? (held === shown ? [] : steps.slice(-1)) : steps
+}
+
+function isSameEntry(a: HistoryEntry, b: HistoryEntry | undefined): boolean {
+  return a.status === b?.status && a.since === b.since
+}
+
+function amendment({ reading }: Held, given: ConsentReading): readonly ConsentEvent[] {
+  const { createdAt, expiresAt, controller } = given
+  const isSame =
+    reading.createdAt === createdAt && reading.expiresAt === expiresAt && reading.controller === controller
+  if (isSame) return []
+  return [{ type: 'consent.amended', data: { ...readingOf(given), status: reading.status } }]
+}
+
+function readingOf({ status, createdAt, expiresAt, controller }: ConsentReading): ConsentReading {
+  return { status, createdAt, expiresAt, controller }
+}
+
+/** A move of the contract's table, or else a conflict, marked. */
+function move(held: ConsentStatus, data: Move): ConsentEvent {
+  const type = moveType(held, data.status)
+  if (type) return { type, data }
+  const anomaly = `no move leads from ${held} to ${data.status}`
+  return { type: 'consent.conflicted', data: { ...data, held }, anomaly }
+}
+
+/** Ends the change whose answer was lost. */
+function resolution(isDone: boolean): Pick<Event, 'resolves'> {
+  return { resolves: { effect: 'consentService.changeStatus', as: isDone ? 'settled' : 'declined' } }
+}

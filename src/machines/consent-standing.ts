@@ -1,0 +1,73 @@
+import type { Instant } from '../message.ts'
+import type { ConsentStatus, RequestableStatus } from './consent-status.ts'
+
+/** Why a consent stands, or does not. Only `active` is effective. */
+export type Reason =
+  | 'active'
+  | 'pending'
+  | 'denied'
+  | 'revoked'
+  | 'expired'
+  | 'stale'
+  | 'vanished'
+  | 'uncertain'
+  | 'never-read'
+
+/** What is known of a consent at the instant that is asked about. */
+export interface Known {
+  /** The status then; null when nothing is known of that instant. */
+  readonly status: ConsentStatus | null
+  /** The service's own time of that status, where its history told. */
+  readonly since: Instant | null
+  readonly expiresAt: Instant | null
+  readonly isVanished: boolean
+  /** What a list shows in its place. */
+  readonly shown: ConsentStatus | null
+  /** What we asked the service for and have not heard of, and whether the answer was lost. */
+  readonly asked: RequestableStatus | null
+  readonly isDoubtful: boolean
+  /** The last reading that covers it. */
+  readonly readAt: Instant | null
+}
+
+/** The instant that is asked about, the one whose knowledge answers, and how old a reading may be. */
+export interface Question {
+  readonly at: Instant
+  readonly knownAt: Instant
+  readonly ageMaxMs: number | null
+}
+
+const reasons = {
+  PENDENTE: 'pending',
+  ATIVO: 'active',
+  NEGADO: 'denied',
+  REVOGADO: 'revoked',
+  EXPIRADO: 'expired',
+} as const
+
+/**
+ * Says whether a consent stands: only where everything that is known says so. An expiry that cannot be read is an
+ * unknown one, and as good as none of the others.
+ */
+export function judge(known: Known, question: Question): Reason {
+  const { status, since, expiresAt, isVanished, shown, asked, isDoubtful } = known
+  if (status === null) return 'never-read'
+  if (isVanished) return 'vanished'
+  if (isDoubtful || (asked === 'REVOGADO' && status === 'ATIVO')) return 'uncertain'
+  if (shown !== null && shown !== 'ATIVO') return reasons[shown]
+  if (status !== 'ATIVO') return reasons[status]
+  if (shown !== null) return 'uncertain'
+  // The service's clock may be ahead of ours: by its own time it does not stand yet.
+  if (since !== null && question.at < since) return 'pending'
+  if (expiresAt === null) return 'uncertain'
+  if (question.at >= expiresAt) return 'expired'
+  return isStale(known, question) ? 'stale' : 'active'
+}
+
+/** Instants all have one form, so that as texts they are in order. */
+function isStale({ readAt }: Known, { at, knownAt, ageMaxMs }: Question): boolean {
+  if (readAt === null) return true
+  if (ageMaxMs === null) return false
+  const until = at < knownAt ? at : knownAt
+  return Date.parse(until) - Date.parse(readAt) > ageMaxMs
+}

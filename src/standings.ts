@@ -1,0 +1,256 @@
+import type { Area } from './area.ts'
+import { fromInstant, toInstant } from './clock.ts'
+import type { ConsentReadings, Fresh } from './consent-readings.ts'
+import { type ConsentRecorded, tell } from './consent-timeline.ts'
+import type { Delivery } from './decisions.ts'
+import { AverbaError } from './errors.ts'
+import { checkBasis, checkInstant } from './given.ts'
+import type { Use } from './machines/consent-events.ts'
+import type { Reason } from './machines/consent-standing.ts'
+import type { SubjectEvent } from './machines/subject.ts'
+import type { Basis, Instant, Recorded } from './message.ts'
+import type { Ask } from './outcome.ts'
+import type { SubjectRef, Which } from './subjects.ts'
+import type { RecordedOf } from './view.ts'
+
+/** Whether a consent stands, and why. */
+export interface Standing {
+  readonly effective: boolean
+  readonly because: Reason
+  /** The last reading of the service that covers the consent. */
+  readonly readAt?: Instant
+  /** When it expires, where it stands. */
+  readonly until?: Instant
+  /** The newest event that the answer rests on; 0 when there is none. */
+  readonly position: number
+}
+
+/** Whether consents stand, and uses of the data under them. */
+export interface Standings {
+  /**
+   * Says whether a consent stood at an instant of the service's time, by what was known at another: both are now
+   * when absent. Replayed from the log, so that the same question always gets the same answer. With `ageMaxMs` the
+   * service is read first when the last reading is older, unless `knownAt` asks about the past.
+   *
+   * @param options `knownAt` is an instant, or a position of the log
+   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`
+   */
+  standing(which: Which & Fresh, options?: { at?: Instant; knownAt?: Instant | number }): Promise<Standing>
+  /**
+   * Records that data is used under a consent, with purpose and legal basis. Decided and recorded in one append, so
+   * that no change that we know of comes in between.
+   *
+   * @throws {ConsentNotEffectiveError} `CONSENT_NOT_EFFECTIVE` once the refusal is recorded
+   * @throws {AverbaError} `INVALID_INPUT` without a basis, `NOT_FOUND`, `COMMAND_REUSED`
+   */
+  use(which: Which & Fresh, ask: Ask & { basis: Basis }): Promise<Standing>
+}
+
+/** Data was to be used under a consent that does not stand: the refusal is in the log. */
+export class ConsentNotEffectiveError extends AverbaError {
+  override readonly name = 'ConsentNotEffectiveError'
+  readonly standing: Standing
+
+  constructor(standing: Standing) {
+    super('CONSENT_NOT_EFFECTIVE', `Cannot use the consent: ${standing.because}`, {
+      hint: 'Do not use the data. The refusal is recorded',
+    })
+    this.standing = standing
+  }
+}
+
+/** What the log holds of a consent up to a point. */
+interface Story {
+  readonly stream: string | undefined
+  readonly events: readonly ConsentRecorded[]
+  readonly synced: RecordedOf<Extract<SubjectEvent, { type: 'subject.synced' }>> | undefined
+}
+
+type Until = { readonly position: number } | { readonly at: Instant }
+
+/** Makes the part of the area `consents` that answers for them. */
+export function createStandings(area: Area, readings: ConsentReadings): Standings {
+  const { clock, commands, store, subjects } = area
+  const isWithin = (event: Recorded, until: Until) =>
+    'at' in until ? event.at <= until.at : event.position <= until.position
+
+  async function storyOf(subject: SubjectRef, id: string, until: Until): Promise<Story> {
+    const consent = await store.lookUp('consent', `${subject}\0${id}`)
+    const stream = consent === undefined ? undefined : `consent-${consent}`
+    const events: ConsentRecorded[] = []
+    for (let after = 0; stream !== undefined; after = events.at(-1)?.position ?? after) {
+      const page = await store.read({ stream, after })
+      events.push(...(page.filter(event => isWithin(event, until)) as ConsentRecorded[])) // Its own stream.
+      if (page.length === 0 || !page.every(event => isWithin(event, until))) break
+    }
+    const [first] = events
+    return { stream, events, synced: first && (await syncedSince(subject, first.position, until)) }
+  }
+
+  /** The last list that was whole: a record that could not be read may be the very one. */
+  async function syncedSince(subject: SubjectRef, since: number, until: Until): Promise<Story['synced']> {
+    const filter = { stream: `subject-${subject}`, types: ['subject.synced'], backward: true, limit: 50 }
+    let before = 'position' in until ? Math.min(until.position + 1, Number.MAX_SAFE_INTEGER) : undefined
+    for (;;) {
+      const page = (await store.read({
+        ...filter,
+        ...(before !== undefined && { after: before }),
+      })) as NonNullable<Story['synced']>[] // Of this type.
+      const found = page.find(
+        event => event.position > since && isWithin(event, until) && event.data.unreadable === 0,
+      )
+      const last = page.at(-1)
+      if (found || !last || last.position <= since) return found
+      before = last.position
+    }
+  }
+
+  function answer(
+    { events, synced }: Story,
+    at: Instant,
+    knownAt: Instant,
+    ageMaxMs: number | undefined,
+  ): Standing {
+    const syncedAt = synced?.at ?? null
+    const told = tell(events, { at, knownAt, ageMaxMs: ageMaxMs ?? null, syncedAt })
+    const { because, readAt, expiresAt } = told
+    const effective = because === 'active'
+    return {
+      effective,
+      because,
+      ...(readAt !== null && { readAt }),
+      ...(effective && expiresAt !== null && { until: expiresAt }),
+      position: Math.max(events.at(-1)?.position ?? 0, synced?.position ?? 0),
+    }
+  }
+
+  /** Now, and never before what is recorded: the machine's clock may have been set back. */
+  function nowAfter({ events, synced }: Story): Instant {
+    const told = [events.at(-1), synced].flatMap(event => (event ? [fromInstant(event.at)] : []))
+    return toInstant(Math.max(clock.now(), ...told))
+  }
+
+  /** Reads the service unless the last reading is fresh enough. One that does not succeed leaves things stale. */
+  async function refresh(
+    subject: SubjectRef,
+    id: string,
+    ageMaxMs: number | undefined,
+    at?: Instant,
+  ): Promise<Story> {
+    const story = await storyOf(subject, id, endless)
+    const { readAt } = tell(story.events, askedNow(story))
+    const isCovered = at !== undefined && readAt !== null && at <= readAt
+    if (ageMaxMs === undefined || isCovered || area.isFresh(readAt, ageMaxMs)) return story
+    if (!area.options.consentService) return story
+    await readings.readOnce(subject)
+    return storyOf(subject, id, endless)
+  }
+
+  function askedNow(story: Story) {
+    const now = nowAfter(story)
+    return { at: now, knownAt: now, ageMaxMs: null, syncedAt: story.synced?.at ?? null }
+  }
+
+  return {
+    async standing(which, { at, knownAt } = {}) {
+      const { ageMaxMs } = which
+      if (at !== undefined) checkInstant(at, 'at')
+      checkAge(ageMaxMs)
+      const until = untilOf(knownAt)
+      const subject = await subjects.find(which)
+      if (!until) {
+        const story = await refresh(subject, which.id, ageMaxMs, at)
+        const now = nowAfter(story)
+        return answer(story, at ?? now, now, ageMaxMs)
+      }
+      const known = 'at' in until ? until.at : ((await lastAt(until.position)) ?? toInstant(clock.now()))
+      return answer(await storyOf(subject, which.id, until), at ?? known, known, ageMaxMs)
+    },
+    async use(which, ask) {
+      const basis = ask.basis ?? area.options.basis
+      if (!basis) {
+        throw new AverbaError(
+          'INVALID_INPUT',
+          'Cannot use the consent: purpose and legal basis are missing',
+          {
+            hint: 'Give basis: { purpose, legalBasis }',
+          },
+        )
+      }
+      checkBasis(basis)
+      const { id, ageMaxMs } = which
+      checkAge(ageMaxMs)
+      const subject = await subjects.find(which)
+      await refresh(subject, id, ageMaxMs)
+      const { purpose, legalBasis } = basis
+      const input = { method: 'consents.use', subject, id, ageMaxMs: ageMaxMs ?? null, purpose, legalBasis }
+      const { position } = await commands.record(input, () => deliverUse(subject, id, ageMaxMs), {
+        ...ask,
+        basis,
+      })
+      const standing = toStanding(await store.readAt(position))
+      if (standing.effective) return standing
+      throw new ConsentNotEffectiveError(standing)
+    },
+  }
+
+  /** Gathered anew for every try. The machine decides on its newest version; readings only get newer. */
+  async function deliverUse(
+    subject: SubjectRef,
+    id: string,
+    ageMaxMs: number | undefined,
+  ): Promise<Delivery> {
+    const story = await storyOf(subject, id, endless)
+    const { at } = askedNow(story)
+    if (story.stream === undefined) {
+      const stream = `subject-${subject}`
+      const parts = { id: { owner: stream, value: id } }
+      return { targets: [{ stream, message: { type: 'subject.refuseUse', data: { at }, parts } }] }
+    }
+    const { readAt } = tell(story.events, askedNow(story))
+    const data: Use = { at, ageMaxMs: ageMaxMs ?? null, readAt }
+    return { targets: [{ stream: story.stream, message: { type: 'consent.use', data } }] }
+  }
+
+  async function lastAt(position: number): Promise<Instant | undefined> {
+    const [event] = await store.read({ after: position + 1, backward: true, limit: 1 })
+    return event?.at
+  }
+}
+
+const endless: Until = { position: Number.MAX_SAFE_INTEGER }
+
+function untilOf(knownAt: Instant | number | undefined): Until | undefined {
+  if (knownAt === undefined) return undefined
+  if (typeof knownAt !== 'number') {
+    checkInstant(knownAt, 'knownAt')
+    return { at: knownAt }
+  }
+  if (Number.isSafeInteger(knownAt) && knownAt >= 0) return { position: knownAt }
+  throw new AverbaError('INVALID_INPUT', 'Cannot use "knownAt": it is no position of the log')
+}
+
+function checkAge(ageMaxMs: number | undefined): void {
+  if (ageMaxMs === undefined || (Number.isSafeInteger(ageMaxMs) && ageMaxMs >= 0)) return
+  throw new AverbaError('INVALID_INPUT', 'Cannot use ageMaxMs: it must be a whole number of milliseconds')
+}
+
+/** A use as its event tells it. */
+function toStanding(event: Recorded | undefined): Standing {
+  const recorded = event as ConsentRecorded | RecordedOf<SubjectEvent> | undefined // Those that a use makes.
+  switch (recorded?.type) {
+    case 'consent.used': {
+      const { readAt, until } = recorded.data
+      const known = { ...(readAt !== null && { readAt }), ...(until !== null && { until }) }
+      return { effective: true, because: 'active', ...known, position: recorded.position }
+    }
+    case 'consent.useRefused': {
+      const { readAt, because } = recorded.data
+      return { effective: false, because, ...(readAt !== null && { readAt }), position: recorded.position }
+    }
+    case 'subject.useRefused':
+      return { effective: false, because: 'never-read', position: recorded.position }
+    default:
+      throw new TypeError('A use was recorded and its event is not there')
+  }
+}

@@ -1,0 +1,264 @@
+import { expect, test } from 'vitest'
+import { toInstant } from '../../src/clock.ts'
+import {
+  AverbaError,
+  type Consent,
+  ConsentNotEffectiveError,
+  type Recorded,
+  valueOf,
+} from '../../src/index.ts'
+import { simulate, type World } from '../../src/simulation/index.ts'
+
+const minuteMs = 60_000
+const dayMs = 86_400_000
+const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
+
+type Intercept = NonNullable<NonNullable<Parameters<typeof simulate>[0]>['intercept']>
+
+async function given(status: 'PENDENTE' | 'ATIVO', intercept?: Intercept) {
+  const world = await simulate(intercept ? { intercept } : {})
+  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  valueOf(await world.averba.consents.sync({ subject }))
+  const [consent] = await world.averba.consents.list({ subject, status })
+  const which = { subject, id: (consent as Consent).id }
+  return { world, which, standing: world.averba.consents.standing, now: () => toInstant(world.clock.now()) }
+}
+
+async function ofType(world: World, type: Recorded['type']): Promise<Recorded[]> {
+  const events: Recorded[] = []
+  for await (const event of world.averba.log.read({ types: [type] })) events.push(event)
+  return events
+}
+
+test('a consent that is ATIVO stands until its expiry, and says by which reading', async () => {
+  const { world, which, standing, now } = await given('ATIVO')
+  const [held] = (await world.averba.consents.list(which)).filter(each => each.id === which.id)
+  const told = await standing(which)
+  expect(told).toMatchObject({
+    effective: true,
+    because: 'active',
+    readAt: now(),
+    until: held?.dataExpiracao,
+  })
+  expect(told.position).toBeGreaterThan(1)
+  const expiry = held?.dataExpiracao ?? ''
+  expect((await standing(which, { at: expiry })).because).toBe('expired')
+  await world.clock.advance(366 * dayMs)
+  expect(await standing(which)).toMatchObject({ effective: false, because: 'expired' })
+  await world.close()
+})
+
+test('a revocation counts from the time of the service, and before it was known the answer stays what it was', async () => {
+  const { world, which, standing, now } = await given('ATIVO')
+  const { averba, clock, consentService, samples } = world
+  await clock.advance(minuteMs)
+  consentService.change(samples.cpf, which.id, 'REVOGADO')
+  const revokedAt = now()
+  await clock.advance(minuteMs)
+  const between = now()
+  expect((await standing(which)).because).toBe('active') // nobody knows yet
+  const unaware = (await averba.log.read({ backward: true })[Symbol.asyncIterator]().next()).value.position
+  await clock.advance(minuteMs)
+  valueOf(await averba.consents.sync(which))
+  expect(await standing(which)).toMatchObject({ effective: false, because: 'revoked' })
+  expect((await standing(which, { at: revokedAt })).because).toBe('revoked')
+  expect((await standing(which, { at: toInstant(Date.parse(revokedAt) - 1) })).because).toBe('active')
+  expect((await standing(which, { at: between, knownAt: between })).because).toBe('active')
+  expect((await standing(which, { at: between, knownAt: unaware })).because).toBe('active')
+  expect((await standing(which, { at: '2026-01-01T00:00:00.000Z' })).because).toBe('never-read')
+  await world.close()
+})
+
+test('a consent stands from the time in its history on, once that was read', async () => {
+  const world = await simulate()
+  const { consents } = world.averba
+  const began = toInstant(world.clock.now())
+  await world.clock.advance(minuteMs)
+  const subject = await consents.enrol({ cpf: world.samples.cpf })
+  valueOf(await consents.sync({ subject }))
+  const [active] = await consents.list({ subject, status: 'ATIVO' })
+  const which = { subject, id: active?.id ?? '' }
+  expect((await consents.standing(which, { at: began })).because).toBe('never-read')
+  await consents.get(which)
+  expect((await consents.standing(which, { at: began })).because).toBe('active')
+  await world.close()
+})
+
+test('a reading that is older than the host allows is made again, and where that fails the consent is stale', async () => {
+  let isDown = false
+  const { world, which, standing, now } = await given('ATIVO', (request, forward) => {
+    if (isDown) throw new Error('reset')
+    return forward(request)
+  })
+  await world.clock.advance(2 * minuteMs)
+  const fresh = { ...which, ageMaxMs: minuteMs }
+  expect(await standing(fresh)).toMatchObject({ effective: true, readAt: now() })
+  await world.clock.advance(2 * minuteMs)
+  isDown = true
+  expect(await standing(fresh)).toMatchObject({ effective: false, because: 'stale' })
+  expect((await standing(which)).because).toBe('active')
+  await world.close()
+})
+
+test('the service is not asked about the past', async () => {
+  const { world, which, standing, now } = await given('ATIVO')
+  const before = now()
+  await world.clock.advance(dayMs)
+  const asked = world.requests.length
+  expect((await standing({ ...which, ageMaxMs: 1 }, { at: before })).because).toBe('active')
+  expect((await standing({ ...which, ageMaxMs: 1 }, { knownAt: before })).because).toBe('active')
+  expect((await standing({ ...which, ageMaxMs: 1 }, { knownAt: now() })).because).toBe('stale')
+  expect(world.requests.length).toBe(asked)
+  await world.close()
+})
+
+test('a list with a record that cannot be read does not make a consent fresh', async () => {
+  let isBroken = false
+  const { world, which, standing } = await given('ATIVO', async (request, forward) => {
+    const response = await forward(request)
+    if (!isBroken) return response
+    const [, ...others] = (await response.json()) as unknown[]
+    return Response.json([...others, { status: 'SUSPENSO' }])
+  })
+  isBroken = true
+  await world.clock.advance(2 * minuteMs)
+  expect((await standing({ ...which, ageMaxMs: minuteMs })).because).toBe('stale')
+  await world.close()
+})
+
+test('what does not stand says why', async () => {
+  const { world, which, standing } = await given('PENDENTE')
+  const { consents } = world.averba
+  expect((await standing(which)).because).toBe('pending')
+  valueOf(await consents.deny(which))
+  expect((await standing(which)).because).toBe('denied')
+  expect(await standing({ ...which, id: 'unknown' })).toEqual({
+    effective: false,
+    because: 'never-read',
+    position: 0,
+  })
+  await expect(standing({ cpf: '52998224725', id: 'x' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  for (const wrong of [{ at: 'yesterday' }, { knownAt: -1 }, { knownAt: 'today' }]) {
+    await expect(standing(which, wrong)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  }
+  await world.close()
+})
+
+test('while a revocation is out or in doubt, a consent does not stand', async () => {
+  let isDown = false
+  const { world, which, standing, now } = await given('ATIVO', (request, forward) => {
+    if (request.method === 'PUT') isDown = true
+    if (isDown) throw new Error('reset')
+    return forward(request)
+  })
+  const asked = now()
+  expect((await world.averba.consents.revoke(which)).status).toBe('unknown')
+  expect(await standing(which)).toMatchObject({ effective: false, because: 'uncertain' })
+  await expect(world.averba.consents.use(which, { basis })).rejects.toThrow('uncertain')
+  isDown = false
+  await world.clock.advance(60 * minuteMs)
+  await world.averba.settle()
+  expect((await standing(which)).because).toBe('active') // it was never made
+  expect((await standing(which, { at: asked })).because).toBe('active')
+  expect((await standing(which, { knownAt: asked })).because).toBe('uncertain')
+  await world.close()
+})
+
+test('a consent that the service lists no more does not stand', async () => {
+  let isEmpty = false
+  const { world, which, standing } = await given('ATIVO', async (request, forward) =>
+    isEmpty ? Response.json([]) : forward(request),
+  )
+  isEmpty = true
+  valueOf(await world.averba.consents.sync(which))
+  expect((await standing(which)).because).toBe('vanished')
+  await world.close()
+})
+
+test('a clock that is set back does not bring a revoked consent back', async () => {
+  let backMs = 0
+  const plain = await simulate()
+  const clock = { now: () => plain.clock.now() - backMs, sleep: plain.clock.sleep.bind(plain.clock) }
+  const world = await simulate({ averba: { clock } })
+  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  valueOf(await world.averba.consents.sync({ subject }))
+  const [active] = await world.averba.consents.list({ subject, status: 'ATIVO' })
+  const which = { subject, id: active?.id ?? '' }
+  await plain.clock.advance(minuteMs)
+  valueOf(await world.averba.consents.revoke(which))
+  backMs = minuteMs
+  expect((await world.averba.consents.standing(which)).because).toBe('revoked')
+  await expect(world.averba.consents.use(which, { basis })).rejects.toMatchObject({
+    code: 'CONSENT_NOT_EFFECTIVE',
+  })
+  await world.close()
+  await plain.close()
+})
+
+test('a use is recorded with its purpose and legal basis, and answered again under its command id', async () => {
+  const { world, which } = await given('ATIVO')
+  const { consents } = world.averba
+  const used = await consents.use(which, {
+    basis,
+    commandId: 'u1',
+    actor: { kind: 'system', ref: 'scoring' },
+  })
+  expect(used).toMatchObject({ effective: true, because: 'active' })
+  const [event] = await ofType(world, 'consent.used')
+  expect(event).toMatchObject({ position: used.position, basis, actor: { ref: 'scoring' } })
+  valueOf(await consents.revoke(which))
+  expect(await consents.use(which, { basis, commandId: 'u1' })).toEqual(used)
+  expect(await ofType(world, 'consent.used')).toHaveLength(1)
+  const other = consents.use(which, { basis: { ...basis, purpose: 'marketing' }, commandId: 'u1' })
+  await expect(other).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
+  await expect(consents.use(which, {} as never)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await world.close()
+})
+
+test('a use of what does not stand is refused, and the refusal is recorded', async () => {
+  const { world, which } = await given('PENDENTE')
+  const { consents } = world.averba
+  const use = (id: string) => consents.use({ ...which, id }, { basis, commandId: `u-${id}` })
+  const refused = (await use(which.id).catch(error => error)) as ConsentNotEffectiveError
+  expect(refused).toBeInstanceOf(ConsentNotEffectiveError)
+  expect(refused).toBeInstanceOf(AverbaError)
+  expect(refused).toMatchObject({ code: 'CONSENT_NOT_EFFECTIVE', standing: { because: 'pending' } })
+  const again = (await use(which.id).catch(error => error)) as ConsentNotEffectiveError
+  expect(again.standing).toEqual(refused.standing)
+  expect(await ofType(world, 'consent.useRefused')).toMatchObject([{ data: { because: 'pending' }, basis }])
+  await expect(use('unknown')).rejects.toMatchObject({ standing: { because: 'never-read' } })
+  expect(await ofType(world, 'subject.useRefused')).toMatchObject([{ basis, parts: [{ name: 'id' }] }])
+  expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await world.close()
+})
+
+test('a use and a revocation cannot cross: after the revocation was asked for, no use is recorded', async () => {
+  const { world, which } = await given('ATIVO')
+  const { consents } = world.averba
+  const uses = Array.from({ length: 30 }, () =>
+    consents.use(which, { basis }).then(
+      told => told.effective,
+      () => false,
+    ),
+  )
+  const [, ...told] = await Promise.all([consents.revoke(which), ...uses])
+  const [asked] = await ofType(world, 'consent.changeRequested')
+  const used = await ofType(world, 'consent.used')
+  expect(used.every(event => event.position < (asked?.position ?? 0))).toBe(true)
+  expect(used).toHaveLength(told.filter(Boolean).length)
+  expect(used.length + (await ofType(world, 'consent.useRefused')).length).toBe(30)
+  await world.close()
+})
+
+test('a use reads the service first when the last reading is too old', async () => {
+  const { world, which } = await given('ATIVO')
+  const { averba, clock, consentService, samples } = world
+  await clock.advance(2 * minuteMs)
+  consentService.change(samples.cpf, which.id, 'REVOGADO')
+  const using = averba.consents.use({ ...which, ageMaxMs: minuteMs }, { basis })
+  await expect(using).rejects.toMatchObject({ standing: { because: 'revoked' } })
+  await expect(averba.consents.use({ ...which, ageMaxMs: 0.5 }, { basis })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  })
+  await world.close()
+})
