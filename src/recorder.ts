@@ -15,6 +15,8 @@ export interface About {
 }
 
 const decisionsMax = 50
+/** How many commands may be under way. */
+const commandsMax = 10_000
 /** How often a fact knocks at a store that another process holds: minutes, each knock waits by itself. */
 const busyRetriesMax = 60
 
@@ -25,6 +27,7 @@ export class Recorder {
   readonly #decisions: Decisions
   readonly #announce: (event: Recorded) => void
   readonly #turns = new Turns()
+  #commands = 0
 
   constructor(store: Store, clock: Clock, decisions: Decisions, announce: (event: Recorded) => void) {
     this.#store = store
@@ -37,9 +40,22 @@ export class Recorder {
    * Decides and appends. Decisions on the same stream go one after the other in this process: only other
    * processes can be in the way.
    *
-   * @throws {AverbaError} `REFUSED` and `CONFLICT`, for commands only
+   * @throws {AverbaError} `REFUSED`, `CONFLICT`, and `STORE_BUSY` when too many commands wait, for commands only
    */
   async record(deliver: () => Promise<Delivery>, options: RecordOptions): Promise<Made> {
+    if (options.receipt === undefined) return this.#record(deliver, options)
+    // Also those that wait for their turn at one stream are held in memory.
+    if (this.#commands >= commandsMax) {
+      const hint = 'Wait for earlier commands before you send more'
+      throw new AverbaError('STORE_BUSY', `Cannot record: ${commandsMax} commands wait already`, { hint })
+    }
+    this.#commands += 1
+    return this.#record(deliver, options).finally(() => {
+      this.#commands -= 1
+    })
+  }
+
+  async #record(deliver: () => Promise<Delivery>, options: RecordOptions): Promise<Made> {
     const isFact = options.receipt === undefined
     let { settles } = options
     let because = ''

@@ -81,7 +81,8 @@ export class Projector {
       if (because === undefined) continue
       running.delete(nameOf(view))
       yield* rows({ sql: stopOne, parameters: [from, because, view.name] })
-      this.#onStopped(view.name)
+      // Told once the transaction is over: who hears of it may read the store.
+      queueMicrotask(() => this.#onStopped(view.name))
     }
     known.views = [...running].join(' ')
     if (known.views !== before) yield* rows({ sql: setViews, parameters: [known.views] })

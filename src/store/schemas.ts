@@ -2,14 +2,14 @@ import { AverbaError } from '../errors.ts'
 import type { Recorded } from '../message.ts'
 
 /** Turns the clear data of an event, as one schema version has it, into that of the next version. */
-export type Upcaster = (event: Recorded) => Pick<Recorded, 'type' | 'data'>
+export type Upcaster = (data: unknown, event: Recorded) => unknown
 
 /**
  * The schema versions of event types that have changed: `upcasters[0]` leads from version 1 to 2, and so on.
  * The newest version is one more than there are upcasters. A type that is not named has version 1.
  *
- * An upcaster maps one event to exactly one, and may rename it: then the old name stays here, and the new one
- * begins at version 1 of its own.
+ * An upcaster maps one event to exactly one, of the same type: readers and followers ask for types by name, and a
+ * name that changed would be passed over.
  */
 export type Schemas = Readonly<Record<string, readonly Upcaster[]>>
 
@@ -32,12 +32,7 @@ export function upcast(event: Recorded, version: number, schemas: Schemas): Reco
     const cannot = `Cannot read an event of type "${event.type}": its schema is ${version}, and this library knows ${newest}`
     throw new AverbaError('NOT_OURS', cannot, { hint: 'Update averba' })
   }
-  let current = event
-  for (const step of upcasters?.slice(version - 1) ?? []) {
-    const { type, data } = step(current)
-    const isRenamed = type !== current.type
-    current = { ...current, type, data }
-    if (isRenamed) return upcast(current, 1, schemas)
-  }
-  return current
+  let { data } = event
+  for (const step of upcasters?.slice(version - 1) ?? []) data = step(data, event)
+  return { ...event, data }
 }

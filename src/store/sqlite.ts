@@ -10,7 +10,7 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely'
-import type { Clock } from '../clock.ts'
+import { systemClock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Connection, Steps } from './connection.ts'
 import type { Schema } from './schema.ts'
@@ -38,7 +38,7 @@ export async function loadSqlite(): Promise<typeof import('better-sqlite3')> {
  * @throws {AverbaError} `STORE_UNSAFE` when a promise of durability cannot be kept, `NOT_OURS` when the
  * file is no database, `STORE_BUSY` when another process holds it
  */
-export async function openSqlite(path: string, clock: Clock): Promise<Connection> {
+export async function openSqlite(path: string): Promise<Connection> {
   const Sqlite = await loadSqlite()
   if (path !== inMemory && !existsSync(dirname(path))) {
     throw new AverbaError('STORE_UNSAFE', `Cannot open "${path}": its folder does not exist`)
@@ -54,7 +54,7 @@ export async function openSqlite(path: string, clock: Clock): Promise<Connection
       database.close()
       throw error
     }
-    return new SqliteConnection(path, database, clock)
+    return new SqliteConnection(path, database)
   })
 }
 
@@ -123,13 +123,11 @@ class SqliteConnection implements Connection {
   readonly foreignWrites = { sql: 'pragma data_version', parameters: [] }
   readonly #path: string
   readonly #database: Database
-  readonly #clock: Clock
   readonly #runner: SqliteRunner
 
-  constructor(path: string, database: Database, clock: Clock) {
+  constructor(path: string, database: Database) {
     this.#path = path
     this.#database = database
-    this.#clock = clock
     this.#runner = new SqliteRunner(database)
     this.compiler = new Kysely<Schema>({
       dialect: {
@@ -153,7 +151,8 @@ class SqliteConnection implements Connection {
         const isBusy = error instanceof AverbaError && error.code === 'STORE_BUSY'
         if (!isBusy || knocks >= knocksMax) throw error
       }
-      await this.#clock.sleep(knockMs)
+      // Another process's lock is held in real time, whatever clock drives this one.
+      await systemClock.sleep(knockMs)
     }
   }
 
@@ -164,11 +163,12 @@ class SqliteConnection implements Connection {
   async readOnly(query: CompiledQuery): Promise<readonly unknown[]> {
     this.#checkOpen()
     // A pragma takes effect while it is prepared: only what begins as a reading gets that far.
-    const statement = /^\s*(select|with)\b/i.test(query.sql) ? this.#runner.prepare(query.sql) : undefined
-    if (!statement?.readonly || !statement.reader) {
+    const isReading = /^\s*(select|with)\b/i.test(query.sql)
+    return guarded(this.#path, () => {
+      const statement = isReading ? this.#runner.prepare(query.sql) : undefined
+      if (statement?.readonly && statement.reader) return statement.all(...query.parameters)
       throw new AverbaError('INVALID_INPUT', 'Cannot run this statement: views can only be read')
-    }
-    return statement.all(...query.parameters)
+    })
   }
 
   async close(): Promise<void> {

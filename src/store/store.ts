@@ -110,7 +110,7 @@ export class Store {
    * `KEYS_MISMATCH`
    */
   static async open(options: StoreOptions): Promise<Store> {
-    const connection = await openSqlite(options.path, options.clock)
+    const connection = await openSqlite(options.path)
     try {
       await connection.transact(() => prepareTables(connection, options.path))
       await connection.read(() => checkEnd(options.path))
@@ -143,6 +143,8 @@ export class Store {
         if (checkpoint.position === 0) await this.#rebuilder.rebuild(view)
         else await this.#rebuilder.catchUp(view)
       } catch (error) {
+        // Another process builds it: it rejoins by that one's hand.
+        if (error instanceof AverbaError && error.code === 'STORE_BUSY') continue
         if (error instanceof AverbaError) throw error
         onViewStopped?.(view.name)
       }

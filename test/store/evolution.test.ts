@@ -45,13 +45,13 @@ const shown = (store: Store) =>
   store.reader.readOnly({ ...query('select * from colours order by stream'), query: undefined as never })
 const query = (sql: string) => ({ sql, parameters: [], queryId: undefined as never })
 
-/** `mixed` has had three forms; `dipped` was renamed. */
+/** `mixed` has had three forms, `dipped` two. */
 const schemas: Schemas = {
   'paint.mixed': [
-    ({ type, data }) => ({ type, data: { colour: (data as { color: string }).color } }),
-    ({ type, data }) => ({ type, data: { colours: [(data as { colour: string }).colour] } }),
+    data => ({ colour: (data as { color: string }).color }),
+    data => ({ colours: [(data as { colour: string }).colour] }),
   ],
-  'paint.dipped': [({ data }) => ({ type: 'paint.soaked', data })],
+  'paint.dipped': [(data, { at: dippedAt }) => ({ ...(data as { ml: number }), dippedAt })],
 }
 
 test('an event of any older schema is read in the newest form, wherever it is read', async () => {
@@ -68,7 +68,7 @@ test('an event of any older schema is read in the newest form, wherever it is re
   await append(store, 'paint-d', 'paint.mixed', { colours: ['blue'] })
   expect(await plain(store)).toEqual([
     { type: 'paint.mixed', data: { colours: ['red'] }, stream: 'paint-a' },
-    { type: 'paint.soaked', data: { ml: 5 }, stream: 'paint-b' },
+    { type: 'paint.dipped', data: { ml: 5, dippedAt: at }, stream: 'paint-b' },
     { type: 'paint.mixed', data: { colours: ['green'] }, stream: 'paint-c' },
     { type: 'paint.mixed', data: { colours: ['blue'] }, stream: 'paint-d' },
   ])
@@ -76,7 +76,7 @@ test('an event of any older schema is read in the newest form, wherever it is re
   await store.rebuild()
   expect(await shown(store)).toEqual([
     { stream: 'paint-a', colour: 'paint.mixed {"colours":["red"]}' },
-    { stream: 'paint-b', colour: 'paint.soaked {"ml":5}' },
+    { stream: 'paint-b', colour: `paint.dipped {"ml":5,"dippedAt":"${at}"}` },
     { stream: 'paint-c', colour: 'paint.mixed {"colours":["green"]}' },
     { stream: 'paint-d', colour: 'paint.mixed {"colours":["blue"]}' },
   ])
@@ -124,7 +124,7 @@ test('tables of an older version are brought forward, once, with what stands in 
   await store.close()
   const next = [...migrations, () => ['create table brush (width integer) strict']]
   const version = next.length
-  const connection = await openSqlite(path, systemClock)
+  const connection = await openSqlite(path)
   await connection.transact(() => migrate(connection, path, next))
   await connection.transact(() => migrate(connection, path, next))
   const tables = await connection.readOnly({

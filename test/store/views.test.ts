@@ -213,7 +213,7 @@ test('two processes that bring back the same view at once apply no event twice, 
   await append(broken, 20)
   await broken.close()
   const view = counting('fragile')
-  const connection = await openSqlite(path, systemClock)
+  const connection = await openSqlite(path)
   const late = Promise.withResolvers<void>()
   const reached = Promise.withResolvers<void>()
   // The other process brings the view back right before this one does.
