@@ -1,18 +1,12 @@
-import { createConsentClient } from './adapters/consent/client.ts'
-import type { Performer, Performers } from './adapters/performer.ts'
-import { createPortalClient } from './adapters/portal/client.ts'
+import type { Performer } from './adapters/performer.ts'
 import { createReceiver, type Receiver } from './adapters/receiver.ts'
-import { createTokenClient } from './adapters/token/client.ts'
-import type { TokenSource } from './adapters/token/with-token.ts'
-import { type Fetch, openSocket, type Socket, type SocketOptions } from './adapters/transport.ts'
-import { createValidationClient } from './adapters/validation/client.ts'
-import { type Area, createArea } from './area.ts'
+import { openSocket, type Socket, type SocketOptions } from './adapters/transport.ts'
+import { createArea } from './area.ts'
 import type { Router } from './attempts.ts'
-import { type AwarenessArea, createAwareness, routeAwareness } from './awareness.ts'
+import { type AwarenessArea, createAwareness } from './awareness.ts'
 import { checkOptions } from './check-options.ts'
 import { createIds, systemClock, systemEntropy } from './clock.ts'
 import { Commands } from './commands.ts'
-import { routeConsents } from './consent-routes.ts'
 import { type Consents, createConsents } from './consents.ts'
 import { Desired } from './desired.ts'
 import { type Due, listDue } from './due.ts'
@@ -25,32 +19,20 @@ import { checkInstant } from './given.ts'
 import { checkHealth, type Health } from './health.ts'
 import { createLog, type Log } from './log.ts'
 import { createLogins, type Logins } from './logins.ts'
-import { budgetMachine } from './machines/budget.ts'
-import { certificateMachine } from './machines/certificate.ts'
-import { consentMachine } from './machines/consent.ts'
-import { effectMachine } from './machines/effect.ts'
-import { notificationMachine } from './machines/notification.ts'
-import { portalMachine } from './machines/portal.ts'
-import { subjectMachine } from './machines/subject.ts'
-import { subscriptionMachine } from './machines/subscription.ts'
-import { tokenMachine } from './machines/token.ts'
-import { validationMachine } from './machines/validation.ts'
 import type { Instant } from './message.ts'
 import { createNotifications, type Notifications, routeNotification } from './notifications.ts'
 import type { AverbaOptions } from './options.ts'
 import { runAll } from './run-all.ts'
 import { Schedules } from './schedules.ts'
 import type { AsOf, Rebuilt } from './store/rebuilder.ts'
-import { type RebuildAll, Store } from './store/store.ts'
+import { Store } from './store/store.ts'
+import type { RebuildAll } from './store/store-options.ts'
 import { openViews, type ViewsHandle } from './store/views-handle.ts'
 import { Subjects } from './subjects.ts'
-import { routeFailures, routeSubscriptions } from './subscription-routes.ts'
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
-import { againAfterDecline } from './sync-schedule.ts'
-import { givenToken, Tokens } from './tokens.ts'
-import { routeAnswer } from './validation-reuse.ts'
 import { createValidations, type Validations } from './validations.ts'
 import { type Views, views } from './views/views.ts'
+import { createPerformers, createRouters, machines } from './wiring.ts'
 
 /** An open log with the services that the host works with. */
 export interface Averba {
@@ -165,6 +147,7 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
   })
   Object.assign(performers, createPerformers(area, desired, fetchOf))
   Object.assign(routers, createRouters(area, desired))
+  const subscriptions = createSubscriptions(area, desired)
   const schedules = new Schedules(area, onTrouble)
 
   let closed: Promise<void> | undefined
@@ -179,7 +162,7 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
     awareness: createAwareness(area),
     logins: createLogins(area),
     validations: createValidations(area),
-    subscriptions: createSubscriptions(area, desired),
+    subscriptions,
     notifications: createNotifications(area, followers, (evento, handler, notification) =>
       log({ message: 'a notification is parked', evento, handler, notification }),
     ),
@@ -193,7 +176,7 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
       onRefused: status => log({ message: 'a notification was refused', status }),
       onStoreError: error =>
         log({ message: 'a notification was not stored: answered 503', error: nameOf(error) }),
-      onMissed: () => undefined,
+      onMissed: reason => void subscriptions.harvestSoon(reason),
       onMiswired: ({ code }) =>
         log({ message: 'a notification did not reach the receiver whole', error: code }),
     }),
@@ -243,85 +226,4 @@ function safely(logger: AverbaOptions['logger']): NonNullable<AverbaOptions['log
 function nameOf(error: unknown): string {
   if (error instanceof AverbaError) return error.code
   return error instanceof Error ? error.name : 'unknown'
-}
-
-const machines = [
-  budgetMachine,
-  certificateMachine,
-  consentMachine,
-  effectMachine,
-  notificationMachine,
-  portalMachine,
-  subjectMachine,
-  subscriptionMachine,
-  tokenMachine,
-  validationMachine,
-]
-
-function createPerformers(
-  area: Area,
-  desired: Desired,
-  fetchOf: (options: Omit<SocketOptions, 'clock'>) => Fetch,
-): Performers {
-  const { options, clock } = area
-  const { consentService, tokenService, validationService, portal } = options
-  const common = { clock }
-  const performers: Record<string, Performer> = {}
-  if (consentService) {
-    const { baseUrl, certificate } = consentService
-    const fetch = fetchOf({ certificate, ...caOf(consentService) })
-    Object.assign(performers, createConsentClient(baseUrl, { ...common, fetch }))
-  }
-  const tokens = tokensOf(area)
-  if (validationService && tokens) {
-    const fetch = fetchOf(caOf(validationService))
-    Object.assign(performers, createValidationClient({ ...common, ...validationService, fetch, tokens }))
-    if (tokenService && tokens instanceof Tokens) {
-      const { keeper } = tokens
-      Object.assign(
-        performers,
-        createTokenClient({ ...common, ...tokenService, fetch: fetchOf(caOf(tokenService)), keeper }),
-      )
-    }
-  }
-  if (portal) {
-    const secretsOf = desired.secretsOf.bind(desired)
-    Object.assign(
-      performers,
-      createPortalClient({ ...common, ...portal, fetch: fetchOf(caOf(portal)), secretsOf }),
-    )
-  }
-  return performers
-}
-
-function tokensOf(area: Area): TokenSource | undefined {
-  const { tokenService, validationService } = area.options
-  if (validationService?.bearer !== undefined) return givenToken(validationService.bearer)
-  return tokenService && new Tokens(area, tokenService)
-}
-
-function createRouters(area: Area, desired: Desired): Record<string, Router> {
-  return {
-    'consentService.consentsListed': (owed, fact, since) => routeConsents(area, owed, fact, since),
-    'consentService.readDeclined': async (owed, fact, since) => ({
-      targets: [{ stream: owed.stream, message: againAfterDecline(area, owed, fact), since }],
-    }),
-    'consentService.awarenessListed': (owed, fact) => routeAwareness(area, owed, fact),
-    'validationService.answered': (owed, fact, since) => routeAnswer(area, owed, fact, since),
-    'portal.subscriptionsListed': (_, fact, since) => routeSubscriptions(area, desired, fact, since),
-    'portal.failuresListed': (_, fact) => routeFailures(area, fact),
-  }
-}
-
-function caOf({ ca }: { readonly ca?: string }): { ca?: string } {
-  return ca === undefined ? {} : { ca }
-}
-
-/** How much of each service this process uses at most. */
-function limitsOf({ consentService, validationService, portal }: AverbaOptions) {
-  return {
-    consentService: consentService ?? {},
-    validationService: validationService ?? {},
-    portal: portal ?? {},
-  }
 }

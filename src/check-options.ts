@@ -22,8 +22,8 @@ export const optionNames: Readonly<Record<string, readonly string[]>> = {
   tokenService: ['url', 'consumerKey', 'consumerSecret', 'credential', 'ca'],
   validationService: ['baseUrl', 'service', 'bearer', 'traceHeader', 'paidPerDayMax', 'ca', ...limits],
   portal: ['baseUrl', 'authenticate', 'ca', ...limits],
-  receiver: ['publicUrl', 'trustedProxies', 'sources'],
-  subscriptions: ['evento', 'endpoint', 'chaveSecreta', 'chaveAutenticacao'],
+  receiver: ['publicUrl', 'trustedProxies', 'sources', 'secretFrom'],
+  subscriptions: ['evento', 'endpoint', 'chaveSecreta', 'chaveAutenticacao', 'recreate'],
 }
 
 /**

@@ -1,15 +1,33 @@
+import { createHmac } from 'node:crypto'
 import type { Secrets } from './adapters/portal/protocol.ts'
 import { limits } from './adapters/portal/wire.ts'
-import { valueFrom } from './adapters/source.ts'
+import { type Source, valueFrom } from './adapters/source.ts'
 import { AverbaError } from './errors.ts'
+import type { Held } from './machines/subscription-messages.ts'
 import type { AverbaOptions, DesiredSubscription } from './options.ts'
+import type { SecretGenerations } from './secret-generations.ts'
+
+/** A subscription as it is declared, with its address. */
+type Declared = DesiredSubscription & { readonly endpoint: string }
+
+/** A shorter master could be guessed from one secret that leaked. */
+const masterMin = 32
+
+/** How many generations are tried to recognise a subscription that another log of ours made. */
+const generationsTried = 20
 
 /** The subscriptions that the host declares, checked against the limits of document 3, section 8. */
 export class Desired {
-  readonly #declared = new Map<string, DesiredSubscription & { readonly endpoint: string }>()
+  readonly #declared = new Map<string, Declared>()
+  readonly #master: Source<string> | undefined
+  #generations: Pick<SecretGenerations, 'current' | 'accepted'> = {
+    current: async () => 1,
+    accepted: async () => ({ current: 1, others: [] }),
+  }
 
   /** @throws {AverbaError} `MISCONFIGURED` */
   constructor({ subscriptions = [], receiver }: Pick<AverbaOptions, 'subscriptions' | 'receiver'>) {
+    this.#master = receiver?.secretFrom
     for (const declared of subscriptions) {
       const { evento } = declared
       const endpoint = declared.endpoint ?? receiver?.publicUrl ?? ''
@@ -20,14 +38,36 @@ export class Desired {
     }
   }
 
-  get all(): { readonly evento: string; readonly endpoint: string }[] {
+  get all(): readonly Declared[] {
     return [...this.#declared.values()]
   }
 
-  /** The secrets of an event's subscription: none when nothing is declared for it. */
-  async secretsOf(evento: string): Promise<Secrets> {
+  /** Says where the generations in use are known from: the log, which is opened later. */
+  follow(generations: Pick<SecretGenerations, 'current' | 'accepted'>): void {
+    this.#generations = generations
+  }
+
+  /** Reports whether the `chaveSecreta` of an event is derived from the master, and can be rotated. */
+  isDerived(evento: string): boolean {
     const declared = this.#declared.get(evento)
-    const chaveSecreta = await this.#ask(evento, 'chaveSecreta', declared?.chaveSecreta)
+    return declared !== undefined && declared.chaveSecreta === undefined && this.#master !== undefined
+  }
+
+  isDeclared(evento: string): boolean {
+    return this.#declared.has(evento)
+  }
+
+  /** The generation of an event's secrets that is in use. */
+  generationOf(evento: string): Promise<number> {
+    return this.#generations.current(evento)
+  }
+
+  /** The secrets of an event's subscription: none when nothing is declared for it. */
+  async secretsOf(evento: string, held: Held): Promise<Secrets> {
+    const declared = this.#declared.get(evento)
+    const chaveSecreta = this.isDerived(evento)
+      ? await this.#derive(evento, held)
+      : await this.#ask(evento, 'chaveSecreta', declared?.chaveSecreta)
     const chaveAutenticacao = await this.#ask(evento, 'chaveAutenticacao', declared?.chaveAutenticacao)
     return {
       ...(chaveSecreta !== undefined && { chaveSecreta }),
@@ -35,10 +75,46 @@ export class Desired {
     }
   }
 
+  /** Which generation of our secrets a listed subscription carries; null when they are not ours. */
+  async generationIn(
+    evento: string,
+    { endpoint, secrets }: { endpoint: string; secrets: Secrets },
+  ): Promise<number | null> {
+    const current = await this.generationOf(evento)
+    const others = Array.from({ length: generationsTried }, (_, i) => i + 1)
+    const tried = this.isDerived(evento) ? [current, current + 1, ...others] : [current]
+    for (const generation of tried) {
+      const ours = await this.secretsOf(evento, { endpoint, generation })
+      const isSame = ours.chaveSecreta === secrets.chaveSecreta
+      if (isSame && ours.chaveAutenticacao === secrets.chaveAutenticacao) return generation
+    }
+    return null
+  }
+
   /** The secrets that a notification of this event may carry: of an unknown event, any that is declared. */
   async candidatesFor(evento: string): Promise<Secrets[]> {
-    const eventos = this.#declared.has(evento) ? [evento] : [...this.#declared.keys()]
-    return Promise.all(eventos.map(each => this.secretsOf(each)))
+    const known = this.#declared.get(evento)
+    const declared = known ? [known] : this.all
+    return (await Promise.all(declared.map(each => this.#candidatesOf(each)))).flat()
+  }
+
+  async #candidatesOf({ evento, endpoint }: Declared): Promise<Secrets[]> {
+    if (!this.isDerived(evento)) return [await this.secretsOf(evento, { endpoint, generation: 1 })]
+    const { current, others } = await this.#generations.accepted(evento)
+    const here = [current, current + 1].map(generation => ({ endpoint, generation }))
+    return Promise.all([...here, ...others].map(held => this.secretsOf(evento, held)))
+  }
+
+  /** Printable, 43 characters, and of no use for another event, endpoint or generation. */
+  async #derive(evento: string, { endpoint, generation }: Held): Promise<string> {
+    const master = this.#master && (await valueFrom(this.#master, 'receiver.secretFrom'))
+    if (master === undefined || master.length < masterMin) {
+      const hint = 'Make one with: openssl rand -base64 32'
+      const cannot = `Cannot derive secrets: receiver.secretFrom must have ${masterMin} characters or more`
+      throw new AverbaError('MISCONFIGURED', cannot, { hint })
+    }
+    const about = JSON.stringify(['averba chaveSecreta v1', evento, endpoint, generation])
+    return createHmac('sha256', master).update(about).digest('base64url')
   }
 
   async #ask(

@@ -1,5 +1,6 @@
 import type { Area } from './area.ts'
-import { fromInstant, toInstant } from './clock.ts'
+import { toInstant } from './clock.ts'
+import { deletionAfter } from './machines/subscription-health.ts'
 import type { Instant, Owed } from './message.ts'
 import type { Schedules } from './schedules.ts'
 
@@ -17,10 +18,6 @@ export interface Due {
   /** The call's id, or the stream of the consent or the subscription. */
   readonly id: string
 }
-
-/** Days of nothing but errors after which the portal deletes a subscription. */
-const errorDaysMax = 30
-const dayMs = 86_400_000
 
 /** What will happen by itself until an instant, the first first. */
 export async function listDue(area: Area, schedules: Schedules, until: Instant): Promise<Due[]> {
@@ -57,22 +54,11 @@ async function expiries({ views, clock }: Area): Promise<Due[]> {
 async function deletions({ views }: Area): Promise<Due[]> {
   const failing = await views
     .selectFrom('subscriptions')
-    .select(['subscription', 'failures'])
+    .select(['subscription', 'failing_since'])
     .where('state', '=', 'active')
-    .where('health', '=', 'failing')
+    .where('failing_since', 'is not', null)
     .execute()
-  const found = failing.map(async ({ subscription, failures }): Promise<Due[]> => {
-    const rows = await views
-      .selectFrom('failures')
-      .select('failed_at')
-      .where('subscription', '=', subscription)
-      .where('failed_at', 'is not', null)
-      .orderBy('failure', 'desc')
-      .limit(failures)
-      .execute()
-    const [first] = rows.flatMap(({ failed_at: at }) => at ?? []).sort()
-    if (first === undefined) return []
-    return [{ what: 'deletion', at: toInstant(fromInstant(first) + errorDaysMax * dayMs), id: subscription }]
-  })
-  return (await Promise.all(found)).flat()
+  return failing.flatMap(({ subscription: id, failing_since: since }) =>
+    since === null ? [] : [{ what: 'deletion', at: deletionAfter(since), id } as const],
+  )
 }

@@ -178,8 +178,10 @@ export class HandlerWorker {
     }
     if (!first) throw new TypeError(`The notification "${stream}" is not in the log`)
     const { evento } = this.#parts.registered
-    const sealed = { body: `${first.id}/body`, recipient: `${first.id}/recipient` }
-    return { stream, evento, copies, at: first.at, handlers, ...sealed }
+    const isRecovered = first.type === 'notification.recovered'
+    const origin = isRecovered ? ('recovered' as const) : ('delivered' as const)
+    const sealed = { body: `${first.id}/body`, recipient: isRecovered ? null : `${first.id}/recipient` }
+    return { stream, evento, origin, copies, at: first.at, handlers, ...sealed }
   }
 
   /** False when another process has the follower by now. */

@@ -1,4 +1,5 @@
 import type { Area } from './area.ts'
+import { AverbaError } from './errors.ts'
 import { type Handling, type HandlingState, stateOf } from './machines/notification.ts'
 import type { Instant, Json, PartAddress } from './message.ts'
 
@@ -12,11 +13,12 @@ export interface Notification<B = Json> {
   readonly raw: Uint8Array
   /** `parked` or `failing` when a handler is, `handled` when all handlers are done, `received` until then. */
   readonly state: HandlingState
-  readonly origin: 'delivered'
+  /** A recovered one comes from a failure record of the portal, and may be a copy of one that is stored. */
+  readonly origin: 'delivered' | 'recovered'
   /** How often the same content came for the same recipient, the first time included. */
   readonly copies: number
   readonly at: Instant
-  /** Whom the portal named; absent when it is no longer there. */
+  /** Whom the portal named; absent when it is no longer there, and for a recovered one: failure records do not tell. */
   readonly recipient?: { readonly tipo: string | null; readonly id: string }
   /** Where each handler stands that was called, or is known to wait for it. */
   readonly handlers: readonly Handling[]
@@ -30,26 +32,40 @@ export interface ClearNotification {
   readonly at: Instant
   readonly handlers: readonly Handling[]
   readonly body: PartAddress
-  readonly recipient: PartAddress
+  readonly recipient: PartAddress | null
+  readonly origin: Notification['origin']
 }
 
-/** Opens what is sealed of a notification. */
+/** Opens a part. */
+type Open = (address: PartAddress) => Promise<Json | undefined>
+
+/** Opens what is sealed of a notification, by `open` where it is given. */
 export async function openNotification(
   { store }: Pick<Area, 'store'>,
   { stream, body, recipient, ...clear }: ClearNotification,
+  open: Open = address => store.open(address),
 ): Promise<Notification> {
-  const sealed = await store.open(body)
+  const sealed = await open(body)
   const raw = Buffer.from(String(sealed ?? ''), 'base64')
-  const named = (await store.open(recipient)) as Notification['recipient'] // Sealed by `routeNotification`.
+  const opened = recipient === null ? undefined : await open(recipient)
+  const named = opened as Notification['recipient'] // Sealed by `routeNotification`.
   return {
     id: stream.slice('notification-'.length),
     ...clear,
     body: sealed === undefined ? null : parseBody(raw),
     raw,
     state: stateOf(clear.handlers),
-    origin: 'delivered',
     ...(named && { recipient: { tipo: named.tipo, id: named.id } }),
   }
+}
+
+/** Opens a part, or gives nothing where it was moved out to a bundle: what is listed is still listed. */
+export function openUnlessArchived({ store }: Pick<Area, 'store'>): Open {
+  return address =>
+    store.open(address).catch((error: unknown) => {
+      if (error instanceof AverbaError && error.code === 'PART_ARCHIVED') return undefined
+      throw error
+    })
 }
 
 /** Reports whether the body of a notification was destroyed. */

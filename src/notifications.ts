@@ -11,7 +11,7 @@ import type { Followers } from './followers.ts'
 import { checkId } from './given.ts'
 import { followerOf, HandlerWorker } from './handler-worker.ts'
 import type { Json } from './message.ts'
-import { type Notification, openNotification } from './notification.ts'
+import { type Notification, openNotification, openUnlessArchived } from './notification.ts'
 import type { Ask } from './outcome.ts'
 import { readHandlings } from './views/notifications.ts'
 
@@ -106,9 +106,10 @@ export function createNotifications(
     },
     async *list(filter) {
       for await (const row of rowsOf(filter)) {
-        const { notification: stream, evento, copies, received_at: at, body, recipient } = row
+        const { notification: stream, evento, origin, copies, received_at: at, body, recipient } = row
         const handlers = readHandlings(row)
-        yield openNotification(area, { stream, evento, copies, at, handlers, body, recipient })
+        const clear = { stream, evento, origin, copies, at, handlers, body, recipient }
+        yield openNotification(area, clear, openUnlessArchived(area))
       }
     },
     async replay(filter, ask = {}) {

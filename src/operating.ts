@@ -9,7 +9,8 @@ import { migrations, statementsFrom } from './store/migrations.ts'
 import type { PartsMoved } from './store/moved-parts.ts'
 import type { Rebuilt } from './store/rebuilder.ts'
 import { type Restored, restoreBackup } from './store/restore.ts'
-import { type RebuildAll, Store } from './store/store.ts'
+import { Store } from './store/store.ts'
+import type { RebuildAll } from './store/store-options.ts'
 import { views } from './views/views.ts'
 
 type OnProgress = NonNullable<BackupOptions['onProgress']>

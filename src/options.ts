@@ -57,6 +57,11 @@ export interface AverbaOptions {
     readonly trustedProxies?: number
     /** The ranges that notifications may come from; the portal's own by default. */
     readonly sources?: readonly string[] | 'any'
+    /**
+     * The master of the secrets of subscriptions that give no `chaveSecreta`: at least 32 characters. Each is derived
+     * from it with the event, the endpoint and a generation, which `subscriptions.rotate` raises.
+     */
+    readonly secretFrom?: Source<string>
   }
   /** What the portal shall notify us of. `subscriptions.plan` shows what that takes. */
   readonly subscriptions?: readonly DesiredSubscription[]
@@ -81,6 +86,11 @@ export interface DesiredSubscription {
   readonly endpoint?: string
   readonly chaveSecreta?: Source<string>
   readonly chaveAutenticacao?: Source<string>
+  /**
+   * When the portal has deleted it: `plan`, the default, proposes to create it again; `announce` only tells of it,
+   * with the event `subscription.deleted`.
+   */
+  readonly recreate?: 'announce' | 'plan'
 }
 
 /**

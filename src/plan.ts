@@ -7,6 +7,10 @@ export interface Change {
   readonly evento: string
   readonly endpoint: string
   readonly because: string
+  /** The portal's id of the subscription that it is about; null where the portal has none. */
+  readonly id: number | null
+  /** The event is taken by a subscription that is not ours: it is left alone, unless `takeOver` is allowed. */
+  readonly isTaken: boolean
 }
 
 /** What it takes to bring the portal in step with the declared subscriptions. Shows no secret. */
@@ -23,6 +27,8 @@ export type ListedAtPortal = {
   readonly evento: string
   readonly endpoint: string
   readonly secrets: string
+  /** The generation of our secrets that it carries; null when they are not ours. */
+  readonly generation: number | null
   readonly isDeleted: boolean
 }
 
@@ -31,6 +37,10 @@ export interface Wanted {
   readonly evento: string
   readonly endpoint: string
   readonly secrets: string
+  /** The generation of the secrets that is in use. */
+  readonly generation: number
+  /** The portal deleted it, and it is not to be proposed again. */
+  readonly isGivenUp: boolean
 }
 
 /** Compares what is wanted with what the portal lists. `ours` holds the portal's ids of those we made. */
@@ -40,43 +50,58 @@ export function makePlan(
   ours: ReadonlySet<number>,
 ): Plan {
   const active = listed.filter(each => !each.isDeleted)
+  const seen = new Set<ListedAtPortal>()
   const changes: Change[] = wanted.map(want => {
     const found = active.filter(each => each.evento === want.evento)
     const own =
-      found.find(each => ours.has(each.remoteId)) ?? found.find(each => isSame(each, want)) ?? found[0]
-    return { ...compare(want, own, ours), evento: want.evento, endpoint: want.endpoint }
+      found.find(each => ours.has(each.remoteId)) ?? found.find(each => isAlike(each, want)) ?? found[0]
+    if (own) seen.add(own)
+    const { evento, endpoint } = want
+    return { evento, endpoint, id: own?.remoteId ?? null, isTaken: false, ...compare(want, own, ours) }
   })
   const eventos = new Set(wanted.map(want => want.evento))
-  for (const { remoteId, evento, endpoint } of active.filter(each => !eventos.has(each.evento))) {
-    const isOurs = ours.has(remoteId)
-    const because = isOurs ? 'it is no longer declared' : 'it is not ours'
-    changes.push({ action: isOurs ? 'delete' : 'leave', evento, endpoint, because })
+  for (const each of active.filter(each => !seen.has(each))) {
+    const { remoteId: id, evento, endpoint } = each
+    const isDropped = ours.has(id) && !eventos.has(evento)
+    const because = isDropped ? 'it is no longer declared' : 'it is not ours'
+    changes.push({ action: isDropped ? 'delete' : 'leave', evento, endpoint, because, id, isTaken: false })
   }
   const state = canonicalJson({ changes: [...changes], listed: [...active], wanted: [...wanted] })
   return {
     hash: hash('sha256', state, 'hex'),
     changes,
-    toString: () =>
-      changes.map(each => `${each.action} ${each.evento} ${each.endpoint} (${each.because})`).join('\n'),
+    toString: () => changes.map(write).join('\n'),
   }
+}
+
+function write({ action, isTaken, evento, endpoint, because }: Change): string {
+  return `${isTaken ? 'taken' : action} ${evento} ${endpoint} (${because})`
 }
 
 function compare(
   want: Wanted,
   found: ListedAtPortal | undefined,
   ours: ReadonlySet<number>,
-): Pick<Change, 'action' | 'because'> {
-  if (!found) return { action: 'create', because: 'the portal has none' }
-  if (isSame(found, want)) {
-    if (ours.has(found.remoteId)) return { action: 'leave', because: 'it is as declared' }
-    return { action: 'adopt', because: 'the portal has the same one' }
+): Pick<Change, 'action' | 'because'> & { isTaken?: boolean } {
+  if (!found) {
+    return want.isGivenUp
+      ? { action: 'leave', because: 'the portal deleted it, and recreate is announce' }
+      : { action: 'create', because: 'the portal has none' }
   }
-  if (!ours.has(found.remoteId))
-    return { action: 'leave', because: 'the event is taken by one that is not ours' }
-  const because = found.endpoint === want.endpoint ? 'its secrets differ' : 'its endpoint differs'
+  const isOurs = ours.has(found.remoteId)
+  if (!isOurs && isAlike(found, want)) return { action: 'adopt', because: 'the portal has the same one' }
+  if (!isOurs)
+    return { action: 'leave', because: 'the event is taken by one that is not ours', isTaken: true }
+  const differing = [
+    ...(found.endpoint === want.endpoint ? [] : ['endpoint']),
+    ...(found.generation === want.generation ? [] : ['secrets']),
+  ]
+  if (differing.length === 0) return { action: 'leave', because: 'it is as declared' }
+  const because = `its ${differing.join(' and ')} ${differing.join() === 'endpoint' ? 'differs' : 'differ'}`
   return { action: 'change', because }
 }
 
-function isSame(listed: ListedAtPortal, want: Wanted): boolean {
-  return listed.endpoint === want.endpoint && listed.secrets === want.secrets
+/** It has our endpoint, and secrets that only we can have given it. */
+function isAlike(listed: ListedAtPortal, want: Wanted): boolean {
+  return listed.endpoint === want.endpoint && listed.generation !== null
 }

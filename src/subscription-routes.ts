@@ -1,9 +1,11 @@
 import type { Listing } from './adapters/listing.ts'
-import type { ListedFailure, ListedSubscription, Secrets } from './adapters/portal/protocol.ts'
+import type { ListedSubscription, Secrets } from './adapters/portal/protocol.ts'
 import type { Area } from './area.ts'
+import { toInstant } from './clock.ts'
 import type { Delivery, Target } from './decisions.ts'
 import type { Desired } from './desired.ts'
-import type { Carried, Instant, Json } from './message.ts'
+import type { SubscriptionReading } from './machines/subscription-messages.ts'
+import type { Carried, Json } from './message.ts'
 import type { ListedAtPortal } from './plan.ts'
 import type { SubscriptionRow } from './views/subscriptions.ts'
 
@@ -34,9 +36,13 @@ export async function routeSubscriptions(
     const isUnsure = message.type === 'subscription.miss' && unreadable.length > 0
     if (!isUnsure) targets.push({ stream: row.subscription, message, since })
   }
-  const plain: ListedAtPortal[] = list.map(({ remoteId, evento, endpoint, secrets, isDeleted }) => {
-    return { remoteId, evento, endpoint, secrets: digestOf(area, secrets), isDeleted }
-  })
+  const plain = await Promise.all(
+    list.map(async (each): Promise<ListedAtPortal> => {
+      const { remoteId, evento, endpoint, secrets, isDeleted } = each
+      const generation = await desired.generationIn(evento, each)
+      return { remoteId, evento, endpoint, secrets: digestOf(area, secrets), generation, isDeleted }
+    }),
+  )
   const deleted = list.filter(each => each.isDeleted).length
   const parts = {
     list: { owner: portalStream, value: plain },
@@ -61,66 +67,45 @@ async function observation(
   row: SubscriptionRow,
   listed: ListedSubscription,
 ): Promise<Carried> {
-  const { remoteId, endpoint, secrets, isDeleted, deletedAt, lastSuccessAt, reason } = listed
-  const areSecretsOurs = digestOf(area, secrets) === digestOf(area, await desired.secretsOf(row.evento))
+  const { reason } = listed
   return {
     type: 'subscription.observe',
-    data: { remoteId, endpoint, areSecretsOurs, isDeleted, deletedAt, lastSuccessAt },
+    data: await readingOf(area, desired, row, listed),
     ...(reason !== null && { parts: { reason: { owner: row.subscription, value: reason } } }),
   }
 }
 
-/** A registration whose answer was lost is found again by its content, or is certainly not there. */
+/**
+ * A registration whose answer was lost is found again by its event and endpoint, or is certainly not there. Its
+ * secrets need not fit: the host may have changed them meanwhile, and then they are a drift.
+ */
 async function adoption(
   area: Area,
   desired: Desired,
   row: SubscriptionRow,
   list: readonly ListedSubscription[],
 ): Promise<Carried> {
-  const secrets = digestOf(area, await desired.secretsOf(row.evento))
-  const same = list.find(each => {
+  const alike = list.filter(each => {
     const isAlike = each.evento === row.evento && each.endpoint === row.endpoint && !each.isDeleted
-    return row.state === 'registering' && isAlike && digestOf(area, each.secrets) === secrets
+    return row.state === 'registering' && isAlike
   })
-  if (!same) return { type: 'subscription.miss', data: {} }
-  const { remoteId, endpoint, isDeleted, deletedAt, lastSuccessAt } = same
-  return {
-    type: 'subscription.adopt',
-    data: { remoteId, endpoint, areSecretsOurs: true, isDeleted, deletedAt, lastSuccessAt },
-  }
+  const readings = await Promise.all(alike.map(each => readingOf(area, desired, row, each)))
+  const same = readings.find(each => each.generation !== null) ?? readings[0]
+  return same ? { type: 'subscription.adopt', data: same } : { type: 'subscription.miss', data: {} }
 }
 
-/** One record of the portal's answer about failures, as far as it is needed to find it again. */
-export interface AnsweredFailure {
-  readonly remoteId: number
-  readonly failedAt: Instant | null
-}
-
-/** Sends each failure record to the subscription for its event; those of others are kept too. */
-export async function routeFailures(area: Area, fact: Carried): Promise<Delivery> {
-  const { items, unreadable } = fact.data as Listing<ListedFailure> // As the client reads it.
-  const targets: Target[] = []
-  const claims = []
-  for (const { remoteId, evento, failedAt, record } of items) {
-    const failure = area.createId()
-    const known = await area.store.lookUp('subscription', evento)
-    const stream = known === undefined ? portalStream : `subscription-${known}`
-    const parts = { failure: { owner: stream, value: record } }
-    if (known !== undefined) {
-      const data = { failure, remoteId, failedAt, evento }
-      targets.push({ stream, message: { type: 'subscription.observeFailure', data, parts } })
-    } else if ((await area.store.lookUp('failure', String(remoteId))) === undefined) {
-      claims.push({ kind: 'failure', digest: area.store.digest('failure', String(remoteId)), value: failure })
-      const data = { failure, evento, failedAt }
-      targets.push({ stream, message: { type: 'portal.observeForeignFailure', data, parts } })
-    }
-  }
-  const answered = items.map(({ remoteId, failedAt }) => ({ remoteId, failedAt }))
-  const parts = {
-    answered: { owner: portalStream, value: answered },
-    ...(unreadable.length > 0 && { unreadable: { owner: portalStream, value: unreadable } }),
-  }
-  const data = { read: items.length, unreadable: unreadable.length }
-  const message = { type: 'portal.failuresListed', data, parts }
-  return { targets: [...targets, { stream: portalStream, message }], claims }
+/** What the list says of a subscription, its secrets turned into their generation. */
+async function readingOf(
+  area: Area,
+  desired: Desired,
+  { evento }: SubscriptionRow,
+  listed: ListedSubscription,
+): Promise<SubscriptionReading> {
+  const { remoteId, endpoint, isDeleted, deletedAt, lastSuccessAt } = listed
+  // Of what is declared no more nobody can tell.
+  const generation = desired.isDeclared(evento)
+    ? await desired.generationIn(evento, listed)
+    : await desired.generationOf(evento)
+  const readAt = toInstant(area.clock.now())
+  return { remoteId, endpoint, generation, isDeleted, deletedAt, lastSuccessAt, readAt }
 }

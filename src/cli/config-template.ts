@@ -118,6 +118,9 @@ export default defineConfig({
     // trustedProxies: 1,
     // Where notifications may come from; the portal's own ranges when left out. 'any' is for tests.
     // sources: ['127.0.0.0/8'],
+    // The master of the secrets of subscriptions that give no chaveSecreta: at least 32 characters, such as from
+    // "openssl rand -base64 32". Each is derived from it, and subscriptions.rotate() makes a new one.
+    // secretFrom: () => env('AVERBA_HOOK_MASTER'),
   },
 
   // ---- What the portal shall notify you of: plan() shows what that changes there, apply() does it.
@@ -132,6 +135,8 @@ export default defineConfig({
       // Authorization. At most 100 characters each, and secret: at least the first should be there.
       chaveSecreta: () => env('AVERBA_HOOK_SECRET'),
       // chaveAutenticacao: () => env('AVERBA_HOOK_AUTHORIZATION'),
+      // When the portal has deleted it: 'plan' proposes to create it again, 'announce' only tells of it.
+      // recreate: 'plan',
     },
   ],
 

@@ -14,6 +14,14 @@ export interface Received {
   readonly bodyBytes: number
 }
 
+/** Found in a failure record of the portal: nobody knows for whom it was. */
+export interface Recovered {
+  readonly notification: string
+  readonly evento: string
+  readonly failedAt: Instant | null
+  readonly bodyBytes: number
+}
+
 /** What a handler came to. `waiting` are those handlers of its process that have not been called yet. */
 interface Came {
   readonly handler: string
@@ -23,6 +31,8 @@ interface Came {
 export type NotificationEvent =
   /** Always the first: its part `body` holds the bytes, its part `recipient` who was addressed. */
   | Event<'notification.received', Received>
+  /** Or this is the first, without a recipient: the same may have been stored before, in another form. */
+  | Event<'notification.recovered', Recovered>
   /** The same content for the same recipient came again within the window. */
   | Event<'notification.copied', unknown>
   | Event<'notification.handled', Came>
@@ -34,7 +44,7 @@ export type NotificationEvent =
   | Event<'notification.replayed', { evento: string; handlers: readonly string[] }>
 
 /** The events that bring a notification in, for which handlers are called. */
-export const arrivals = ['notification.received'] as const
+export const arrivals = ['notification.received', 'notification.recovered'] as const
 
 // Commands, and facts from outside
 
@@ -46,6 +56,7 @@ interface Tried {
 
 export type NotificationMessage =
   | Message<'portal.notified', Received>
+  | Message<'notification.recover', Recovered>
   | Message<'host.handled', Tried>
   /** Without a time to try it again, it is parked. */
   | Message<'host.failed', Tried & { because: string; retryAt: Instant | null }>
@@ -136,7 +147,9 @@ const chart = setup({
   actions: {
     keepEvento: assign({
       evento: ({ context, event }) =>
-        event.type === 'notification.received' ? event.data.evento : context.evento,
+        event.type === 'notification.received' || event.type === 'notification.recovered'
+          ? event.data.evento
+          : context.evento,
     }),
     keepHandlings: assign({ handlings: ({ context, event }) => handlingsAfter(context.handlings, event) }),
   },
@@ -151,7 +164,12 @@ const chart = setup({
     'notification.replayed': moves,
   },
   states: {
-    absent: { on: { 'notification.received': { target: 'received', actions: 'keepEvento' } } },
+    absent: {
+      on: {
+        'notification.received': { target: 'received', actions: 'keepEvento' },
+        'notification.recovered': { target: 'received', actions: 'keepEvento' },
+      },
+    },
     received: {},
     failing: {},
     handled: {},
@@ -171,6 +189,8 @@ function decide(
     case 'portal.notified':
       if (isAbsent) return record({ type: 'notification.received', data: message.data })
       return record({ type: 'notification.copied', data: {} })
+    case 'notification.recover':
+      return isAbsent ? record({ type: 'notification.recovered', data: message.data }) : record()
     case 'host.handled':
     case 'host.failed':
       return isAbsent ? record() : afterTry(handlings, message)

@@ -1,4 +1,5 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
+import { fromInstant, toInstant } from '../clock.ts'
 import type { Event, Instant, Message } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
 import { type Decision, type Machine, record } from './machine.ts'
@@ -12,9 +13,11 @@ export type PortalEvent =
   /** The daily reading of the failures of `from` to `day`, days in Brasilia, and of the list. */
   | Event<'portal.harvestRequested', { from: string; day: string }>
   /** `day` is a day in Brasilia, `yyyy-MM-dd`; null asks for the portal's today. */
-  | Event<'portal.failuresRequested', { day: string | null }>
+  | Event<'portal.failuresRequested', AskedFailures>
+  /** Failure records are read soon, a day at a time, and what is lost is recovered from them. */
+  | Event<'portal.harvestHastened', { reason: HarvestReason; days: readonly DueDay[] }>
   /** Its part `answered` says which records the portal's answer had. */
-  | Event<'portal.failuresListed', { read: number; unreadable: number }>
+  | Event<'portal.failuresListed', ListedFailures>
   /** A failed delivery of an event that none of our subscriptions names; its part `failure` holds it. */
   | Event<'portal.foreignFailure', ForeignFailure>
   | Event<'portal.readDeclined', { operation: string; httpStatus: number }>
@@ -31,16 +34,39 @@ interface ForeignFailure {
   readonly failedAt: Instant | null
 }
 
+/** Why deliveries may have failed: we could not store and answered 503, we answered late, or nobody was there. */
+export type HarvestReason = 'unstored' | 'late' | 'downtime'
+
+interface AskedFailures {
+  readonly day: string | null
+  /** Whether what is in no inbox yet goes into it. */
+  readonly recover: boolean
+}
+
+interface DueDay {
+  readonly day: string
+  readonly dueAt: Instant
+}
+
+interface ListedFailures {
+  readonly read: number
+  readonly unreadable: number
+  /** How many went into the inbox now, and how many were stored before: answered late, or a copy. */
+  readonly recovered: number
+  readonly stored: number
+}
+
 // Commands, and facts from outside
 
 export type PortalMessage =
   | Message<'portal.list', unknown>
-  | Message<'portal.listFailures', { day: string | null }>
+  | Message<'portal.listFailures', AskedFailures>
   /** The time for the failures up to a day has come. */
   | Message<'portal.harvest', { day: string }>
+  | Message<'portal.harvestSoon', { reason: HarvestReason; days: readonly string[]; now: Instant }>
   | Message<'portal.observeForeignFailure', ForeignFailure>
   | Message<'portal.subscriptionsListed', Listed>
-  | Message<'portal.failuresListed', { read: number; unreadable: number }>
+  | Message<'portal.failuresListed', ListedFailures>
   | Message<'portal.declined', { operation: string; httpStatus: number }>
 
 // Chart
@@ -48,7 +74,12 @@ export type PortalMessage =
 interface Context {
   /** The last day whose failures were asked for by the schedule; empty before. */
   readonly harvested: string
+  /** The last days whose failure records were asked for soon, and when that is due. */
+  readonly soon: readonly DueDay[]
 }
+
+/** Days that the portal keeps failures of (document 3, section 4), and today. */
+const soonMax = 31
 
 const chart = setup({
   types: { context: {} as Context, events: {} as PortalEvent },
@@ -57,11 +88,22 @@ const chart = setup({
       harvested: ({ context, event }) =>
         event.type === 'portal.harvestRequested' ? event.data.day : context.harvested,
     }),
+    keepSoon: assign({
+      soon: ({ context, event }) => {
+        if (event.type !== 'portal.harvestHastened') return context.soon
+        const { days } = event.data
+        const others = context.soon.filter(each => !days.some(({ day }) => day === each.day))
+        return [...others, ...days].slice(-soonMax)
+      },
+    }),
   },
 }).createMachine({
   id: 'portal',
-  context: { harvested: '' },
-  on: { 'portal.harvestRequested': { actions: 'keepDay' } },
+  context: { harvested: '', soon: [] },
+  on: {
+    'portal.harvestRequested': { actions: 'keepDay' },
+    'portal.harvestHastened': { actions: 'keepSoon' },
+  },
   initial: 'unread',
   states: {
     unread: { on: { 'portal.listed': 'read', 'portal.failuresListed': 'read' } },
@@ -70,6 +112,34 @@ const chart = setup({
 })
 
 // Decide
+
+/** The portal writes a failure record once it has given up. */
+const settleMs = 10_000
+/** So often at most a day is asked for: a storm of failures is one reading. */
+const intervalMs = 10 * 60_000
+
+/** When a day is asked for after something failed now; `undefined` when that is coming already. */
+export function harvestDueAt(lastDueAt: Instant | undefined, now: Instant): Instant | undefined {
+  const soon = fromInstant(now) + settleMs
+  if (lastDueAt === undefined) return toInstant(soon)
+  const last = fromInstant(lastDueAt)
+  return last >= soon ? undefined : toInstant(Math.max(soon, last + intervalMs))
+}
+
+function harvestSoon(
+  { soon }: Context,
+  { reason, days, now }: Extract<PortalMessage, { type: 'portal.harvestSoon' }>['data'],
+): Decision<PortalEvent> {
+  const due = days.slice(-soonMax).flatMap(day => {
+    const dueAt = harvestDueAt(soon.find(each => each.day === day)?.dueAt, now)
+    return dueAt === undefined ? [] : [{ day, dueAt }]
+  })
+  if (due.length === 0) return record()
+  const effects = due.map(({ day, dueAt }) => {
+    return { type: 'portal.listFailures', data: { day, recover: true }, dueAt }
+  })
+  return record({ type: 'portal.harvestHastened', data: { reason, days: due }, effects })
+}
 
 function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage): Decision<PortalEvent> {
   switch (message.type) {
@@ -89,13 +159,15 @@ function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage)
       const { day } = message.data
       if (day <= context.harvested) return record()
       const days = daysUntil(day, context.harvested)
-      const readings = days.map(each => ({ type: 'portal.listFailures', data: { day: each } }))
+      const readings = days.map(each => ({ type: 'portal.listFailures', data: { day: each, recover: true } }))
       return record({
         type: 'portal.harvestRequested',
         data: { from: days[0] ?? day, day },
         effects: [...readings, { type: 'portal.listSubscriptions', data: {} }],
       })
     }
+    case 'portal.harvestSoon':
+      return harvestSoon(context, message.data)
     case 'portal.observeForeignFailure':
       return record({ type: 'portal.foreignFailure', data: message.data })
     case 'portal.subscriptionsListed':

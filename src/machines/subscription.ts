@@ -1,98 +1,62 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import type { Carried, Event, Instant, Message } from '../message.ts'
+import type { Carried, Event } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
+import { type Failing, failed, isNews, succeeded, threatOf, unharmed } from './subscription-health.ts'
+import type {
+  AdoptMessage,
+  Held,
+  SubscriptionEvent,
+  SubscriptionMessage,
+  SubscriptionReading,
+} from './subscription-messages.ts'
 
-// Events
-
-/** What we want the portal to hold. The secrets themselves are asked of the host when they are sent. */
-export interface Desired {
-  readonly evento: string
-  readonly endpoint: string
-}
-
-export type SubscriptionEvent =
-  /** Always the first. */
-  | Event<'subscription.declared', Desired & { subscription: string }>
-  | Event<'subscription.registrationRequested' | 'subscription.changeRequested', { endpoint: string }>
-  | Event<'subscription.registered', { remoteId: number; how: 'created' | 'adopted'; endpoint: string }>
-  | Event<'subscription.changed', { endpoint: string }>
-  | Event<'subscription.drifted', { endpoint: string; areSecretsOurs: boolean }>
-  | Event<'subscription.deletionRequested', unknown>
-  /** Its part `reason`, where the portal gave one, holds its text. */
-  | Event<'subscription.deleted', { by: 'us' | 'portal'; deletedAt: Instant | null }>
-  | Event<'subscription.declined', { operation: string; httpStatus: number; code: string | null }>
-  | Event<'subscription.lost', { operation: string }>
-  /** The portal shows it as it was before a change or deletion whose answer was lost. */
-  | Event<'subscription.confirmed', unknown>
-  /** A delivery failed; its part `failure` holds the portal's record of it, content included. */
-  | Event<'subscription.failing', Failing>
-  | Event<'subscription.recovered', { lastSuccessAt: Instant }>
-
-interface Failing {
-  /** Our id of the failure record, and the portal's. */
-  readonly failure: string
-  readonly remoteId: number
-  readonly failedAt: Instant | null
-  readonly evento: string
-}
-
-// Commands, and facts from outside
-
-/** One row of the portal's list, without its secrets. */
-export interface SubscriptionReading {
-  readonly remoteId: number
-  readonly endpoint: string
-  readonly areSecretsOurs: boolean
-  readonly isDeleted: boolean
-  readonly deletedAt: Instant | null
-  readonly lastSuccessAt: Instant | null
-}
-
-export type SubscriptionMessage =
-  | Message<'subscription.declare', Desired & { subscription: string }>
-  | Message<'subscription.register' | 'subscription.change', { endpoint: string }>
-  | Message<'subscription.delete', unknown>
-  | Message<'subscription.adopt' | 'subscription.observe', SubscriptionReading>
-  | Message<'subscription.miss', unknown>
-  | Message<'subscription.observeFailure', Failing>
-  | Message<'portal.subscribed', { remoteId: number; endpoint: string }>
-  | Message<'portal.subscriptionChanged', { endpoint: string }>
-  | Message<'portal.subscriptionDeleted', unknown>
-  | Message<'portal.declined', { operation: string; httpStatus: number; code: string | null }>
-  | Message<'portal.lost', { operation: string }>
+export type { SubscriptionEvent } from './subscription-messages.ts'
 
 // Effects
 
-function effect(verb: string, context: Context, endpoint = context.endpoint) {
-  const { evento, remoteId } = context
-  return { type: `portal.${verb}`, data: { evento, endpoint, ...(remoteId !== null && { remoteId }) } }
+function effect(verb: string, { evento, remoteId }: Context, held: Held) {
+  return { type: `portal.${verb}`, data: { evento, ...held, ...(remoteId !== null && { remoteId }) } }
 }
 
 const listSubscriptions = { type: 'portal.listSubscriptions', data: {} }
 
 // Chart
 
-interface Context {
+interface Context extends Held, Failing {
   readonly evento: string
-  readonly endpoint: string
   readonly remoteId: number | null
-  /** The endpoint that a change asked for. */
-  readonly asked: string
-  /** The portal's ids of the failure records that are in the log. */
-  readonly failures: readonly number[]
-  readonly lastFailureAt: Instant | null
+  /** What a change asked for. */
+  readonly asked: Held
+  /** What the portal was last seen to hold is what we wanted of it, as far as secrets go. */
+  readonly areSecretsOurs: boolean
 }
+
+const nothingHeld: Held = { endpoint: '', generation: 1 }
+
+/** A change does not end the portal's thirty days of errors. */
+const backToActive = [{ guard: 'isFailing' as const, target: 'active.failing' }, { target: 'active' }]
 
 const chart = setup({
   types: { context: {} as Context, events: {} as SubscriptionEvent },
   guards: {
     isByUs: ({ event }) => event.type === 'subscription.deleted' && event.data.by === 'us',
+    isNews: ({ context, event }) =>
+      event.type === 'subscription.failing' && isNews(context, event.data.failedAt),
+    isFailing: ({ context }) => context.failingSince !== null,
+    failsAgain: ({ event }) => event.type === 'subscription.recovered' && event.data.failsAgain,
   },
   actions: { keep: assign(({ context, event }) => contextAfter(context, event)) },
 }).createMachine({
   id: 'subscription',
-  context: { evento: '', endpoint: '', asked: '', remoteId: null, failures: [], lastFailureAt: null },
+  context: {
+    evento: '',
+    remoteId: null,
+    ...nothingHeld,
+    asked: nothingHeld,
+    areSecretsOurs: true,
+    ...unharmed,
+  },
   initial: 'absent',
   on: {
     'subscription.deleted': [
@@ -121,28 +85,40 @@ const chart = setup({
       initial: 'healthy',
       on: {
         'subscription.changeRequested': { target: 'changing', actions: 'keep' },
+        'subscription.rotationRequested': { target: 'changing', actions: 'keep' },
         'subscription.deletionRequested': 'deleting',
         'subscription.drifted': { actions: 'keep' },
       },
       states: {
-        healthy: { on: { 'subscription.failing': { target: 'failing', actions: 'keep' } } },
+        healthy: {
+          on: { 'subscription.failing': { guard: 'isNews', target: 'failing', actions: 'keep' } },
+        },
         failing: {
-          on: { 'subscription.recovered': 'healthy', 'subscription.failing': { actions: 'keep' } },
+          on: {
+            'subscription.recovered': [
+              { guard: 'failsAgain', actions: 'keep' },
+              { target: 'healthy', actions: 'keep' },
+            ],
+            'subscription.threatened': { actions: 'keep' },
+          },
         },
       },
     },
     changing: {
       initial: 'asked',
       on: {
-        'subscription.changed': { target: 'active', actions: 'keep' },
-        'subscription.declined': 'active',
-        'subscription.confirmed': 'active',
+        'subscription.changed': [
+          { guard: 'isFailing', target: 'active.failing', actions: 'keep' },
+          { target: 'active', actions: 'keep' },
+        ],
+        'subscription.declined': backToActive,
+        'subscription.confirmed': backToActive,
       },
       states: { asked: { on: { 'subscription.lost': 'uncertain' } }, uncertain: {} },
     },
     deleting: {
       initial: 'asked',
-      on: { 'subscription.declined': 'active', 'subscription.confirmed': 'active' },
+      on: { 'subscription.declined': backToActive, 'subscription.confirmed': backToActive },
       states: { asked: { on: { 'subscription.lost': 'uncertain' } }, uncertain: {} },
     },
     deleted: {
@@ -161,18 +137,24 @@ function contextAfter(context: Context, event: SubscriptionEvent): Partial<Conte
   switch (event.type) {
     case 'subscription.declared':
       return { evento: event.data.evento, endpoint: event.data.endpoint }
-    case 'subscription.registered':
-      return { remoteId: event.data.remoteId, endpoint: event.data.endpoint, lastFailureAt: null }
+    case 'subscription.registered': {
+      // The first logs knew of no generations.
+      const { remoteId, endpoint, generation = 1, how } = event.data
+      return { remoteId, endpoint, generation, areSecretsOurs: how !== 'takenOver', ...unharmed }
+    }
     case 'subscription.changeRequested':
-      return { asked: event.data.endpoint }
+    case 'subscription.rotationRequested':
+      return { asked: event.data }
     case 'subscription.changed':
+      return { ...event.data, areSecretsOurs: true }
     case 'subscription.drifted':
-      return { endpoint: event.data.endpoint }
+      return event.data
     case 'subscription.failing':
-      return {
-        failures: [...context.failures, event.data.remoteId],
-        lastFailureAt: event.data.failedAt ?? context.lastFailureAt,
-      }
+      return failed(context, event.data.failedAt)
+    case 'subscription.recovered':
+      return succeeded(event.data.lastSuccessAt, event.data.failsAgain, context)
+    case 'subscription.threatened':
+      return { announced: event.data.percent }
     case 'subscription.deleted':
       return { remoteId: null }
     default:
@@ -193,34 +175,26 @@ function decide(state: State, message: Carried<SubscriptionMessage>): Decision<S
         : record()
     case 'subscription.register':
       return register(state, message.data.endpoint)
-    case 'subscription.change': {
-      if (!state.matches('active')) return refuse('only an active subscription can be changed')
-      const effects = [effect('changeSubscription', context, message.data.endpoint)]
-      return record({ type: 'subscription.changeRequested', data: message.data, effects })
-    }
+    case 'subscription.change':
+      return change(state, 'changeRequested', { ...message.data, generation: context.generation })
+    case 'subscription.rotate':
+      return change(state, 'rotationRequested', { ...message.data, generation: context.generation + 1 })
     case 'subscription.delete': {
       if (!state.matches('active')) return refuse('only an active subscription can be deleted')
-      const effects = [effect('deleteSubscription', context)]
+      const effects = [effect('deleteSubscription', context, heldBy(context))]
       return record({ type: 'subscription.deletionRequested', data: {}, effects })
     }
-    case 'subscription.adopt': {
-      const { remoteId, endpoint } = message.data
-      if (context.remoteId === remoteId || message.isStale) return record()
-      if (state.matches('active')) return refuse('it is registered under another id')
-      const data = { remoteId, endpoint, how: 'adopted' } as const
-      return record({
-        type: 'subscription.registered',
-        data,
-        ...(isUncertain(state) && resolution('settled')),
-      })
-    }
+    case 'subscription.adopt':
+    case 'subscription.takeOver':
+      return adopt(state, message)
     case 'subscription.observe':
       return { events: message.isStale ? [] : observe(state, message.data) }
     case 'subscription.miss':
       return { events: message.isStale ? [] : miss(state) }
     case 'subscription.observeFailure':
-      if (context.failures.includes(message.data.remoteId)) return record()
       return record({ type: 'subscription.failing', data: message.data })
+    case 'subscription.recoverFailure':
+      return record({ type: 'subscription.failureRecovered', data: message.data })
     case 'portal.subscribed':
       return record({ type: 'subscription.registered', data: { ...message.data, how: 'created' } })
     case 'portal.subscriptionChanged':
@@ -239,11 +213,36 @@ function register(state: State, endpoint: string): Decision<SubscriptionEvent> {
   if (isUncertain(state)) return refuse('it may be registered already: list first')
   if (!state.matches('declared') && !state.matches('deleted'))
     return refuse('it is registered, or about to be')
-  return record({
-    type: 'subscription.registrationRequested',
-    data: { endpoint },
-    effects: [effect('subscribe', state.context, endpoint)],
-  })
+  const held = { endpoint, generation: state.context.generation }
+  const effects = [effect('subscribe', state.context, held)]
+  return record({ type: 'subscription.registrationRequested', data: held, effects })
+}
+
+/** Asks for another endpoint or for new secrets: always every field, since what leaving one out means is not shown. */
+function change(
+  state: State,
+  verb: 'changeRequested' | 'rotationRequested',
+  asked: Held,
+): Decision<SubscriptionEvent> {
+  if (!state.matches('active')) return refuse('only an active subscription can be changed')
+  const effects = [effect('changeSubscription', state.context, asked)]
+  return record({ type: `subscription.${verb}`, data: asked, effects })
+}
+
+/** Takes over what the portal lists already: nothing is owed to the outside. */
+function adopt(state: State, message: Carried<AdoptMessage>): Decision<SubscriptionEvent> {
+  const { context } = state
+  const { remoteId, endpoint, generation } = message.data
+  if (context.remoteId === remoteId || message.isStale) return record()
+  if (state.matches('active')) return refuse('it is registered under another id')
+  const how = message.type === 'subscription.takeOver' ? 'takenOver' : 'adopted'
+  const data = { remoteId, endpoint, generation: generation ?? context.generation, how } as const
+  const ends = isUncertain(state) && resolution('settled')
+  return record({ type: 'subscription.registered', data, ...ends })
+}
+
+function heldBy({ endpoint, generation }: Context): Held {
+  return { endpoint, generation }
 }
 
 /** The portal's list, deleted ones included, does not show it. */
@@ -279,30 +278,44 @@ function observe(state: State, shown: SubscriptionReading): SubscriptionEvent[] 
     return [{ type: 'subscription.confirmed', data: {}, ...resolution('declined', 'deleteSubscription') }]
   }
   if (state.matches({ changing: 'uncertain' })) return [changedOrNot(context, shown)]
-  return [...drift(state, shown), ...recovery(state, shown)]
+  return [...drift(state, shown), ...health(state, shown)]
 }
 
 /** A change whose answer was lost was made when the portal shows what was asked for. */
-function changedOrNot(
-  { asked }: Context,
-  { endpoint, areSecretsOurs }: SubscriptionReading,
-): SubscriptionEvent {
-  const isDone = endpoint === asked && areSecretsOurs
+function changedOrNot({ asked }: Context, { endpoint, generation }: SubscriptionReading): SubscriptionEvent {
+  const isDone = endpoint === asked.endpoint && generation === asked.generation
   const ends = resolution(isDone ? 'settled' : 'declined', 'changeSubscription')
   return isDone
-    ? { type: 'subscription.changed', data: { endpoint }, ...ends }
+    ? { type: 'subscription.changed', data: asked, ...ends }
     : { type: 'subscription.confirmed', data: {}, ...ends }
 }
 
-function drift(state: State, { endpoint, areSecretsOurs }: SubscriptionReading): SubscriptionEvent[] {
-  if (!state.matches('active') || (endpoint === state.context.endpoint && areSecretsOurs)) return []
+/** Said once, until the portal shows something else again. */
+function drift(state: State, { endpoint, generation }: SubscriptionReading): SubscriptionEvent[] {
+  const { context } = state
+  const areSecretsOurs = generation === context.generation
+  const isKnown = endpoint === context.endpoint && areSecretsOurs === context.areSecretsOurs
+  if (!state.matches('active') || isKnown) return []
   return [{ type: 'subscription.drifted', data: { endpoint, areSecretsOurs } }]
 }
 
-function recovery(state: State, { lastSuccessAt }: SubscriptionReading): SubscriptionEvent[] {
-  const isAfterFailure = lastSuccessAt !== null && lastSuccessAt > (state.context.lastFailureAt ?? '')
-  if (!state.matches({ active: 'failing' }) || !isAfterFailure) return []
-  return [{ type: 'subscription.recovered', data: { lastSuccessAt } }]
+/** A success after the failures ends the threat; without one it grows. */
+function health(state: State, { lastSuccessAt, readAt }: SubscriptionReading): SubscriptionEvent[] {
+  if (!state.matches({ active: 'failing' })) return []
+  const { context } = state
+  const { failingSince, lastFailureAt } = context
+  // Failures without a readable time are over with any success.
+  if (lastSuccessAt !== null && lastSuccessAt > (context.lastSuccessAt ?? '')) {
+    const failsAgain = lastSuccessAt <= (lastFailureAt ?? '')
+    if (!failsAgain || lastSuccessAt >= (failingSince ?? '')) {
+      const data = { lastSuccessAt, failsAgain }
+      const threat = threatOf(succeeded(lastSuccessAt, failsAgain, context), readAt)
+      const threatened = threat ? [{ type: 'subscription.threatened', data: threat } as const] : []
+      return [{ type: 'subscription.recovered', data }, ...threatened]
+    }
+  }
+  const threat = threatOf(context, readAt)
+  return threat ? [{ type: 'subscription.threatened', data: threat }] : []
 }
 
 /** A subscription to one event, as we want the portal to notify us (document 3). */

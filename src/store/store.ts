@@ -1,4 +1,4 @@
-import type { Clock, Entropy } from '../clock.ts'
+import type { Clock } from '../clock.ts'
 import { toInstant } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Instant, Json, Owed, PartAddress, Recorded } from '../message.ts'
@@ -33,38 +33,13 @@ import {
 } from './ledger.ts'
 import { type Checkpoint, Projector, readCheckpoints } from './projector.ts'
 import { openPart, type ReadFilter, readAt, readOn, readPage } from './read.ts'
-import { type AsOf, Rebuilder, type RebuildOptions, type Rebuilt } from './rebuilder.ts'
+import { type AsOf, Rebuilder, type Rebuilt } from './rebuilder.ts'
 import type { Schemas } from './schemas.ts'
 import { Secrets } from './secrets.ts'
 import { openSqlite } from './sqlite.ts'
+import type { RebuildAll, StoreOptions } from './store-options.ts'
 import { treeRoot } from './tree.ts'
 import { Writer, type WriterParts } from './writer.ts'
-
-/** How to open a store. */
-export interface StoreOptions {
-  /** The path of a SQLite file, or `:memory:`. */
-  readonly path: string
-  readonly views: readonly View[]
-  readonly clock: Clock
-  readonly entropy: Entropy
-  readonly createId: () => string
-  /** How events of older schemas are read; none has changed when absent. */
-  readonly schemas?: Schemas
-  /** Told once, with the path, when a keyring file is made. */
-  readonly onKeyringCreated?: (path: string) => void
-  /** Told of a view that failed, and shows what was before. */
-  readonly onViewStopped?: (view: string) => void
-  /** Told after every commit of this process, with the end of the log. */
-  readonly onCommitted?: (position: number) => void
-}
-
-/** How a rebuild of all views goes. */
-export interface RebuildAll extends Pick<RebuildOptions, 'signal' | 'compare'> {
-  /** The names of the views; all when absent. */
-  readonly views?: readonly string[]
-  /** Told of each page: the view, the position it has come to, the end of the log. */
-  readonly onProgress?: (view: string, position: number, end: number) => void
-}
 
 /**
  * The log, its ledger and its views in one database. Everything that changes together changes in one

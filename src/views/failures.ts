@@ -13,12 +13,15 @@ export interface FailureRow {
   read_at: Instant
   /** Where the portal's record stands, sealed: description and content. */
   record: PartAddress
+  /** The notification with its content, and whether that was stored before or recovered from the record. */
+  notification: string | null
+  recovery: 'stored' | 'recovered' | null
 }
 
 /** The view of failed deliveries. */
 export const failures = defineView<FailureRow, RecordedOf<SubscriptionEvent | PortalEvent>>({
   name: 'failures',
-  version: 1,
+  version: 2,
   columns: {
     failure: 'text',
     evento: 'text',
@@ -26,18 +29,33 @@ export const failures = defineView<FailureRow, RecordedOf<SubscriptionEvent | Po
     failed_at: 'text',
     read_at: 'text',
     record: 'text',
+    notification: 'text',
+    recovery: 'text',
   },
   key(event) {
-    const isFailure = event.type === 'subscription.failing' || event.type === 'portal.foreignFailure'
-    return isFailure ? event.data.failure : undefined
+    switch (event.type) {
+      case 'subscription.failing':
+      case 'subscription.failureRecovered':
+      case 'portal.foreignFailure':
+        return event.data.failure
+      default:
+        return undefined
+    }
   },
   fold(row, event) {
-    const common = { read_at: event.at, record: `${event.id}/failure` }
+    const common = {
+      read_at: event.at,
+      record: `${event.id}/failure`,
+      notification: null,
+      recovery: null,
+    }
     switch (event.type) {
       case 'subscription.failing': {
         const { failure, evento, failedAt } = event.data
         return { failure, evento, subscription: event.stream, failed_at: failedAt, ...common }
       }
+      case 'subscription.failureRecovered':
+        return row && { ...row, notification: event.data.notification, recovery: event.data.how }
       case 'portal.foreignFailure': {
         const { failure, evento, failedAt } = event.data
         return { failure, evento, subscription: null, failed_at: failedAt, ...common }

@@ -13,6 +13,7 @@ export interface NotificationRow {
   notification: string
   evento: string
   recipient_kind: string | null
+  origin: 'delivered' | 'recovered'
   state: HandlingState
   /** How often the same content came, the first time included. */
   copies: number
@@ -20,7 +21,8 @@ export interface NotificationRow {
   body_bytes: number
   /** Where the body stands, and who was addressed, sealed. */
   body: PartAddress
-  recipient: PartAddress
+  /** Null for one that was recovered from a failure record. */
+  recipient: PartAddress | null
   /** Where every handler stands that is known to wait for it, or was called: JSON, as `readHandlings` reads it. */
   handlers: string
 }
@@ -38,6 +40,7 @@ export const notifications = defineView<NotificationRow, RecordedOf<Notification
     notification: 'text',
     evento: 'text',
     recipient_kind: 'text',
+    origin: 'text',
     state: 'text',
     copies: 'integer',
     received_at: 'text',
@@ -50,23 +53,28 @@ export const notifications = defineView<NotificationRow, RecordedOf<Notification
   key: event => (event.type.startsWith('notification.') ? event.stream : undefined),
   fold(row, event) {
     if (event.type === 'notification.copied') return row && { ...row, copies: row.copies + 1 }
-    if (event.type !== 'notification.received') {
+    if (event.type !== 'notification.received' && event.type !== 'notification.recovered') {
       if (!row) return undefined
       const handlings = handlingsAfter(readHandlings(row), event)
       return { ...row, state: stateOf(handlings), handlers: JSON.stringify(handlings) }
     }
-    const { evento, recipientKind, bodyBytes } = event.data
-    return {
+    const common = {
       notification: event.stream,
-      evento,
-      recipient_kind: recipientKind,
+      evento: event.data.evento,
       state: 'received',
       copies: 1,
       received_at: event.at,
-      body_bytes: bodyBytes,
+      body_bytes: event.data.bodyBytes,
       body: `${event.id}/body`,
-      recipient: `${event.id}/recipient`,
       handlers: '[]',
-    }
+    } as const
+    return event.type === 'notification.recovered'
+      ? { ...common, origin: 'recovered', recipient_kind: null, recipient: null }
+      : {
+          ...common,
+          origin: 'delivered',
+          recipient_kind: event.data.recipientKind,
+          recipient: `${event.id}/recipient`,
+        }
   },
 })

@@ -1,4 +1,5 @@
 import type { SubscriptionEvent } from '../machines/subscription.ts'
+import { failed, isNews, succeeded } from '../machines/subscription-health.ts'
 import type { Instant, PartAddress } from '../message.ts'
 import { defineView, type RecordedOf } from '../view.ts'
 
@@ -12,6 +13,14 @@ export interface SubscriptionRow {
   state: 'declared' | 'registering' | 'active' | 'changing' | 'deleting' | 'deleted'
   health: 'unknown' | 'healthy' | 'failing'
   failures: number
+  /** The generation of our secrets that the portal holds. */
+  generation: number
+  /** 0 when the portal was seen with secrets that are not ours. */
+  secrets_are_ours: number
+  /** The first error that is known since the last success. */
+  failing_since: Instant | null
+  last_failure_at: Instant | null
+  last_success_at: Instant | null
   deleted_by: 'us' | 'portal' | null
   deleted_at: Instant | null
   /** Where the portal's reason stands, sealed. */
@@ -22,7 +31,7 @@ export interface SubscriptionRow {
 /** The view of subscriptions. */
 export const subscriptions = defineView<SubscriptionRow, RecordedOf<SubscriptionEvent>>({
   name: 'subscriptions',
-  version: 1,
+  version: 2,
   columns: {
     subscription: 'text',
     evento: 'text',
@@ -31,6 +40,11 @@ export const subscriptions = defineView<SubscriptionRow, RecordedOf<Subscription
     state: 'text',
     health: 'text',
     failures: 'integer',
+    generation: 'integer',
+    secrets_are_ours: 'integer',
+    failing_since: 'text',
+    last_failure_at: 'text',
+    last_success_at: 'text',
     deleted_by: 'text',
     deleted_at: 'text',
     reason: 'text',
@@ -46,7 +60,9 @@ export const subscriptions = defineView<SubscriptionRow, RecordedOf<Subscription
         remote_id: null,
         state: 'declared',
         health: 'unknown',
-        failures: 0,
+        generation: 1,
+        secrets_are_ours: 1,
+        ...healthy,
         deleted_by: null,
         deleted_at: null,
         reason: null,
@@ -57,26 +73,40 @@ export const subscriptions = defineView<SubscriptionRow, RecordedOf<Subscription
   },
 })
 
+const healthy = {
+  failures: 0,
+  failing_since: null,
+  last_failure_at: null,
+  last_success_at: null,
+} as const
+
 function change(row: SubscriptionRow, event: RecordedOf<SubscriptionEvent>): Partial<SubscriptionRow> {
   switch (event.type) {
     case 'subscription.registrationRequested':
-      return { state: 'registering' }
+      return { state: 'registering', endpoint: event.data.endpoint }
     case 'subscription.registered': {
-      const { remoteId, endpoint } = event.data
-      const fresh = { failures: 0, deleted_by: null, deleted_at: null, reason: null } as const
-      return { state: 'active', health: 'healthy', remote_id: remoteId, endpoint, ...fresh }
+      const { remoteId, endpoint, generation = 1, how } = event.data
+      const secrets_are_ours = how === 'takenOver' ? 0 : 1
+      const fresh = { ...healthy, deleted_by: null, deleted_at: null, reason: null, secrets_are_ours }
+      return { state: 'active', health: 'healthy', remote_id: remoteId, endpoint, generation, ...fresh }
     }
     case 'subscription.changeRequested':
+    case 'subscription.rotationRequested':
       return { state: 'changing' }
-    case 'subscription.changed':
-    case 'subscription.drifted':
-      return { state: 'active', endpoint: event.data.endpoint }
+    case 'subscription.changed': {
+      const { endpoint, generation = 1 } = event.data
+      return { state: 'active', endpoint, generation, secrets_are_ours: 1 }
+    }
+    case 'subscription.drifted': {
+      const { endpoint, areSecretsOurs } = event.data
+      return { state: 'active', endpoint, secrets_are_ours: areSecretsOurs ? 1 : 0 }
+    }
     case 'subscription.deletionRequested':
       return { state: 'deleting' }
     case 'subscription.failing':
-      return { health: 'failing', failures: row.failures + 1 }
+      return afterFailure(row, event.data.failedAt)
     case 'subscription.recovered':
-      return { health: 'healthy', failures: 0 }
+      return afterSuccess(row, event.data)
     case 'subscription.declined':
       return { state: row.state === 'registering' ? 'declared' : 'active' }
     case 'subscription.confirmed':
@@ -88,5 +118,41 @@ function change(row: SubscriptionRow, event: RecordedOf<SubscriptionEvent>): Par
     }
     default:
       return {}
+  }
+}
+
+function healthOf(row: SubscriptionRow) {
+  const { failing_since, last_failure_at, last_success_at } = row
+  return {
+    failingSince: failing_since,
+    lastFailureAt: last_failure_at,
+    lastSuccessAt: last_success_at,
+    announced: 0,
+  }
+}
+
+function afterFailure(row: SubscriptionRow, failedAt: Instant | null): Partial<SubscriptionRow> {
+  const health = healthOf(row)
+  if (!isNews(health, failedAt)) return {}
+  const { failingSince, lastFailureAt } = { ...health, ...failed(health, failedAt) }
+  return {
+    health: 'failing',
+    failures: row.failures + 1,
+    failing_since: failingSince,
+    last_failure_at: lastFailureAt,
+  }
+}
+
+function afterSuccess(
+  row: SubscriptionRow,
+  { lastSuccessAt, failsAgain }: { lastSuccessAt: Instant; failsAgain: boolean },
+): Partial<SubscriptionRow> {
+  const { failingSince, lastFailureAt } = succeeded(lastSuccessAt, failsAgain, healthOf(row))
+  return {
+    health: failsAgain ? 'failing' : 'healthy',
+    failures: failsAgain ? row.failures : 0,
+    failing_since: failingSince,
+    last_failure_at: lastFailureAt,
+    last_success_at: lastSuccessAt,
   }
 }

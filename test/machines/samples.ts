@@ -29,11 +29,14 @@ const statuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO']
 const listed = {
   remoteId: 7,
   endpoint: 'https://a.exemplo.br/x',
-  areSecretsOurs: true,
+  generation: 1,
   isDeleted: false,
   deletedAt: null,
   lastSuccessAt: '2026-11-22T12:00:00.000Z',
+  readAt: '2026-11-22T12:00:00.000Z',
 }
+/** What was read when three quarters of the thirty days had passed without a success. */
+const late = { ...listed, lastSuccessAt: null, readAt: '2026-12-14T12:00:00.000Z' }
 const failure = { failure: 'f1', remoteId: 70, failedAt: '2026-11-21T12:00:00.000Z', evento: 'e' }
 
 const call = { effect: 'subject-s/2/0', type: 'consentService.listConsents' }
@@ -110,15 +113,23 @@ export const samples: readonly Sample[] = [
       { type: 'subscription.declare', data: { subscription: 'a', evento: 'e', endpoint: listed.endpoint } },
       { type: 'subscription.register', data: { endpoint: listed.endpoint } },
       { type: 'subscription.change', data: { endpoint: 'https://b.exemplo.br/x' } },
+      { type: 'subscription.rotate', data: { endpoint: listed.endpoint } },
       { type: 'subscription.delete', data: {} },
       { type: 'subscription.adopt', data: listed },
       { type: 'subscription.observe', data: listed },
-      { type: 'subscription.observe', data: { ...listed, areSecretsOurs: false } },
+      { type: 'subscription.takeOver', data: { ...listed, generation: null } },
+      { type: 'subscription.observe', data: { ...listed, generation: null } },
+      { type: 'subscription.observe', data: { ...listed, generation: 2 } },
+      { type: 'subscription.observe', data: late },
       { type: 'subscription.observe', data: { ...listed, isDeleted: true, deletedAt: failure.failedAt } },
       { type: 'subscription.miss', data: {} },
       { type: 'subscription.observeFailure', data: failure },
-      { type: 'portal.subscribed', data: { remoteId: 7, endpoint: listed.endpoint } },
-      { type: 'portal.subscriptionChanged', data: { endpoint: 'https://b.exemplo.br/x' } },
+      {
+        type: 'subscription.recoverFailure',
+        data: { failure: 'f1', evento: 'e', notification: 'n', how: 'stored' },
+      },
+      { type: 'portal.subscribed', data: { remoteId: 7, endpoint: listed.endpoint, generation: 1 } },
+      { type: 'portal.subscriptionChanged', data: { endpoint: 'https://b.exemplo.br/x', generation: 1 } },
       { type: 'portal.subscriptionDeleted', data: {} },
       ...['subscribe', 'changeSubscription', 'deleteSubscription'].flatMap(operation => [
         { type: 'portal.declined', data: { operation, httpStatus: 422, code: null } },
@@ -188,6 +199,10 @@ export const samples: readonly Sample[] = [
       })),
       { type: 'notification.replay', data: { which: 'parked' } },
       { type: 'notification.replay', data: { which: 'all' } },
+      {
+        type: 'notification.recover',
+        data: { notification: 'n', evento: 'e', failedAt: failure.failedAt, bodyBytes: 2 },
+      },
     ],
   },
   {
@@ -196,10 +211,14 @@ export const samples: readonly Sample[] = [
       { type: 'portal.harvest', data: { day: '2026-11-20' } },
       { type: 'portal.harvest', data: { day: '2026-11-22' } },
       { type: 'portal.list', data: {} },
-      { type: 'portal.listFailures', data: { day: '2026-11-20' } },
+      { type: 'portal.listFailures', data: { day: '2026-11-20', recover: false } },
+      {
+        type: 'portal.harvestSoon',
+        data: { reason: 'unstored', days: ['2026-11-20'], now: '2026-11-20T12:00:00.000Z' },
+      },
       { type: 'portal.observeForeignFailure', data: { failure: 'f', evento: 'e', failedAt: null } },
       { type: 'portal.subscriptionsListed', data: { active: 1, deleted: 0 } },
-      { type: 'portal.failuresListed', data: { read: 1 } },
+      { type: 'portal.failuresListed', data: { read: 1, unreadable: 0, recovered: 1, stored: 0 } },
       { type: 'portal.declined', data: { operation: 'listFailures', httpStatus: 401, code: null } },
     ],
   },

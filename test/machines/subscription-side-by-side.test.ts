@@ -57,7 +57,7 @@ class Pair {
   constructor() {
     this.#tell({ type: 'subscription.declare', data: { subscription: 'a', evento: 'e', endpoint } })
     this.#tell({ type: 'subscription.register', data: { endpoint } })
-    this.#tell({ type: 'portal.subscribed', data: { remoteId: 7, endpoint } })
+    this.#tell({ type: 'portal.subscribed', data: { remoteId: 7, endpoint, generation: 1 } })
   }
 
   get isDeletedHere(): boolean {
@@ -90,7 +90,8 @@ class Pair {
     const { state, deletedAt, lastSuccessAt } = this.look()
     const instant = (ms: number | undefined) => (ms === undefined ? null : toInstant(ms))
     const times = { deletedAt: instant(deletedAt), lastSuccessAt: instant(lastSuccessAt) }
-    const data = { remoteId: 7, endpoint, areSecretsOurs: true, isDeleted: state === 'deleted', ...times }
+    const seen = { remoteId: 7, endpoint, generation: 1, readAt: toInstant(this.#now) }
+    const data = { ...seen, isDeleted: state === 'deleted', ...times }
     this.#tell({ type: 'subscription.observe', data })
   }
 

@@ -6,16 +6,17 @@ import { decideAfter } from './decide-after.ts'
 const endpoint = 'https://a.exemplo.br/x'
 const declare: Message = { type: 'subscription.declare', data: { subscription: 'a', evento: 'e', endpoint } }
 const register: Message = { type: 'subscription.register', data: { endpoint } }
-const subscribed: Message = { type: 'portal.subscribed', data: { remoteId: 7, endpoint } }
+const subscribed: Message = { type: 'portal.subscribed', data: { remoteId: 7, endpoint, generation: 1 } }
 const observe = (change: object = {}): Message => ({
   type: 'subscription.observe',
   data: {
     remoteId: 7,
     endpoint,
-    areSecretsOurs: true,
+    generation: 1,
     isDeleted: false,
     deletedAt: null,
     lastSuccessAt: null,
+    readAt: '2026-11-22T12:00:00.000Z',
     ...change,
   },
 })
@@ -47,13 +48,6 @@ test('a subscription that the portal lists no more at all is deleted, as an anom
   expect(decision).toMatchObject({ events: [{ type: 'subscription.deleted', anomaly: expect.any(String) }] })
 })
 
-test('a failure record is recorded once', () => {
-  expect(after(declare, register, subscribed, failure(70))).toMatchObject({
-    events: [{ type: 'subscription.failing' }],
-  })
-  expect(after(declare, register, subscribed, failure(70), failure(70))).toEqual({ events: [] })
-})
-
 test('a success after the last failure is a recovery', () => {
   const failing = [declare, register, subscribed, failure(70)]
   expect(after(...failing, observe({ lastSuccessAt: '2026-11-20T12:00:00.000Z' }))).toEqual({ events: [] })
@@ -76,7 +70,7 @@ test('a registration whose answer was lost is listed before anything else', () =
 test('another endpoint or other secrets at the portal are a drift', () => {
   const active = [declare, register, subscribed]
   expect(after(...active, observe())).toEqual({ events: [] })
-  expect(after(...active, observe({ areSecretsOurs: false }))).toMatchObject({
+  expect(after(...active, observe({ generation: null }))).toMatchObject({
     events: [{ type: 'subscription.drifted' }],
   })
 })
@@ -101,5 +95,43 @@ test('a deletion or a change whose answer was lost is ended by what the list sho
   })
   expect(after(...changing, observe())).toMatchObject({
     events: [{ type: 'subscription.confirmed', resolves: { as: 'declined' } }],
+  })
+})
+
+test('a rotation asks for the next generation at the declared endpoint, and only of an active one', () => {
+  const rotate = { type: 'subscription.rotate', data: { endpoint } }
+  expect(after(declare, rotate)).toHaveProperty('refused')
+  const drifted = observe({ endpoint: 'https://b.exemplo.br/x' })
+  expect(after(declare, register, subscribed, drifted, rotate)).toMatchObject({
+    events: [
+      {
+        type: 'subscription.rotationRequested',
+        data: { endpoint, generation: 2 },
+        effects: [{ type: 'portal.changeSubscription', data: { endpoint, generation: 2 } }],
+      },
+    ],
+  })
+})
+
+test('a rotation that was declined leaves the generation as it was, and asks for the same one again', () => {
+  const rotate = { type: 'subscription.rotate', data: { endpoint } }
+  const data = { operation: 'changeSubscription', httpStatus: 422, code: null }
+  const declined = { type: 'portal.declined', data }
+  expect(after(declare, register, subscribed, rotate, declined, rotate)).toMatchObject({
+    events: [{ data: { generation: 2 } }],
+  })
+})
+
+test('a threat is announced once for each share of the thirty days, in the order of time', () => {
+  const failing = [declare, register, subscribed, failure(70)]
+  const at = (readAt: string) => observe({ readAt })
+  const half = at('2026-12-06T12:00:00.000Z')
+  expect(after(...failing, at('2026-12-06T11:59:59.000Z'))).toEqual({ events: [] })
+  expect(after(...failing, half)).toMatchObject({
+    events: [{ type: 'subscription.threatened', data: { percent: 50, daysLeft: 15 } }],
+  })
+  expect(after(...failing, half, half)).toEqual({ events: [] })
+  expect(after(...failing, half, at('2026-12-18T12:00:00.000Z'))).toMatchObject({
+    events: [{ data: { percent: 90, daysLeft: 3, deletionAt: '2026-12-21T12:00:00.000Z' } }],
   })
 })

@@ -158,7 +158,7 @@ describe('the portal', () => {
     expect(failures).toMatchObject([{ id: 2, evento: 'outro-evento', conteudo: 'corpo' }])
     expect(await world.averba.settle()).toEqual({ settled: 0, deferred: 0, unknown: 0 })
     for await (const event of world.averba.log.read({ types: ['portal.failuresListed'] })) {
-      expect(event.data).toEqual({ read: 1, unreadable: 3 })
+      expect(event.data).toEqual({ read: 1, unreadable: 3, recovered: 0, stored: 0 })
       expect(JSON.stringify(event)).not.toContain('25774435016')
     }
     expect(await world.averba.subscriptions.failures()).toHaveLength(1)

@@ -28,13 +28,15 @@ export interface PortalClientOptions extends ExchangeOptions {
   readonly baseUrl: string
   readonly authenticate: PortalAuthentication
   /** The secrets of a subscription, asked for when they are sent. */
-  readonly secretsOf: (evento: string) => Promise<Secrets>
+  readonly secretsOf: (evento: string, held: { endpoint: string; generation: number }) => Promise<Secrets>
 }
 
 /** What a subscription's machine writes into its effects. */
 interface SubscriptionData {
   readonly evento: string
   readonly endpoint: string
+  /** Of our secrets. */
+  readonly generation: number
   readonly remoteId: number
 }
 
@@ -55,9 +57,7 @@ const operations: Readonly<Record<string, Operation>> = {
     },
     read(text, owed) {
       const remoteId = readSubscribed(text)
-      return remoteId === undefined
-        ? undefined
-        : fact('subscribed', { remoteId, endpoint: dataOf(owed).endpoint })
+      return remoteId === undefined ? undefined : fact('subscribed', { remoteId, ...heldIn(owed) })
     },
   },
   changeSubscription: {
@@ -66,7 +66,7 @@ const operations: Readonly<Record<string, Operation>> = {
       const { remoteId, evento, endpoint } = dataOf(owed)
       return writeChange(base, headers, remoteId, { evento, endpoint, ...secrets })
     },
-    read: (_, owed) => fact('subscriptionChanged', { endpoint: dataOf(owed).endpoint }),
+    read: (_, owed) => fact('subscriptionChanged', heldIn(owed)),
   },
   deleteSubscription: {
     effectClass: 'probed',
@@ -117,7 +117,7 @@ function toPerformer(
     async perform(owed) {
       const closed = times.before(verb)
       if (closed) return closed
-      const secrets = effectClass === 'read' ? {} : await options.secretsOf(dataOf(owed).evento)
+      const secrets = effectClass === 'read' ? {} : await options.secretsOf(dataOf(owed).evento, heldIn(owed))
       const send = (headers: Record<string, string>) =>
         exchange(options, effectClass, () => operation.write(options.baseUrl, headers, owed, secrets))
       const reading = {
@@ -174,6 +174,12 @@ function declined(verb: string, answer: Answer, owed: Owed): Carried {
 
 function fact(name: string, data: object): Carried {
   return { type: `portal.${name}`, data }
+}
+
+/** What the portal shall hold: effects of the first logs knew of no generations. */
+function heldIn(owed: Owed): { endpoint: string; generation: number } {
+  const { endpoint, generation = 1 } = dataOf(owed)
+  return { endpoint, generation }
 }
 
 function dataOf(owed: Owed): SubscriptionData {

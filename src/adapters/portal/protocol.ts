@@ -70,14 +70,18 @@ export function writeList(base: string, headers: Record<string, string>): Reques
   return write('GET', url, headers)
 }
 
-/** Writes a change, with the id in the path and in the body. */
+/**
+ * Writes a change, with the id in the path and in the body. A key that is not wanted is sent empty: whether leaving it
+ * out would clear or keep it is not shown.
+ */
 export function writeChange(
   base: string,
   headers: Record<string, string>,
   id: number,
   wanted: Wanted,
 ): Request {
-  return write('PUT', address(base, `/${id}`), headers, { id, ...wanted })
+  const every = { chaveSecreta: '', chaveAutenticacao: '', ...wanted }
+  return write('PUT', address(base, `/${id}`), headers, { id, ...every })
 }
 
 /** Writes a deletion, with the id in the path and in the body. */

@@ -141,8 +141,9 @@ function write(
     'destinatario-tipo': notice.destinatarioTipo,
     'destinatario-id': notice.destinatarioId,
     'event-type': notice.evento,
-    ...(chaveSecreta !== undefined && { secret: chaveSecreta }),
-    ...(chaveAutenticacao !== undefined && { authorization: chaveAutenticacao }),
+    // An empty key is none.
+    ...(chaveSecreta && { secret: chaveSecreta }),
+    ...(chaveAutenticacao && { authorization: chaveAutenticacao }),
   }
   return new Request(url, { method: 'POST', headers, body: content, signal })
 }

@@ -1,0 +1,161 @@
+import { brasiliaDay, readIso } from './adapters/brasilia.ts'
+import type { Falha } from './adapters/portal/wire.ts'
+import type { Area } from './area.ts'
+import { fromInstant, toInstant } from './clock.ts'
+import { AverbaError } from './errors.ts'
+import type { AnsweredFailure } from './failure-routes.ts'
+import { type HarvestReason, harvestDueAt } from './machines/portal.ts'
+import type { Instant } from './message.ts'
+import { type Outcome, valueOf } from './outcome.ts'
+import { portalStream } from './subscription-routes.ts'
+import type { FailureRow } from './views/failures.ts'
+
+/** A failed delivery as the portal recorded it (document 3, section 2), content included. */
+export interface Failure extends Pick<Falha, 'id' | 'descricao' | 'evento' | 'conteudo'> {
+  readonly data: Instant | null
+  /** The notification with its content, once that was looked for. */
+  readonly notification: string | null
+  /** `stored`: it was in the inbox before, answered late or a copy. `recovered`: it was put there from this record. */
+  readonly recovery: 'stored' | 'recovered' | null
+}
+
+/** What reading the failure records of a day came to. */
+export interface Harvested {
+  readonly day: string
+  readonly read: number
+  /** Records that cannot be read: kept, sealed. */
+  readonly unreadable: number
+  readonly recovered: number
+  readonly stored: number
+}
+
+/** The area's part about failed deliveries. */
+export interface Failures {
+  /**
+   * Reads the failure records of a day in Brasilia (`yyyy-MM-dd`) and returns them. Without a day the portal
+   * decides by its own clock which day it is. With `recover`, the content of each goes into the inbox, unless it is
+   * there: at most once, and marked as recovered.
+   */
+  failures(options?: { day?: string; recover?: boolean }): Promise<Failure[]>
+  /**
+   * Reads and recovers the failure records of a day in Brasilia, today by default, and of the day before; then lists
+   * the subscriptions, which tells their health. What does not answer is deferred, and goes on by itself.
+   */
+  harvest(day?: string): Promise<Outcome<Harvested>[]>
+  /**
+   * Lets failure records be read in some seconds, by whoever runs: after a 503 of ours, a late answer or a downtime.
+   * A day at most every ten minutes, whatever calls. Never throws: what it misses, the daily harvest finds.
+   */
+  harvestSoon(reason: HarvestReason, since?: Instant): Promise<void>
+}
+
+const dayMs = 86_400_000
+const keptDays = 30
+
+/** Makes the part of `subscriptions` about failed deliveries. */
+export function createFailures(area: Area, list: () => Promise<unknown>): Failures {
+  const { commands, store, views, clock } = area
+  /** What is coming already: a storm of failures does not reach the store. */
+  const soon = new Map<string, Instant>()
+
+  async function ask<T>(
+    day: string | null,
+    recover: boolean,
+    value: (id: string, data: object) => Promise<T>,
+  ) {
+    const message = { type: 'portal.listFailures', data: { day, recover } }
+    return commands.send(
+      { method: 'subscriptions.failures', day, recover },
+      async () => ({ targets: [{ stream: portalStream, message }] }),
+      {},
+      ended => value(ended.id, ended.data as object), // portal.failuresListed says so.
+    )
+  }
+
+  async function toFailure(row: FailureRow): Promise<Failure> {
+    const { id, descricao, evento, conteudo } = (await store.open(row.record)) as Falha // Sealed below.
+    const { failed_at: data, notification, recovery } = row
+    return { id, data, descricao, evento, conteudo, notification, recovery }
+  }
+
+  /** The failures that an answer had. Our clock says nothing about the day that the portal meant. */
+  async function thoseOf(answered: readonly AnsweredFailure[], rows: readonly FailureRow[]) {
+    const ids = new Set(answered.map(each => each.remoteId))
+    // Only what failed when one of them failed needs to be opened.
+    const times = new Set(answered.map(each => each.failedAt))
+    const candidates = await Promise.all(rows.filter(row => times.has(row.failed_at)).map(toFailure))
+    return candidates.filter(each => ids.has(each.id))
+  }
+
+  return {
+    async failures({ day, recover = false } = {}) {
+      area.require('portal')
+      if (day !== undefined) checkDay(day)
+      const outcome = await ask(day ?? null, recover, id => store.open(`${id}/answered`))
+      const answered = valueOf(outcome) as unknown as AnsweredFailure[] // Sealed so.
+      const rows = await views.selectFrom('failures').selectAll().orderBy('failure').execute()
+      return day === undefined
+        ? thoseOf(answered, rows)
+        : Promise.all(rows.filter(row => dayOf(row) === day).map(toFailure))
+    },
+    async harvest(day = brasiliaDay(clock.now())) {
+      area.require('portal')
+      checkDay(day)
+      const outcomes: Outcome<Harvested>[] = []
+      for (const each of [dayBefore(day), day]) {
+        const value = async (_: string, data: object) => ({ ...(data as Harvested), day: each }) // The rest of it is there.
+        outcomes.push(await ask(each, true, value))
+      }
+      await list()
+      return outcomes
+    },
+    async harvestSoon(reason, since) {
+      if (!area.options.portal) return
+      const now = toInstant(clock.now())
+      const days = daysBetween(since === undefined ? now : since, now)
+      const asked = days.filter(day => harvestDueAt(soon.get(day), now) !== undefined)
+      if (asked.length === 0) return
+      const message = { type: 'portal.harvestSoon', data: { reason, days: asked, now } }
+      // Before anything is waited for: of a thousand that fail at once only one gets this far.
+      for (const day of asked) soon.set(day, harvestDueAt(soon.get(day), now) ?? now)
+      for (const day of [...soon.keys()].sort().slice(0, -keptDays)) soon.delete(day)
+      const input = { method: 'subscriptions.harvestSoon', reason, days: asked, now }
+      await commands
+        .record(input, async () => ({ targets: [{ stream: portalStream, message }] }))
+        .catch(() => {
+          // The store may be what failed: the next failure tries again.
+          for (const day of asked) soon.delete(day)
+        })
+    },
+  }
+}
+
+/** The days in Brasilia from one instant to another, the newest thirty at most. */
+function daysBetween(from: Instant, until: Instant): string[] {
+  const end = fromInstant(until)
+  const start = Math.max(Math.min(fromInstant(from), end), end - keptDays * dayMs)
+  const days = new Set<string>()
+  for (let at = start; at < end; at += dayMs) days.add(brasiliaDay(at))
+  return [...days.add(brasiliaDay(end))]
+}
+
+/** The day in Brasilia on which a delivery failed. */
+function dayOf({ failed_at }: FailureRow): string | undefined {
+  return failed_at === null ? undefined : brasiliaDay(fromInstant(failed_at))
+}
+
+/** Dates only: no zone has a part in it. */
+function dayBefore(day: string): string {
+  return toInstant(fromInstant(`${day}T00:00:00.000Z`) - dayMs).slice(0, 10)
+}
+
+function checkDay(day: string): void {
+  if (isDay(day)) return
+  throw new AverbaError('INVALID_INPUT', 'Cannot read failures: the day is not a date', {
+    hint: 'Use yyyy-MM-dd',
+  })
+}
+
+function isDay(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && readIso(`${text}T00:00:00Z`)?.startsWith(text) === true
+}

@@ -1,0 +1,79 @@
+import { fromInstant, toInstant } from '../clock.ts'
+import type { Instant } from '../message.ts'
+
+/** How far a subscription has come towards its automatic deletion, as its last events tell. */
+export interface Failing {
+  /** The first error that is known since the last success; null while there is none. */
+  readonly failingSince: Instant | null
+  readonly lastFailureAt: Instant | null
+  readonly lastSuccessAt: Instant | null
+  /** The highest share of the thirty days that was announced in this failing period, in percent. */
+  readonly announced: number
+}
+
+/** A subscription that is deleted in days unless a delivery succeeds. */
+export interface Threat {
+  readonly percent: number
+  /** Whole days, rounded down. */
+  readonly daysLeft: number
+  readonly failingSince: Instant
+  readonly deletionAt: Instant
+}
+
+/** Nothing failed yet. */
+export const unharmed: Failing = {
+  failingSince: null,
+  lastFailureAt: null,
+  lastSuccessAt: null,
+  announced: 0,
+}
+
+const dayMs = 86_400_000
+const windowMs = 30 * dayMs
+/** The shares of the thirty days of nothing but errors (document 3, section 8) at which a threat is announced. */
+const announcedAt = [90, 75, 50] as const
+
+/** When a subscription that fails since then is deleted, unless a delivery succeeds. */
+export function deletionAfter(failingSince: Instant): Instant {
+  return toInstant(fromInstant(failingSince) + windowMs)
+}
+
+/** Whole days from an instant to the deletion, rounded down, and never below zero. */
+export function daysUntil(deletionAt: Instant, now: Instant): number {
+  return Math.max(0, Math.floor((fromInstant(deletionAt) - fromInstant(now)) / dayMs))
+}
+
+/** Reports whether a failure is news: one before the last success says nothing of today. */
+export function isNews({ lastSuccessAt }: Failing, failedAt: Instant | null): boolean {
+  return failedAt === null || lastSuccessAt === null || failedAt > lastSuccessAt
+}
+
+/** What one more failure adds. Records may be read in any order. */
+export function failed(health: Failing, failedAt: Instant | null): Partial<Failing> {
+  if (failedAt === null || !isNews(health, failedAt)) return {}
+  const { failingSince, lastFailureAt } = health
+  return {
+    failingSince: failingSince === null || failedAt < failingSince ? failedAt : failingSince,
+    lastFailureAt: lastFailureAt === null || failedAt > lastFailureAt ? failedAt : lastFailureAt,
+  }
+}
+
+/**
+ * What a success makes of it. One between failures begins a new period: of its first error is known only that it is
+ * not before the success, and so it counts from there, on the careful side.
+ */
+export function succeeded(lastSuccessAt: Instant, failsAgain: boolean, { lastFailureAt }: Failing): Failing {
+  return failsAgain
+    ? { failingSince: lastSuccessAt, lastFailureAt, lastSuccessAt, announced: 0 }
+    : { ...unharmed, lastSuccessAt }
+}
+
+/** The highest share that has come and was not announced; `undefined` when there is none. */
+export function threatOf({ failingSince, announced }: Failing, readAt: Instant): Threat | undefined {
+  if (failingSince === null) return undefined
+  const elapsedMs = fromInstant(readAt) - fromInstant(failingSince)
+  const percent = announcedAt.find(each => elapsedMs * 100 >= windowMs * each)
+  if (percent === undefined || percent <= announced) return undefined
+  const deletionAt = deletionAfter(failingSince)
+  return { percent, daysLeft: daysUntil(deletionAt, readAt), failingSince, deletionAt }
+}

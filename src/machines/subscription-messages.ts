@@ -1,0 +1,91 @@
+import type { Event, Instant, Message } from '../message.ts'
+import type { Threat } from './subscription-health.ts'
+
+// Events
+
+/** What we want the portal to hold. The secrets themselves are asked of the host when they are sent. */
+export interface Desired {
+  readonly evento: string
+  readonly endpoint: string
+}
+
+export type SubscriptionEvent =
+  /** Always the first. */
+  | Event<'subscription.declared', Desired & { subscription: string }>
+  | Event<'subscription.registrationRequested' | 'subscription.changeRequested', Held>
+  /** New secrets are asked for: the generation is one more than that in use. */
+  | Event<'subscription.rotationRequested', Held>
+  /** `takenOver`: it was somebody else's, and a person wanted it to be ours. */
+  | Event<'subscription.registered', Held & { remoteId: number; how: 'created' | 'adopted' | 'takenOver' }>
+  | Event<'subscription.changed', Held>
+  /** The portal holds another endpoint or other secrets than it was last known to. Never says which secrets. */
+  | Event<'subscription.drifted', { endpoint: string; areSecretsOurs: boolean }>
+  | Event<'subscription.deletionRequested', unknown>
+  /** Its part `reason`, where the portal gave one, holds its text. */
+  | Event<'subscription.deleted', { by: 'us' | 'portal'; deletedAt: Instant | null }>
+  | Event<'subscription.declined', { operation: string; httpStatus: number; code: string | null }>
+  | Event<'subscription.lost', { operation: string }>
+  /** The portal shows it as it was before a change or deletion whose answer was lost. */
+  | Event<'subscription.confirmed', unknown>
+  /** A delivery failed; its part `failure` holds the portal's record of it, content included. */
+  | Event<'subscription.failing', FailureRecord>
+  /** What became of a failure record: its content is in the inbox, since before (`stored`) or now (`recovered`). */
+  | Event<'subscription.failureRecovered', FailureRecovered>
+  /** A delivery succeeded after the failures; `failsAgain` when others failed after it. */
+  | Event<'subscription.recovered', { lastSuccessAt: Instant; failsAgain: boolean }>
+  /** 50, 75 or 90 percent of the thirty days have passed with nothing but errors. */
+  | Event<'subscription.threatened', Threat>
+
+/** Where notifications go, and which generation of our secrets they carry. */
+export interface Held {
+  readonly endpoint: string
+  readonly generation: number
+}
+
+interface FailureRecovered {
+  readonly failure: string
+  readonly evento: string
+  readonly notification: string
+  readonly how: 'stored' | 'recovered'
+}
+
+interface FailureRecord {
+  /** Our id of the failure record, and the portal's. */
+  readonly failure: string
+  readonly remoteId: number
+  readonly failedAt: Instant | null
+  readonly evento: string
+}
+
+// Commands, and facts from outside
+
+/** One row of the portal's list, without its secrets. */
+export interface SubscriptionReading {
+  readonly remoteId: number
+  readonly endpoint: string
+  /** The generation of our secrets that it carries; null when its secrets are not ours. */
+  readonly generation: number | null
+  readonly isDeleted: boolean
+  readonly deletedAt: Instant | null
+  readonly lastSuccessAt: Instant | null
+  /** When it was read, by our clock. */
+  readonly readAt: Instant
+}
+
+/** What the portal lists already becomes ours: it matches, or a person wants it, whosever it was. */
+export type AdoptMessage = Message<'subscription.adopt' | 'subscription.takeOver', SubscriptionReading>
+
+export type SubscriptionMessage =
+  | Message<'subscription.declare', Desired & { subscription: string }>
+  | Message<'subscription.register' | 'subscription.change' | 'subscription.rotate', { endpoint: string }>
+  | Message<'subscription.delete', unknown>
+  | AdoptMessage
+  | Message<'subscription.observe', SubscriptionReading>
+  | Message<'subscription.miss', unknown>
+  | Message<'subscription.observeFailure', FailureRecord>
+  | Message<'subscription.recoverFailure', FailureRecovered>
+  | Message<'portal.subscribed', Held & { remoteId: number }>
+  | Message<'portal.subscriptionChanged', Held>
+  | Message<'portal.subscriptionDeleted', unknown>
+  | Message<'portal.declined', { operation: string; httpStatus: number; code: string | null }>
+  | Message<'portal.lost', { operation: string }>

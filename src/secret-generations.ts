@@ -1,0 +1,87 @@
+import { type Clock, fromInstant } from './clock.ts'
+import type { Held } from './machines/subscription-messages.ts'
+import type { Recorded } from './message.ts'
+import type { Store } from './store/store.ts'
+
+/** For how long the secrets before a change or rotation are accepted after the portal confirmed it. */
+const formerSecretsAcceptedMs = 60 * 60_000
+
+/** How old the answer may be that the receiver goes by. */
+const ageMaxMs = 1_000
+
+const confirmed = ['subscription.registered', 'subscription.changed']
+const asked = [
+  'subscription.registrationRequested',
+  'subscription.changeRequested',
+  'subscription.rotationRequested',
+]
+
+/** What the log says of the secrets of one event. */
+interface Known {
+  /** What the portal confirmed last; none before the first registration. */
+  readonly held: Held | undefined
+  /** What was asked of it since. */
+  readonly asked: Held | undefined
+  /** What it held before, and until when that is accepted. */
+  readonly former: (Held & { readonly until: number }) | undefined
+}
+
+/** Which generations of derived secrets are in use, read from the log: the secrets themselves are nowhere in it. */
+export class SecretGenerations {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #known = new Map<string, { readonly known: Promise<Known>; readonly at: number }>()
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** The generation in use: 1 before the first rotation. */
+  async current(evento: string): Promise<number> {
+    return (await this.#read(evento)).held?.generation ?? 1
+  }
+
+  /**
+   * What notifications may carry, besides what is declared today: what the portal holds, what it was asked to hold, and
+   * for an hour what it held before. A rotation by another process is heard of within a second; until then the next
+   * generation, which nobody but us can derive, is accepted as well.
+   */
+  async accepted(evento: string): Promise<{ current: number; others: Held[] }> {
+    const now = this.#clock.now()
+    let entry = this.#known.get(evento)
+    if (!entry || now - entry.at >= ageMaxMs) {
+      entry = { known: this.#read(evento), at: now }
+      this.#known.set(evento, entry)
+      entry.known.catch(() => this.#known.delete(evento))
+    }
+    const { held, asked, former } = await entry.known
+    const others = [held, asked, former && now <= former.until ? former : undefined]
+    return { current: held?.generation ?? 1, others: others.filter(each => each !== undefined) }
+  }
+
+  async #read(evento: string): Promise<Known> {
+    const subscription = await this.#store.lookUp('subscription', evento)
+    if (subscription === undefined) return { held: undefined, asked: undefined, former: undefined }
+    const stream = `subscription-${subscription}`
+    const read = (types: readonly string[], limit: number) =>
+      this.#store.read({ stream, types, backward: true, limit })
+    const [last, before] = await read(confirmed, 2)
+    const [request] = await read(asked, 1)
+    const isOpen = request && request.position > (last?.position ?? 0)
+    return {
+      held: last && heldIn(last),
+      asked: isOpen ? heldIn(request) : undefined,
+      former:
+        last && before
+          ? { ...heldIn(before), until: fromInstant(last.at) + formerSecretsAcceptedMs }
+          : undefined,
+    }
+  }
+}
+
+/** The first logs knew of no generations. */
+function heldIn({ data }: Recorded): Held {
+  const { endpoint, generation = 1 } = data as { endpoint: string; generation?: number } // As the machine writes it.
+  return { endpoint, generation }
+}

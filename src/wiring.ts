@@ -1,0 +1,113 @@
+import { createConsentClient } from './adapters/consent/client.ts'
+import type { Performer, Performers } from './adapters/performer.ts'
+import { createPortalClient } from './adapters/portal/client.ts'
+import { createTokenClient } from './adapters/token/client.ts'
+import type { TokenSource } from './adapters/token/with-token.ts'
+import type { Fetch, SocketOptions } from './adapters/transport.ts'
+import { createValidationClient } from './adapters/validation/client.ts'
+import type { Area } from './area.ts'
+import type { Router } from './attempts.ts'
+import { routeAwareness } from './awareness.ts'
+import { routeConsents } from './consent-routes.ts'
+import type { Desired } from './desired.ts'
+import { routeFailures } from './failure-routes.ts'
+import { budgetMachine } from './machines/budget.ts'
+import { certificateMachine } from './machines/certificate.ts'
+import { consentMachine } from './machines/consent.ts'
+import { effectMachine } from './machines/effect.ts'
+import type { Machine } from './machines/machine.ts'
+import { notificationMachine } from './machines/notification.ts'
+import { portalMachine } from './machines/portal.ts'
+import { subjectMachine } from './machines/subject.ts'
+import { subscriptionMachine } from './machines/subscription.ts'
+import { tokenMachine } from './machines/token.ts'
+import { validationMachine } from './machines/validation.ts'
+import type { AverbaOptions } from './options.ts'
+import { routeSubscriptions } from './subscription-routes.ts'
+import { againAfterDecline } from './sync-schedule.ts'
+import { givenToken, Tokens } from './tokens.ts'
+import { routeAnswer } from './validation-reuse.ts'
+
+/** Every machine. */
+export const machines: readonly Machine[] = [
+  budgetMachine,
+  certificateMachine,
+  consentMachine,
+  effectMachine,
+  notificationMachine,
+  portalMachine,
+  subjectMachine,
+  subscriptionMachine,
+  tokenMachine,
+  validationMachine,
+]
+
+/** Makes what performs effects, for the services that are configured. */
+export function createPerformers(
+  area: Area,
+  desired: Desired,
+  fetchOf: (options: Omit<SocketOptions, 'clock'>) => Fetch,
+): Performers {
+  const { options, clock } = area
+  const { consentService, tokenService, validationService, portal } = options
+  const common = { clock }
+  const performers: Record<string, Performer> = {}
+  if (consentService) {
+    const { baseUrl, certificate } = consentService
+    const fetch = fetchOf({ certificate, ...caOf(consentService) })
+    Object.assign(performers, createConsentClient(baseUrl, { ...common, fetch }))
+  }
+  const tokens = tokensOf(area)
+  if (validationService && tokens) {
+    const fetch = fetchOf(caOf(validationService))
+    Object.assign(performers, createValidationClient({ ...common, ...validationService, fetch, tokens }))
+    if (tokenService && tokens instanceof Tokens) {
+      const { keeper } = tokens
+      Object.assign(
+        performers,
+        createTokenClient({ ...common, ...tokenService, fetch: fetchOf(caOf(tokenService)), keeper }),
+      )
+    }
+  }
+  if (portal) {
+    const secretsOf = desired.secretsOf.bind(desired)
+    Object.assign(
+      performers,
+      createPortalClient({ ...common, ...portal, fetch: fetchOf(caOf(portal)), secretsOf }),
+    )
+  }
+  return performers
+}
+
+function tokensOf(area: Area): TokenSource | undefined {
+  const { tokenService, validationService } = area.options
+  if (validationService?.bearer !== undefined) return givenToken(validationService.bearer)
+  return tokenService && new Tokens(area, tokenService)
+}
+
+/** Makes what sends facts to the streams that they concern. */
+export function createRouters(area: Area, desired: Desired): Record<string, Router> {
+  return {
+    'consentService.consentsListed': (owed, fact, since) => routeConsents(area, owed, fact, since),
+    'consentService.readDeclined': async (owed, fact, since) => ({
+      targets: [{ stream: owed.stream, message: againAfterDecline(area, owed, fact), since }],
+    }),
+    'consentService.awarenessListed': (owed, fact) => routeAwareness(area, owed, fact),
+    'validationService.answered': (owed, fact, since) => routeAnswer(area, owed, fact, since),
+    'portal.subscriptionsListed': (_, fact, since) => routeSubscriptions(area, desired, fact, since),
+    'portal.failuresListed': (owed, fact) => routeFailures(area, owed, fact),
+  }
+}
+
+function caOf({ ca }: { readonly ca?: string }): { ca?: string } {
+  return ca === undefined ? {} : { ca }
+}
+
+/** How much of each service this process uses at most. */
+function _limitsOf({ consentService, validationService, portal }: AverbaOptions) {
+  return {
+    consentService: consentService ?? {},
+    validationService: validationService ?? {},
+    portal: portal ?? {},
+  }
+}

@@ -1,0 +1,239 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Averba, type Notification, openAverba, valueOf } from '../../src/index.ts'
+import { simulate, type World } from '../../src/simulation/index.ts'
+
+const evento = 'dimp-situacao-import'
+const subscriptions = [{ evento, chaveSecreta: 'chave-um' }]
+const dayMs = 86_400_000
+const secondMs = 1_000
+
+async function given(store = ':memory:'): Promise<World> {
+  const world = await simulate({ averba: { subscriptions, store } })
+  for (const each of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan()))
+    valueOf(each)
+  return world
+}
+
+async function inbox(averba: Averba): Promise<Notification[]> {
+  const all: Notification[] = []
+  for await (const each of averba.notifications.list()) all.push(each)
+  return all
+}
+
+const notify = ({ portal, samples }: World, body: unknown, about = evento) =>
+  portal.notify({ evento: about, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body })
+
+/** The portal gets an error, and the receiver nothing. */
+async function lose(world: World, body: unknown, about = evento): Promise<void> {
+  await world.faults.add({ kind: 'status', status: 500, service: 'receiver', times: 1 })
+  expect(await notify(world, body, about)).toMatchObject([{ isDelivered: false }])
+}
+
+/** The receiver stores it, and the portal does not get its answer. */
+async function answerLate(world: World, body: unknown): Promise<void> {
+  await world.faults.add({ kind: 'lose', service: 'receiver', times: 1 })
+  expect(await notify(world, body)).toMatchObject([{ isDelivered: false }])
+}
+
+test('a notification that was lost comes back into the inbox, once, marked, and without a recipient', async () => {
+  const world = await given()
+  const { averba } = world
+  await lose(world, { numero: '26BR1' })
+  const outcomes = await averba.subscriptions.harvest()
+  expect(outcomes.map(valueOf)).toMatchObject([
+    { day: '2026-11-19', read: 0, recovered: 0 },
+    { day: '2026-11-20', read: 1, recovered: 1, stored: 0 },
+  ])
+  await averba.subscriptions.harvest()
+  await averba.subscriptions.failures({ recover: true })
+  const found = await inbox(averba)
+  expect(found).toMatchObject([{ evento, origin: 'recovered', body: { numero: '26BR1' }, copies: 1 }])
+  expect(found[0]).not.toHaveProperty('recipient')
+  const [failure] = await averba.subscriptions.failures()
+  expect(failure).toMatchObject({ recovery: 'recovered', notification: found[0]?.id })
+  await world.close()
+})
+
+test('a notification that was stored but answered late is recognised, and not delivered again', async () => {
+  const world = await given()
+  const { averba } = world
+  await answerLate(world, { numero: '26BR1' })
+  const [stored] = await inbox(averba)
+  expect(stored).toMatchObject({ origin: 'delivered' })
+  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { stored: 1, recovered: 0 }])
+  expect(await inbox(averba)).toHaveLength(1)
+  expect(await averba.subscriptions.failures()).toMatchObject([
+    { recovery: 'stored', notification: stored?.id },
+  ])
+  await world.close()
+})
+
+test('the same content at another time, or of another event, is not taken for it: never lost is preferred', async () => {
+  const other = 'talp-altsit-lpco-anu'
+  const world = await simulate({ averba: { subscriptions: [...subscriptions, { evento: other }] } })
+  const { averba, clock } = world
+  for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+  await notify(world, { numero: '26BR1' })
+  await lose(world, { numero: '26BR1' }, other)
+  await lose(world, { numero: '26BR2' })
+  await clock.advance(3_600_000)
+  await lose(world, { numero: '26BR1' })
+  await averba.subscriptions.harvest()
+  expect((await inbox(averba)).map(each => [each.origin, each.evento])).toEqual([
+    ['delivered', evento],
+    ['recovered', other],
+    ['recovered', evento],
+    ['recovered', evento],
+  ])
+  await world.close()
+})
+
+test('two records of the same content about the same time are one notification', async () => {
+  const world = await given()
+  await lose(world, { numero: '26BR1' })
+  await world.clock.advance(secondMs)
+  await lose(world, { numero: '26BR1' })
+  expect((await world.averba.subscriptions.harvest()).map(valueOf)).toMatchObject([
+    {},
+    { read: 2, recovered: 1, stored: 1 },
+  ])
+  expect(await inbox(world.averba)).toHaveLength(1)
+  await world.close()
+})
+
+test('failures that were only read are recovered when that is asked for', async () => {
+  const world = await given()
+  const { averba } = world
+  await lose(world, { numero: '26BR1' })
+  expect(await averba.subscriptions.failures()).toMatchObject([{ recovery: null, notification: null }])
+  expect(await inbox(averba)).toEqual([])
+  expect(await averba.subscriptions.failures({ recover: true })).toMatchObject([{ recovery: 'recovered' }])
+  expect(await inbox(averba)).toHaveLength(1)
+  await world.close()
+})
+
+test('two processes that harvest at once recover each record once', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-harvest-')), 'log.sqlite')
+  const world = await given(store)
+  for (let i = 0; i < 20; i++) await lose(world, { i })
+  const other = await openAverba({
+    store,
+    clock: world.clock,
+    fetch: request => world.portal.fetch(request),
+    portal: {
+      baseUrl: 'https://portal.exemplo.br',
+      authenticate: async () => ({ authorization: 'sessao-de-exemplo' }),
+    },
+    receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
+    subscriptions,
+  })
+  await Promise.all([world.averba, other].map(each => each.subscriptions.harvest()))
+  const bodies = (await inbox(other)).map(each => JSON.stringify(each.body))
+  expect(bodies).toHaveLength(20)
+  expect(new Set(bodies).size).toBe(20)
+  await other.close()
+  await world.close()
+})
+
+test('a loss at the end of a day is found by the harvest of the next day', async () => {
+  const world = await given()
+  await lose(world, { numero: '26BR1' })
+  await world.clock.advance(dayMs)
+  expect((await world.averba.subscriptions.harvest()).map(valueOf)).toMatchObject([
+    { day: '2026-11-20', recovered: 1 },
+    { day: '2026-11-21', read: 0 },
+  ])
+  await world.close()
+})
+
+test('after failures of ours the records are read within seconds, and a storm is one reading', async () => {
+  const world = await given()
+  const { averba, clock, requests } = world
+  const readings = () => requests.filter(each => each.path.includes('/falhas')).length
+  for (let i = 0; i < 50; i++) {
+    await lose(world, { i })
+    await averba.subscriptions.harvestSoon('unstored')
+  }
+  await averba.settle()
+  expect(readings()).toBe(0)
+  await clock.advance(10 * secondMs)
+  await averba.settle()
+  expect(readings()).toBe(1)
+  expect(await inbox(averba)).toHaveLength(50)
+  // The next one is found as well, at the rate that is kept.
+  await lose(world, { i: 50 })
+  await averba.subscriptions.harvestSoon('late')
+  await clock.advance(60 * secondMs)
+  await averba.settle()
+  expect(readings()).toBe(1)
+  await clock.advance(9 * 60 * secondMs)
+  await averba.settle()
+  expect(readings()).toBe(2)
+  expect(await inbox(averba)).toHaveLength(51)
+  await world.close()
+})
+
+test('after a downtime every day of it is read', async () => {
+  const world = await given()
+  const { averba, clock } = world
+  await world.faults.add({ kind: 'refuse', service: 'receiver' })
+  for (let day = 0; day < 3; day++) {
+    expect(await notify(world, { day })).toMatchObject([{ isDelivered: false }])
+    await clock.advance(dayMs)
+  }
+  await world.faults.clear()
+  await averba.subscriptions.harvestSoon('downtime', '2026-11-20T12:00:00.000Z')
+  await clock.advance(10 * secondMs)
+  await averba.settle()
+  expect((await inbox(averba)).map(each => each.body)).toEqual([{ day: 0 }, { day: 1 }, { day: 2 }])
+  await world.close()
+})
+
+test('failures of events that are none of ours are kept, and stay out of the inbox', async () => {
+  const world = await given()
+  const { averba } = world
+  const headers = { 'content-type': 'application/json', authorization: 'sessao-de-exemplo' }
+  const body = JSON.stringify({ evento: 'alheio', endpoint: 'https://receptor.exemplo.br/outro' })
+  const url = 'https://portal.exemplo.br/portal/api/ext/webhook'
+  await world.portal.fetch(new Request(url, { method: 'POST', headers, body }))
+  await lose(world, {}, 'alheio')
+  await averba.subscriptions.harvest()
+  expect(await averba.subscriptions.failures()).toMatchObject([{ evento: 'alheio', recovery: null }])
+  expect(await inbox(averba)).toEqual([])
+  await world.close()
+})
+
+test('a portal that does not answer now is harvested by whoever runs next', async () => {
+  const world = await given()
+  const { averba, clock, faults } = world
+  await lose(world, { numero: '26BR1' })
+  await faults.add({ kind: 'status', status: 503, service: 'portal' })
+  expect((await averba.subscriptions.harvest()).map(each => each.status)).toEqual(['deferred', 'deferred'])
+  await faults.clear()
+  await clock.advance(3_600_000)
+  await averba.settle()
+  expect(await inbox(averba)).toHaveLength(1)
+  await world.close()
+})
+
+test('a notification that we could not answer in time lets the failure records be read, by itself', async () => {
+  const world = await given()
+  const { averba, clock, requests } = world
+  const headers = { 'event-type': evento, secret: 'chave-um' }
+  const body = new ReadableStream({ start: controller => controller.enqueue(Buffer.from('{')) })
+  const init = { method: 'POST', headers, body, duplex: 'half' }
+  const request = new Request('https://receptor.exemplo.br/averba', init as RequestInit) // The types lack duplex.
+  const answering = averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })
+  await expect.poll(() => clock.sleeping).toBeGreaterThan(0)
+  await clock.advance(3 * secondMs)
+  expect((await answering).status).toBe(503)
+  const hastened = () => averba.due('2026-11-20T12:01:00.000Z')
+  await expect.poll(hastened).toMatchObject([{ what: 'call', at: '2026-11-20T12:00:13.000Z' }])
+  await clock.advance(10 * secondMs)
+  await averba.settle()
+  expect(requests.filter(each => each.path.includes('falhas?data=20112026'))).toHaveLength(1)
+  await world.close()
+})

@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest'
+import { valueOf } from '../../src/index.ts'
+import { simulate, type World } from '../../src/simulation/index.ts'
+
+const evento = 'dimp-situacao-import'
+const subscriptions = [{ evento, chaveSecreta: 'chave-um' }]
+const dayMs = 86_400_000
+
+async function given(): Promise<World> {
+  const world = await simulate({ averba: { subscriptions } })
+  for (const each of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan()))
+    valueOf(each)
+  return world
+}
+
+async function deliver(world: World, how: 'fails' | 'succeeds'): Promise<void> {
+  if (how === 'fails') await world.faults.add({ kind: 'status', status: 500, service: 'receiver', times: 1 })
+  const destinatario = { destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj } as const
+  const body = { at: world.clock.now() }
+  const delivered = await world.portal.notify({ evento, ...destinatario, body })
+  expect(delivered).toMatchObject([{ isDelivered: how === 'succeeds' }])
+}
+
+async function threats({ averba }: World): Promise<[percent: number, daysLeft: number][]> {
+  const found: [number, number][] = []
+  for await (const { data } of averba.log.read({ types: ['subscription.threatened'] })) {
+    const { percent, daysLeft } = data as { percent: number; daysLeft: number } // subscription.threatened says so.
+    found.push([percent, daysLeft])
+  }
+  return found
+}
+
+test('a deletion is announced at 50, 75 and 90 percent of thirty days of nothing but errors, once each', async () => {
+  const world = await given()
+  const { averba, clock } = world
+  await deliver(world, 'fails')
+  for (let day = 0; day < 30; day++) {
+    await averba.subscriptions.harvest()
+    await averba.subscriptions.harvest()
+    if (day < 15) expect(await threats(world)).toEqual([])
+    await clock.advance(dayMs)
+  }
+  expect(await threats(world)).toEqual([
+    [50, 15],
+    [75, 7],
+    [90, 3],
+  ])
+  await averba.subscriptions.harvest()
+  const [deleted] = await averba.subscriptions.list({ inactive: true })
+  expect(deleted).toMatchObject({
+    state: 'deleted',
+    deletedBy: 'portal',
+    dataExclusao: '2026-12-20T12:00:00.000Z',
+    motivoExclusao: expect.stringContaining('30 dias'),
+    daysLeft: null,
+  })
+  await world.close()
+})
+
+test('a first look after four fifths of the time announces what has come, and not what came before it', async () => {
+  const world = await given()
+  await deliver(world, 'fails')
+  await world.averba.subscriptions.harvest()
+  await world.clock.advance(24 * dayMs)
+  await world.averba.subscriptions.plan()
+  expect(await threats(world)).toEqual([[75, 6]])
+  expect(await world.averba.subscriptions.list()).toMatchObject([
+    {
+      health: 'failing',
+      failingSince: '2026-11-20T12:00:00.000Z',
+      daysOfErrors: 24,
+      deletionAt: '2026-12-20T12:00:00.000Z',
+      daysLeft: 6,
+    },
+  ])
+  await world.close()
+})
+
+test('one success ends the threat, and the next thirty days are announced anew', async () => {
+  const world = await given()
+  const { averba, clock } = world
+  await deliver(world, 'fails')
+  await averba.subscriptions.harvest()
+  await clock.advance(16 * dayMs)
+  await averba.subscriptions.plan()
+  expect(await threats(world)).toEqual([[50, 14]])
+  await deliver(world, 'succeeds')
+  await averba.subscriptions.plan()
+  expect(await averba.subscriptions.list()).toMatchObject([
+    { health: 'healthy', failures: 0, failingSince: null, daysLeft: null },
+  ])
+  await clock.advance(dayMs)
+  await deliver(world, 'fails')
+  await averba.subscriptions.harvest()
+  await clock.advance(15 * dayMs)
+  await averba.subscriptions.plan()
+  expect(await threats(world)).toEqual([
+    [50, 14],
+    [50, 15],
+  ])
+  await world.close()
+})
+
+test('a success between failures that are read late begins the thirty days again', async () => {
+  const world = await given()
+  const { averba, clock } = world
+  await deliver(world, 'fails')
+  await averba.subscriptions.harvest()
+  await clock.advance(10 * dayMs)
+  await deliver(world, 'succeeds')
+  await clock.advance(60_000)
+  await deliver(world, 'fails')
+  await averba.subscriptions.harvest()
+  expect(await averba.subscriptions.list()).toMatchObject([
+    { health: 'failing', failingSince: '2026-11-30T12:00:00.000Z', daysLeft: 29 },
+  ])
+  await clock.advance(6 * dayMs)
+  await averba.subscriptions.plan()
+  expect(await threats(world)).toEqual([])
+  await world.close()
+})
+
+test('a failure from before the last success, read late, changes nothing of its health', async () => {
+  const world = await given()
+  const { averba, clock } = world
+  await deliver(world, 'fails')
+  const day = '2026-11-20'
+  await clock.advance(dayMs)
+  await deliver(world, 'fails')
+  await averba.subscriptions.failures()
+  await clock.advance(60_000)
+  await deliver(world, 'succeeds')
+  await averba.subscriptions.plan()
+  expect(await averba.subscriptions.failures({ day })).toHaveLength(1)
+  expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy', failingSince: null }])
+  await world.close()
+})
+
+test('a change of the subscription does not end the days of errors', async () => {
+  const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', secretFrom: 'm'.repeat(32) }
+  const world = await simulate({ averba: { subscriptions: [{ evento }], receiver } })
+  const { averba, clock } = world
+  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  await deliver(world, 'fails')
+  await averba.subscriptions.harvest()
+  valueOf(await averba.subscriptions.rotate(evento))
+  await clock.advance(15 * dayMs)
+  await averba.subscriptions.plan()
+  expect(await threats(world)).toEqual([[50, 15]])
+  await world.close()
+})

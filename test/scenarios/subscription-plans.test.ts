@@ -1,0 +1,213 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import {
+  type Averba,
+  type AverbaOptions,
+  type Events,
+  openAverba,
+  type Recorded,
+  valueOf,
+} from '../../src/index.ts'
+import { simulate, type World } from '../../src/simulation/index.ts'
+
+const [one, two] = ['dimp-situacao-import', 'talp-altsit-lpco-anu'] as const
+const subscriptions = [
+  { evento: one, chaveSecreta: 'chave-um', chaveAutenticacao: 'Basic YTpi' },
+  { evento: two, chaveSecreta: 'chave-dois' },
+]
+const portal = {
+  baseUrl: 'https://portal.exemplo.br',
+  authenticate: async () => ({ authorization: 'sessao-de-exemplo' }),
+}
+
+const foreign = { endpoint: 'https://outro.exemplo.br/', chaveSecreta: 'deles' }
+
+/** Another program of the same user subscribes, or changes or deletes something. */
+async function elsewhere(world: World, method: string, body: object, id = ''): Promise<{ id: number }> {
+  const response = await world.portal.fetch(
+    new Request(`https://portal.exemplo.br/portal/api/ext/webhook${id}`, {
+      method,
+      headers: { 'content-type': 'application/json', authorization: 'sessao-de-exemplo' },
+      body: JSON.stringify(body),
+    }),
+  )
+  expect(response.status).toBe(200)
+  return response.json()
+}
+
+/** Another log over the same portal. */
+function open(world: World, options: Partial<AverbaOptions>) {
+  return openAverba({
+    store: ':memory:',
+    clock: world.clock,
+    fetch: request => world.reach.portal(request),
+    portal,
+    receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
+    ...options,
+  })
+}
+
+async function eventsOf(averba: Averba, type: keyof Events): Promise<Recorded[]> {
+  const events: Recorded[] = []
+  for await (const event of averba.log.read({ types: [type] })) events.push(event)
+  return events
+}
+
+const bodies = (world: World, method: string) =>
+  world.requests.filter(each => each.service === 'portal' && each.method === method).length
+
+test('an event that somebody else has taken is shown as taken, and left alone by apply', async () => {
+  const world = await simulate({ averba: { subscriptions } })
+  const { id } = await elsewhere(world, 'POST', { evento: one, ...foreign })
+  const plan = await world.averba.subscriptions.plan()
+  expect(plan.changes).toMatchObject([
+    { evento: one, action: 'leave', isTaken: true, id },
+    { evento: two, action: 'create', isTaken: false, id: null },
+  ])
+  expect(plan.toString()).toContain(`taken ${one}`)
+  const applied = await world.averba.subscriptions.apply(plan)
+  expect(applied.map(each => each.change.evento)).toEqual([two])
+  expect(bodies(world, 'PUT')).toBe(0)
+  await world.close()
+})
+
+test('with take-over a taken event becomes ours, with our endpoint and every key', async () => {
+  const world = await simulate({ averba: { subscriptions } })
+  const { averba } = world
+  const { id } = await elsewhere(world, 'POST', { evento: two, ...foreign, chaveAutenticacao: 'deles' })
+  const [created, taken] = await averba.subscriptions.apply(await averba.subscriptions.plan(), {
+    takeOver: true,
+  })
+  expect([created?.status, taken?.status]).toEqual(['settled', 'settled'])
+  expect(await averba.subscriptions.list()).toMatchObject([
+    { evento: one },
+    { evento: two, id, endpoint: 'https://receptor.exemplo.br/averba', areSecretsOurs: true },
+  ])
+  expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave', 'leave'])
+  // Its deliveries fit: the key that we do not have was cleared, and not left to the other one.
+  const notice = { evento: two, destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj } as const
+  expect(await world.portal.notify({ ...notice, body: {} })).toMatchObject([{ isDelivered: true }])
+  const events = await eventsOf(averba, 'subscription.registered')
+  expect(events.map(each => each.type === 'subscription.registered' && each.data.how)).toEqual([
+    'created',
+    'takenOver',
+  ])
+  await world.close()
+})
+
+test.each(['clear', 'keep'] as const)(
+  'a key that is declared no more is gone after one change, whether leaving it out would %s it',
+  async omittedFields => {
+    const store = join(mkdtempSync(join(tmpdir(), 'averba-plans-')), 'log.sqlite')
+    const world = await simulate({ policies: { portal: { omittedFields } } })
+    const first = await open(world, { store, subscriptions: subscriptions.slice(0, 1) })
+    await first.subscriptions.apply(await first.subscriptions.plan())
+    await first.close()
+    const second = await open(world, { store, subscriptions: [{ evento: one, chaveSecreta: 'chave-um' }] })
+    const plan = await second.subscriptions.plan()
+    expect(plan.changes).toMatchObject([{ action: 'change', because: 'its secrets differ' }])
+    for (const each of await second.subscriptions.apply(plan)) valueOf(each)
+    expect((await second.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave'])
+    await second.close()
+    await world.close()
+  },
+)
+
+test('one event that the portal declines stops no other: each outcome stands by itself', async () => {
+  const world = await simulate({
+    averba: { subscriptions },
+    faults: [{ kind: 'status', status: 422, method: 'POST', service: 'portal', times: 1 }],
+  })
+  const { averba } = world
+  const applied = await averba.subscriptions.apply(await averba.subscriptions.plan())
+  expect(applied.map(each => [each.change.evento, each.status])).toEqual([
+    [one, 'declined'],
+    [two, 'settled'],
+  ])
+  expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual(['create', 'leave'])
+  await world.close()
+})
+
+test('two processes that apply the same plan at once make each subscription once', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-plans-')), 'log.sqlite')
+  const world = await simulate()
+  const both = [await open(world, { store, subscriptions }), await open(world, { store, subscriptions })]
+  const plan = await both[0]?.subscriptions.plan()
+  const ended = await Promise.allSettled(both.map(each => each.subscriptions.apply(plan ?? { hash: '' })))
+  expect(bodies(world, 'POST')).toBe(2)
+  const applied = ended.flatMap(each => (each.status === 'fulfilled' ? each.value : []))
+  expect(applied.filter(each => each.status === 'settled')).toHaveLength(2)
+  // The slower one is refused, as a whole or for each.
+  for (const each of ended) {
+    if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'STALE_PLAN' })
+  }
+  const refusals = applied.flatMap(each => (each.status === 'declined' ? [each.problem.code] : []))
+  expect(refusals.filter(code => code !== 'REFUSED')).toEqual([])
+  for (const each of both) await each.close()
+  await world.close()
+})
+
+test('a registration whose answer was lost is found by event and endpoint, also where the secret changed meanwhile', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-plans-')), 'log.sqlite')
+  const world = await simulate()
+  const declared = { evento: one, chaveSecreta: 'antes' }
+  const first = await open(world, { store, subscriptions: [declared] })
+  const plan = await first.subscriptions.plan()
+  await world.faults.add({ kind: 'lose', service: 'portal', method: 'POST', times: 1 })
+  const applying = first.subscriptions.apply(plan)
+  // The list that would tell is not to be had either.
+  await expect.poll(() => bodies(world, 'POST')).toBe(1)
+  await world.faults.add({ kind: 'status', status: 500, service: 'portal', method: 'GET' })
+  await applying
+  await first.close()
+  await world.faults.clear()
+  await world.clock.advance(3_600_000)
+  const second = await open(world, { store, subscriptions: [{ ...declared, chaveSecreta: 'depois' }] })
+  const now = await second.subscriptions.plan()
+  expect(now.changes).toMatchObject([{ action: 'change', because: 'its secrets differ' }])
+  expect(bodies(world, 'POST')).toBe(1)
+  await second.close()
+  await world.close()
+})
+
+test('what someone changed in the portal is a drift, said once and without a secret, and mended by a plan', async () => {
+  const world = await simulate({ averba: { subscriptions } })
+  const { averba } = world
+  const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
+  const id = made && valueOf(made).id
+  const wrong = { id, evento: one, endpoint: 'https://errado.exemplo.br/', chaveSecreta: 'chave-alheia' }
+  await elsewhere(world, 'PUT', wrong, `/${id}`)
+  const plan = await averba.subscriptions.plan()
+  await averba.subscriptions.plan()
+  expect(plan.changes[0]).toMatchObject({ action: 'change', because: 'its endpoint and secrets differ' })
+  expect(await averba.subscriptions.list()).toMatchObject([
+    { endpoint: 'https://errado.exemplo.br/', areSecretsOurs: false },
+    { areSecretsOurs: true },
+  ])
+  const drifts = await eventsOf(averba, 'subscription.drifted')
+  expect(drifts).toHaveLength(1)
+  expect(JSON.stringify([drifts, plan, String(plan)])).not.toMatch(/chave-um|chave-alheia/)
+  for (const each of await averba.subscriptions.apply(plan)) valueOf(each)
+  expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave', 'leave'])
+  await world.close()
+})
+
+test.each([
+  ['plan', 'create'],
+  ['announce', 'leave'],
+] as const)(
+  'what the portal deleted is proposed again where recreate is plan, and only told of where it is announce: %s',
+  async (recreate, action) => {
+    const world = await simulate({ averba: { subscriptions: [{ evento: one, recreate }] } })
+    const { averba, clock } = world
+    await averba.subscriptions.apply(await averba.subscriptions.plan())
+    await world.faults.add({ kind: 'status', status: 500, service: 'receiver', times: 1 })
+    const notice = { evento: one, destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj } as const
+    await world.portal.notify({ ...notice, body: {} })
+    await clock.advance(30 * 86_400_000)
+    expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual([action])
+    await world.close()
+  },
+)
