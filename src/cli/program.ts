@@ -1,11 +1,14 @@
 import { Command } from 'commander'
 import { AverbaError } from '../index.ts'
 import type { Fault, Policies } from '../simulation/index.ts'
+import { applyCommand } from './apply.ts'
 import { archiveCommand } from './archive.ts'
 import { backupCommand } from './backup.ts'
 import type { DevOptions } from './dev.ts'
 import { doctorCommand } from './doctor.ts'
+import { failuresCommand } from './failures.ts'
 import { migrationsCommand } from './migrations.ts'
+import { planCommand } from './plan.ts'
 import { rebuildCommand } from './rebuild.ts'
 import { restoreCommand } from './restore.ts'
 import type { SimulateOptions } from './simulate.ts'
@@ -82,6 +85,7 @@ function createProgram(): Command {
     archiveCommand,
   ])
     program.addCommand(create())
+  for (const create of [planCommand, applyCommand, failuresCommand]) program.addCommand(create())
   return program
 }
 

@@ -1,0 +1,36 @@
+import { Command } from 'commander'
+import type { Failure } from '../index.ts'
+import { defaultConfig, withConfigured } from './load-config.ts'
+
+interface Options {
+  readonly config: string
+  readonly day?: string
+  readonly recover?: boolean
+  readonly json?: boolean
+}
+
+/** The command `averba failures`. */
+export function failuresCommand(): Command {
+  return new Command('failures')
+    .description('Read the failure records of a day at the portal: deliveries that did not reach you.')
+    .option('--config <file>', 'the configuration', defaultConfig)
+    .option('--day <yyyy-MM-dd>', "a day in Brasilia, of the last thirty; the portal's today otherwise")
+    .option('--recover', 'put what is in no inbox yet into it')
+    .option('--json', 'print one JSON object, with what was sent: it may be personal data')
+    .addHelpText('after', '\nExit codes: 0 they were read, 1 they were not.')
+    .action(failures)
+}
+
+async function failures({ config, day, recover = false, json = false }: Options): Promise<void> {
+  const asked = { recover, ...(day !== undefined && { day }) }
+  const found = await withConfigured(config, averba => averba.subscriptions.failures(asked))
+  if (json) return console.log(JSON.stringify({ failures: found }))
+  for (const each of found) console.log(describe(each))
+  console.log(found.length === 0 ? 'No delivery failed.' : `${found.length} failed deliveries.`)
+}
+
+/** Without the content, which may be personal data. */
+function describe({ id, data, evento, descricao, notification, recovery }: Failure): string {
+  const became = recovery === null ? 'not looked for in the inbox' : `${recovery}: ${notification}`
+  return `${data ?? 'at a time that cannot be read'} ${evento} ${id} ${descricao} (${became})`
+}

@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type Averba, AverbaError, type AverbaOptions, openAverba } from '../index.ts'
+
+/** Where a configuration is looked for when nothing is said. */
+export const defaultConfig = 'averba.config.ts'
+
+/**
+ * Loads the options that a configuration exports by default, as `averba init` writes them.
+ *
+ * @throws {AverbaError} `NOT_FOUND` when there is none, `MISCONFIGURED` when it fails or exports no options
+ */
+export async function loadConfig(file: string = defaultConfig): Promise<AverbaOptions> {
+  const path = resolve(file)
+  if (!existsSync(path)) {
+    const hint = 'Write one with averba init, or name it with --config'
+    throw new AverbaError('NOT_FOUND', `Cannot load "${path}": it is not there`, { hint })
+  }
+  const { default: options } = (await import(pathToFileURL(path).href).catch((cause: unknown) => {
+    throw new AverbaError('MISCONFIGURED', `Cannot load "${path}": ${reasonOf(cause)}`, { cause })
+  })) as { default?: unknown } // What a module exports is checked below, and by openAverba.
+  if (typeof options === 'object' && options !== null) return options as AverbaOptions // Checked by openAverba.
+  const hint = 'End it with: export default defineConfig({ ... })'
+  throw new AverbaError('MISCONFIGURED', `Cannot load "${path}": it exports no options by default`, { hint })
+}
+
+/** An error's message may quote a secret; a variable's name does not. */
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return 'it fails'
+  return /^The environment variable \w+ is not set$/.test(cause.message)
+    ? cause.message
+    : `it ends with ${cause.name}`
+}
+
+/** Opens the log of a configuration for one piece of work. What it logs goes to standard error. */
+export async function withConfigured<T>(
+  file: string | undefined,
+  work: (averba: Averba) => Promise<T>,
+): Promise<T> {
+  const options = await loadConfig(file)
+  const averba = await openAverba({ ...options, logger: line => console.error(JSON.stringify(line)) })
+  try {
+    return await work(averba)
+  } finally {
+    await averba.close()
+  }
+}

@@ -1,0 +1,165 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startServices } from '../../src/simulation/index.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const main = join(root, 'src/cli/main.ts')
+// The package finds itself by its name from inside its own folder only.
+mkdirSync(join(root, '.averba'), { recursive: true })
+const folder = mkdtempSync(join(root, '.averba', 'subscriptions-'))
+const secret = 'um-segredo-que-nao-se-mostra'
+
+let services: Awaited<ReturnType<typeof startServices>>
+beforeAll(async () => {
+  services = await startServices()
+})
+afterAll(async () => {
+  await services.close()
+  rmSync(folder, { recursive: true })
+})
+
+interface Ended {
+  readonly code: number
+  readonly out: string
+  readonly error: string
+}
+
+/** Runs a command as a user does, in the folder of the configuration. */
+function averba(...args: string[]): Promise<Ended> {
+  return new Promise(done => {
+    const given = ['--conditions=averba-source', main, ...args]
+    execFile(process.execPath, given, { cwd: folder }, (error, out, text) => {
+      done({ code: error ? Number(error.code) : 0, out: out.trim(), error: text })
+    })
+  })
+}
+
+function configure(eventos: readonly string[], name = 'averba.config.ts'): void {
+  const { portal } = services.options
+  const declared = eventos.map(evento => ({ evento, chaveSecreta: secret }))
+  writeFileSync(
+    join(folder, name),
+    `import { defineConfig, staticHeaders } from 'averba'
+    export default defineConfig({
+      store: 'log.sqlite',
+      portal: {
+        baseUrl: '${portal.baseUrl}',
+        ca: ${JSON.stringify(portal.ca)},
+        authenticate: staticHeaders(${JSON.stringify(services.portalHeaders)}),
+      },
+      receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
+      subscriptions: ${JSON.stringify(declared)},
+    })`,
+  )
+}
+
+/** Another program of the same user subscribes. */
+async function subscribeElsewhere(evento: string): Promise<void> {
+  const request = new Request(`${services.options.portal.baseUrl}/portal/api/ext/webhook`, {
+    method: 'POST',
+    headers: { ...services.portalHeaders, 'content-type': 'application/json' },
+    body: JSON.stringify({ evento, endpoint: 'https://outro.exemplo.br/' }),
+  })
+  expect((await services.reach.portal(request)).status).toBe(200)
+}
+
+test('plan, apply and failures: from a configuration to subscriptions that are as declared', async () => {
+  configure(['um', 'dois'])
+  const planned = await averba('plan')
+  expect(planned).toMatchObject({ code: 2 })
+  expect(planned.out).toMatch(
+    /^create um https:.* \(the portal has none\)\ncreate dois .*\n2 to do\. To do just this: averba apply --hash [0-9a-f]{64}$/,
+  )
+  const hash = planned.out.split(' ').at(-1) ?? ''
+
+  // Somebody else comes in between: this very plan is no longer it.
+  await subscribeElsewhere('alheio')
+  expect(await averba('apply', '--hash', hash)).toMatchObject({
+    code: 1,
+    error: expect.stringContaining('STALE_PLAN'),
+  })
+  const again = await averba('plan', '--json')
+  expect(again.code).toBe(2)
+  writeFileSync(join(folder, 'plan.json'), again.out)
+  const applied = await averba('apply', '--plan', 'plan.json')
+  expect(applied).toMatchObject({ code: 0 })
+  expect(applied.out).toMatch(/^plan [0-9a-f]{64}\nsettled: create um .*\nsettled: create dois /)
+  expect(await averba('plan')).toMatchObject({ code: 0, out: expect.stringMatching(/Nothing to do\.$/) })
+
+  // What is declared no more is deleted with leave only.
+  configure(['um', 'alheio'])
+  const fewer = await averba('plan')
+  expect(fewer.out).toMatch(/taken alheio .*\ndelete dois /)
+  expect(await averba('apply')).toMatchObject({ code: 1, error: expect.stringContaining('PLAN_DELETES') })
+  expect(await averba('apply', '--allow-deletions')).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/\nsettled: delete dois \S+$/),
+  })
+
+  // A taken event is nothing to do, unless it is to be taken over.
+  expect(await averba('plan')).toMatchObject({ code: 0, out: expect.stringContaining('taken alheio') })
+  expect(await averba('plan', '--take-over')).toMatchObject({ code: 2 })
+  const taken = await averba('apply', '--take-over', '--json')
+  expect(taken.code).toBe(0)
+  expect(JSON.parse(taken.out)).toMatchObject({
+    applied: [{ status: 'settled', change: { evento: 'alheio', isTaken: true } }],
+  })
+  expect(await averba('plan', '--take-over')).toMatchObject({ code: 0 })
+
+  // Nothing listens at the endpoint: the delivery fails, and its content comes into the inbox.
+  const notice = { evento: 'um', destinatarioTipo: 'CNPJ', destinatarioId: services.samples.cnpj } as const
+  expect(await services.portal.notify({ ...notice, body: { numero: '26BR1' } })).toMatchObject([
+    { isDelivered: false },
+  ])
+  const read = await averba('failures')
+  expect(read).toMatchObject({ code: 0, out: expect.stringMatching(/ um \d+ .*not looked for.*\n1 failed/) })
+  expect(read.out).not.toContain('26BR1')
+  const recovered = JSON.parse((await averba('failures', '--recover', '--json')).out)
+  expect(recovered.failures).toMatchObject([{ recovery: 'recovered', conteudo: '{"numero":"26BR1"}' }])
+  expect(await averba('failures', '--day', '2020-01-01')).toMatchObject({ out: 'No delivery failed.' })
+
+  for (const each of [planned, again, applied, fewer, taken, read])
+    expect(each.out + each.error).not.toContain(secret)
+})
+
+test('an event that the portal declines makes the exit code 1, and the others are done', async () => {
+  configure(['tres', 'quatro'], 'two.config.ts')
+  await services.faults.add({ kind: 'status', status: 422, method: 'POST', service: 'portal', times: 1 })
+  const { code, out } = await averba('apply', '--config', 'two.config.ts', '--allow-deletions')
+  expect(code).toBe(1)
+  expect(out).toMatch(/declined: create tres .* \(422 .*\nsettled: create quatro /)
+})
+
+test.each([
+  ['is not there', 'no.config.ts', undefined, /NOT_FOUND: Cannot load ".*": it is not there\n.*averba init/],
+  ['exports nothing', 'empty.config.ts', 'export {}', /MISCONFIGURED: .*exports no options by default/],
+  [
+    'misses a variable',
+    'variable.config.ts',
+    "throw new Error('The environment variable AVERBA_X is not set')",
+    /MISCONFIGURED: .*AVERBA_X is not set/,
+  ],
+  [
+    'fails with a secret in its message',
+    'failing.config.ts',
+    `throw new TypeError('${secret}')`,
+    /^MISCONFIGURED: Cannot load ".*": it ends with TypeError\n$/,
+  ],
+])('a configuration that %s is said so, with exit code 1', async (_, name, text, error) => {
+  if (text !== undefined) writeFileSync(join(folder, name), text)
+  expect(await averba('plan', '--config', name)).toMatchObject({
+    code: 1,
+    error: expect.stringMatching(error),
+  })
+})
+
+test('a plan that is none, or two of them, is refused', async () => {
+  writeFileSync(join(folder, 'none.json'), '{}')
+  expect(await averba('apply', '--plan', 'none.json')).toMatchObject({
+    code: 1,
+    error: expect.stringContaining('it has no hash'),
+  })
+  expect(await averba('apply', '--plan', 'none.json', '--hash', 'a')).toMatchObject({ code: 1 })
+})
