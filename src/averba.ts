@@ -32,7 +32,7 @@ import { Subjects } from './subjects.ts'
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
 import { createValidations, type Validations } from './validations.ts'
 import { type Views, views } from './views/views.ts'
-import { createPerformers, createRouters, machines } from './wiring.ts'
+import { createPerformers, createRouters, limitsOf, machines } from './wiring.ts'
 
 /** An open log with the services that the host works with. */
 export interface Averba {

@@ -104,7 +104,7 @@ function caOf({ ca }: { readonly ca?: string }): { ca?: string } {
 }
 
 /** How much of each service this process uses at most. */
-function _limitsOf({ consentService, validationService, portal }: AverbaOptions) {
+export function limitsOf({ consentService, validationService, portal }: AverbaOptions) {
   return {
     consentService: consentService ?? {},
     validationService: validationService ?? {},
