@@ -3,7 +3,8 @@
  * append-only log.
  */
 export type { Certificate } from './adapters/certificate.ts'
-export type { PortalAuthentication } from './adapters/portal/client.ts'
+export type { PortalAuthentication } from './adapters/portal/authentication.ts'
+export { type PortalLogin, portalAccessKeys, portalSession } from './adapters/portal/login.ts'
 export { staticHeaders } from './adapters/portal/static-headers.ts'
 export type { Receiver } from './adapters/receiver.ts'
 export type { Source } from './adapters/source.ts'

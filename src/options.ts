@@ -1,5 +1,5 @@
 import type { Certificate } from './adapters/certificate.ts'
-import type { PortalAuthentication } from './adapters/portal/client.ts'
+import type { PortalAuthentication } from './adapters/portal/authentication.ts'
 import type { Source } from './adapters/source.ts'
 import type { Fetch } from './adapters/transport.ts'
 import type { Clock, Entropy } from './clock.ts'

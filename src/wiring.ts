@@ -1,6 +1,5 @@
 import { createConsentClient } from './adapters/consent/client.ts'
 import type { Performer, Performers } from './adapters/performer.ts'
-import { createPortalClient } from './adapters/portal/client.ts'
 import { createTokenClient } from './adapters/token/client.ts'
 import type { TokenSource } from './adapters/token/with-token.ts'
 import type { Fetch, SocketOptions } from './adapters/transport.ts'
@@ -23,6 +22,7 @@ import { subscriptionMachine } from './machines/subscription.ts'
 import { tokenMachine } from './machines/token.ts'
 import { validationMachine } from './machines/validation.ts'
 import type { AverbaOptions } from './options.ts'
+import { createPortalPerformers } from './portal-performers.ts'
 import { routeSubscriptions } from './subscription-routes.ts'
 import { againAfterDecline } from './sync-schedule.ts'
 import { givenToken, Tokens } from './tokens.ts'
@@ -69,13 +69,7 @@ export function createPerformers(
       )
     }
   }
-  if (portal) {
-    const secretsOf = desired.secretsOf.bind(desired)
-    Object.assign(
-      performers,
-      createPortalClient({ ...common, ...portal, fetch: fetchOf(caOf(portal)), secretsOf }),
-    )
-  }
+  if (portal) Object.assign(performers, createPortalPerformers(area, desired, portal, fetchOf))
   return performers
 }
 

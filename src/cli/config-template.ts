@@ -102,7 +102,8 @@ export default defineConfig({
     // Its address, without a path.
     baseUrl: env('AVERBA_PORTAL_URL'),
     // How to authenticate is not in the portal's contract: a function gives the headers of a call, and is asked again
-    // when the portal answers 401. staticHeaders({ ... }) of averba does for headers that do not change.
+    // when the portal answers 401. staticHeaders({ ... }) of averba does for headers that do not change; for the login
+    // that is publicly known see portalSession({ certificate, roleType }) and portalAccessKeys({ ... }).
     authenticate: async () => ({ authorization: env('AVERBA_PORTAL_AUTHORIZATION') }),
     // requestsPerSecond: 5, // as above
     // requestsAtOnceMax: 8,

@@ -34,6 +34,6 @@ async function plan({ config, takeOver = false, json = false }: Options): Promis
 }
 
 /** How many changes an apply would make. */
-export function countChanges({ changes }: Pick<Plan, 'changes'>, takeOver: boolean): number {
+function countChanges({ changes }: Pick<Plan, 'changes'>, takeOver: boolean): number {
   return changes.filter(({ action, isTaken }) => action !== 'leave' || (isTaken && takeOver)).length
 }

@@ -63,6 +63,8 @@ export interface Schema {
   }
   /** Secrets for the other processes of the file, sealed under an epoch of the keyring. Rows may go at any time. */
   secret: { name: string; generation: number; epoch: number; sealed: Uint8Array }
+  /** What one process of the file does at a time, such as logging in somewhere. Rows may go at any time. */
+  lease: { name: string; owner: string; until: string }
   /** How far a view has come that is built anew, in a table of its own, beside the serving one. */
   rebuild: { view: string; version: number; position: number }
 }
@@ -178,6 +180,7 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       `epoch ${integer} not null`,
       `sealed ${bytes} not null`,
     ),
+    table('lease', 'name text primary key', 'owner text not null', 'until text not null'),
     table('rebuild', 'view text primary key', `version ${integer} not null`, `position ${integer} not null`),
     `insert into head (id, schema, views) values (1, 1, '')`,
     ...(isSqlite ? appendOnlyTriggers() : []),

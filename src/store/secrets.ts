@@ -1,5 +1,6 @@
 import type { Vault } from '../vault/vault.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
+import { type Lease, Leases } from './leases.ts'
 
 /** A secret as the processes of one file share it. */
 export interface SharedSecret {
@@ -18,10 +19,13 @@ interface Row {
  * keyring, at most one of a name. Disposable: one that is not there is asked for again. Never in the log.
  */
 export class Secrets {
+  /** Who may get a new one, where only one process may ask for it. */
+  readonly leases: Leases
   readonly #connection: Connection
   readonly #vault: Vault
 
-  constructor(connection: Connection, vault: Vault) {
+  constructor(connection: Connection, vault: Vault, lease: () => Lease) {
+    this.leases = new Leases(connection, lease)
     this.#connection = connection
     this.#vault = vault
   }

@@ -63,7 +63,7 @@ export class Store {
   private constructor(connection: Connection, vault: Vault, options: StoreOptions) {
     this.#connection = connection
     this.vault = vault
-    this.secrets = new Secrets(connection, vault)
+    this.secrets = new Secrets(connection, vault, () => this.#lease())
     const { views, schemas = {}, onViewStopped, onCommitted = () => undefined } = options
     this.#views = views
     this.#schemas = schemas
@@ -71,10 +71,9 @@ export class Store {
 
     const project: WriterParts['project'] = (events, known) => this.#projector.project(events, known)
     this.#writer = new Writer({ connection, vault, schemas, project, onCommitted })
-    const { clock } = options
-    this.#clock = clock
+    this.#clock = options.clock
     const onRejoined = () => this.#writer.forget()
-    this.#rebuilder = new Rebuilder({ connection, schemas, clock, onRejoined })
+    this.#rebuilder = new Rebuilder({ connection, schemas, clock: options.clock, onRejoined })
     this.#owner = options.createId()
   }
 

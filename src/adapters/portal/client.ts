@@ -2,8 +2,7 @@ import type { Carried, Owed } from '../../message.ts'
 import { type Answer, conclude, type ExchangeOptions, exchange } from '../exchange.ts'
 import type { EffectClass, Performer, Performers } from '../performer.ts'
 import { clearCode, problemPart, readProblem } from '../problem.ts'
-import { valueFrom } from '../source.ts'
-import type { Fetch } from '../transport.ts'
+import { type Authenticated, GivenHeaders, type PortalAuthentication } from './authentication.ts'
 import { ClosedTimes } from './closed-times.ts'
 import {
   readFailures,
@@ -16,17 +15,14 @@ import {
   writeList,
   writeSubscribe,
 } from './protocol.ts'
-
-/**
- * Gives the headers that authenticate a call. The contract does not show how the portal authenticates, so
- * it is a function; `send` reaches the portal, for those that log in first.
- */
-export type PortalAuthentication = (send: Fetch) => Promise<Record<string, string>>
+import { type SessionShare, SharedSession, shareInMemory } from './shared-session.ts'
 
 /** Where the portal is, and how to authenticate there. */
 export interface PortalClientOptions extends ExchangeOptions {
   readonly baseUrl: string
   readonly authenticate: PortalAuthentication
+  /** Where a session that is logged into is kept for all processes; in this one when absent. */
+  readonly share?: SessionShare
   /** The secrets of a subscription, asked for when they are sent. */
   readonly secretsOf: (evento: string, held: { endpoint: string; generation: number }) => Promise<Secrets>
 }
@@ -93,8 +89,8 @@ const operations: Readonly<Record<string, Operation>> = {
 
 /** The webhook portal over a way out (document 3, section 4). */
 export function createPortalClient(options: PortalClientOptions): Performers {
-  const session = new Session(options)
   const times = new ClosedTimes(options.clock)
+  const session = authenticatedBy(options, times)
   return Object.fromEntries(
     Object.entries(operations).map(([verb, operation]) => {
       return [`portal.${verb}`, toPerformer(verb, operation, options, session, times)]
@@ -106,7 +102,7 @@ function toPerformer(
   verb: string,
   operation: Operation,
   options: PortalClientOptions,
-  session: Session,
+  session: Authenticated,
   times: ClosedTimes,
 ): Performer {
   const { effectClass } = operation
@@ -128,39 +124,18 @@ function toPerformer(
         lost,
       }
       const result = await session.send(send)
+      if (result.status === 'deferred') return result
       const refused = result.status === 'answered' ? times.after(verb, result.answer) : undefined
       return refused ?? conclude(result, effectClass, reading, options.clock)
     },
   }
 }
 
-/** Keeps the headers of one authentication until the portal refuses them. */
-class Session {
-  readonly #options: PortalClientOptions
-  #headers: Promise<Record<string, string>> | undefined
-
-  constructor(options: PortalClientOptions) {
-    this.#options = options
-  }
-
-  async send(call: (headers: Record<string, string>) => ReturnType<typeof exchange>) {
-    const used = this.#authenticate()
-    const headers = await used.catch(error => {
-      if (this.#headers === used) this.#headers = undefined
-      throw error
-    })
-    const result = await call(headers)
-    if (result.status !== 'answered' || result.answer.status !== 401) return result
-    // Only the headers that were refused are given up: another call may have renewed them meanwhile.
-    if (this.#headers === used) this.#headers = undefined
-    return call(await this.#authenticate())
-  }
-
-  #authenticate(): Promise<Record<string, string>> {
-    const { authenticate, fetch } = this.#options
-    this.#headers ??= valueFrom(() => authenticate(fetch), 'authentication of the portal')
-    return this.#headers
-  }
+function authenticatedBy(options: PortalClientOptions, times: ClosedTimes): Authenticated {
+  const { authenticate, fetch, share = shareInMemory() } = options
+  return typeof authenticate === 'function'
+    ? new GivenHeaders(() => authenticate(fetch))
+    : new SharedSession({ ...options, login: authenticate, share, times })
 }
 
 function declined(verb: string, answer: Answer, owed: Owed): Carried {

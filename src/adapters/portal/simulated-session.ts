@@ -5,19 +5,37 @@ const quietMs = 60_000
 
 /**
  * The portal's login as it is publicly known, not as the contract shows it: a token that is sent back as it came,
- * a second one that changes with every answer and lives an hour, and no second login within a minute.
+ * a second one that changes with every answer and lives an hour, and no second login within a minute. Whether an older
+ * one of that hour still counts is not known.
  */
 export class SimulatedSession {
   readonly #clock: Clock
   readonly #entropy: Entropy
   #token = ''
-  /** Tokens of this hour: an older one still counts. */
+  readonly #olderTokens: 'accept' | 'refuse'
+  /** Tokens of this hour. */
   readonly #csrf = new Map<string, number>()
   #loggedInAt = Number.NEGATIVE_INFINITY
 
-  constructor(clock: Clock, entropy: Entropy) {
+  constructor(clock: Clock, entropy: Entropy, olderTokens: 'accept' | 'refuse') {
+    this.#olderTokens = olderTokens
     this.#clock = clock
     this.#entropy = entropy
+  }
+
+  /** How often somebody logged in. */
+  logins = 0
+
+  /** Answers `POST /portal/api/autenticar/chave-acesso`: any key does. */
+  logInWithKeys(request: Request): Response {
+    const isGiven = request.headers.has('client-id') && request.headers.has('client-secret')
+    return isGiven ? this.logIn(request) : refusal(422, 'PLAT-ER8008', 'Falha na autenticação por chave')
+  }
+
+  /** Ends the session, as a restart of the portal would. */
+  end(): void {
+    this.#token = ''
+    this.#csrf.clear()
   }
 
   /** Answers `POST /portal/api/autenticar`. */
@@ -26,6 +44,7 @@ export class SimulatedSession {
     if (this.#clock.now() - this.#loggedInAt < quietMs) {
       return refusal(422, 'PLAT-ER2033', 'Usuário autenticado com sucesso nos últimos 60 segundos')
     }
+    this.logins += 1
     this.#loggedInAt = this.#clock.now()
     this.#token = `Bearer ${this.#random()}`
     const headers = { 'set-token': this.#token, ...this.#renew() }
@@ -46,6 +65,7 @@ export class SimulatedSession {
 
   #renew(): { 'x-csrf-token': string; 'x-csrf-expiration': string } {
     const token = this.#random()
+    if (this.#olderTokens === 'refuse') this.#csrf.clear()
     const endsAt = this.#clock.now() + lifetimeMs
     this.#csrf.set(token, endsAt)
     return { 'x-csrf-token': token, 'x-csrf-expiration': String(endsAt) }

@@ -17,6 +17,8 @@ export interface PortalSimulator {
   fetch(request: Request): Promise<Response>
   /** Delivers an event to every active subscription for it whose user represents the recipient. */
   notify(notice: Notice): Promise<Delivered[]>
+  /** Where the policy `authentication` is `session`: how often somebody logged in, and a way to end it. */
+  readonly session: { readonly logins: number; end(): void }
   /** What happened to deliveries so far. */
   readonly deliveries: { readonly succeeded: number; readonly failed: number }
 }
@@ -38,6 +40,7 @@ export function simulatePortal(options: Options): PortalSimulator {
   const { clock, entropy, deliver, timer = clock, headers = {}, policies = {} } = options
   const {
     authentication = 'headers',
+    olderTokens = 'accept',
     represents = 'everyone',
     users: others = [],
     duplicateEvent = 'refuse',
@@ -53,9 +56,11 @@ export function simulatePortal(options: Options): PortalSimulator {
   const app = new Hono()
   const path = '/portal/api/ext/webhook'
 
-  const session = new SimulatedSession(clock, entropy)
-  if (authentication === 'session')
+  const session = new SimulatedSession(clock, entropy, olderTokens)
+  if (authentication === 'session') {
     app.post('/portal/api/autenticar', context => session.logIn(context.req.raw))
+    app.post('/portal/api/autenticar/chave-acesso', context => session.logInWithKeys(context.req.raw))
+  }
 
   app.use(async (context, next) => {
     if (userOf(context.req.raw.headers) === undefined)
@@ -159,6 +164,7 @@ export function simulatePortal(options: Options): PortalSimulator {
   }
 
   return {
+    session,
     deliveries: deliveries.counts,
     fetch: async request => app.fetch(request),
     async notify(notice) {

@@ -1,0 +1,50 @@
+import type { Outcome } from '../../message.ts'
+import type { Exchange, exchange } from '../exchange.ts'
+import { valueFrom } from '../source.ts'
+import type { Fetch } from '../transport.ts'
+import type { PortalLogin } from './login.ts'
+
+/**
+ * Gives the headers that authenticate a call, or says how to log in. The contract does not show how the portal
+ * authenticates, so it is a function; `send` reaches the portal, for those that log in by themselves.
+ */
+export type PortalAuthentication = ((send: Fetch) => Promise<Record<string, string>>) | PortalLogin
+
+/** No session is to be had now: nothing was asked of the portal's operations. */
+export type Barred = Extract<Outcome, { status: 'deferred' }>
+
+/** Makes a call with the headers that authenticate it. */
+export interface Authenticated {
+  send(call: Call): Promise<Exchange | Barred>
+}
+
+/** One call, as often as it takes to authenticate it. */
+export type Call = (headers: Record<string, string>) => ReturnType<typeof exchange>
+
+/** Keeps the headers of one authentication until the portal refuses them. */
+export class GivenHeaders implements Authenticated {
+  readonly #authenticate: () => Promise<Record<string, string>>
+  #headers: Promise<Record<string, string>> | undefined
+
+  constructor(authenticate: () => Promise<Record<string, string>>) {
+    this.#authenticate = authenticate
+  }
+
+  async send(call: Call): Promise<Exchange> {
+    const used = this.#current()
+    const headers = await used.catch(error => {
+      if (this.#headers === used) this.#headers = undefined
+      throw error
+    })
+    const result = await call(headers)
+    if (result.status !== 'answered' || result.answer.status !== 401) return result
+    // Only the headers that were refused are given up: another call may have renewed them meanwhile.
+    if (this.#headers === used) this.#headers = undefined
+    return call(await this.#current())
+  }
+
+  #current(): Promise<Record<string, string>> {
+    this.#headers ??= valueFrom(this.#authenticate, 'authentication of the portal')
+    return this.#headers
+  }
+}

@@ -1,0 +1,54 @@
+import type { Certificate } from '../certificate.ts'
+import { type Source, valueFrom } from '../source.ts'
+
+/**
+ * How a session at the portal is begun. Written from what is publicly known of the portal, not from its contract,
+ * which shows no authentication.
+ */
+export interface PortalLogin {
+  /** What it logs in as: another profile is another session. */
+  readonly profile: string
+  /** Presented in every connection to the portal, where the login goes by it. */
+  readonly certificate?: Source<Certificate>
+  /** The request that logs in. */
+  write(baseUrl: string): Promise<Request>
+}
+
+/**
+ * Logs in at the portal with a certificate of a person or a company (e-CPF, e-CNPJ), for a profile such as `IMPEXP`.
+ * One session serves all processes of one store. Publicly known, and not in the contract.
+ */
+export function portalSession(options: { certificate: Source<Certificate>; roleType: string }): PortalLogin {
+  const { certificate, roleType } = options
+  return {
+    profile: roleType,
+    certificate,
+    write: async baseUrl => post(baseUrl, '', { 'role-type': roleType }),
+  }
+}
+
+/**
+ * Logs in at the portal with access keys in place of a certificate, for a profile. One session serves all processes of
+ * one store. Publicly known, and not in the contract.
+ */
+export function portalAccessKeys(options: {
+  clientId: Source<string>
+  clientSecret: Source<string>
+  roleType: string
+}): PortalLogin {
+  return {
+    profile: options.roleType,
+    async write(baseUrl) {
+      return post(baseUrl, '/chave-acesso', {
+        'client-id': await valueFrom(options.clientId, 'clientId of the portal'),
+        'client-secret': await valueFrom(options.clientSecret, 'clientSecret of the portal'),
+        'role-type': options.roleType,
+      })
+    },
+  }
+}
+
+function post(baseUrl: string, path: string, headers: Record<string, string>): Request {
+  const url = `${baseUrl.replace(/\/+$/, '')}/portal/api/autenticar${path}`
+  return new Request(url, { method: 'POST', headers: { ...headers, accept: 'application/json' } })
+}

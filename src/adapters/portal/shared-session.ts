@@ -1,0 +1,205 @@
+import { fromInstant, toInstant } from '../../clock.ts'
+import type { Instant } from '../../message.ts'
+import { type Answer, type Exchange, type ExchangeOptions, exchange } from '../exchange.ts'
+import { parseJson } from '../json.ts'
+import { clearCode, readProblem } from '../problem.ts'
+import type { Authenticated, Barred, Call } from './authentication.ts'
+import type { ClosedTimes } from './closed-times.ts'
+import type { PortalLogin } from './login.ts'
+
+/** What the processes of one store share: a text that is sealed, and who may change it by logging in. */
+export interface SessionShare {
+  find(): Promise<string | undefined>
+  keep(text: string): Promise<void>
+  /** Takes the right to log in. False while another process has it. */
+  take(): Promise<boolean>
+  release(): Promise<void>
+}
+
+/** A session of this process alone. */
+export function shareInMemory(): SessionShare {
+  let kept: string | undefined
+  return {
+    find: async () => kept,
+    async keep(text) {
+      kept = text
+    },
+    take: async () => true,
+    release: async () => undefined,
+  }
+}
+
+/** What is known of the session. */
+interface Session {
+  /** Sent back as it came; empty while there is none. */
+  readonly authorization: string
+  /** The second token: every answer brings the next one. */
+  readonly csrf: string
+  readonly endsAt: Instant
+  readonly loggedInAt: Instant
+  /** Until when nobody logs in, and why. */
+  readonly barredUntil: Instant
+  readonly because: string
+}
+
+/** Publicly known: within a minute of a login the portal refuses another one. A second more, for its clock. */
+const quietMs = 61_000
+const quiet = 'the portal lets nobody log in twice within a minute'
+/** Publicly known: the second token lives an hour from the last answer. Five minutes less, for the way. */
+const lifetimeMs = 55 * 60_000
+const leaseLookMs = 250
+const leaseLooksMax = 40
+/** A login, and one answer of another process that was newer. */
+const renewalsMax = 2
+
+const none: Session = {
+  authorization: '',
+  csrf: '',
+  endsAt: toInstant(0),
+  loggedInAt: toInstant(0),
+  barredUntil: toInstant(0),
+  because: '',
+}
+
+interface SharedSessionOptions extends ExchangeOptions {
+  readonly baseUrl: string
+  readonly login: PortalLogin
+  readonly share: SessionShare
+  readonly times: ClosedTimes
+}
+
+/** What the times in which the portal is closed know the login by. */
+const operation = 'autenticar'
+
+/** One session at the portal for all processes of a store: one login at a time, and one call after the other. */
+export class SharedSession implements Authenticated {
+  readonly #options: SharedSessionOptions
+  readonly #share: SessionShare
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(options: SharedSessionOptions) {
+    this.#options = options
+    this.#share = options.share
+  }
+
+  /** Each answer changes the second token: calls of this process wait for one another. */
+  send(call: Call): Promise<Exchange | Barred> {
+    const sent = this.#turn.then(() => this.#send(call))
+    this.#turn = sent.catch(() => undefined)
+    return sent
+  }
+
+  async #send(call: Call): Promise<Exchange | Barred> {
+    let session = await this.#current(undefined)
+    for (let renewals = 0; ; renewals++) {
+      if ('status' in session) return session
+      const { authorization, csrf } = session
+      const result = await call({ authorization, 'x-csrf-token': csrf })
+      const isRejected = result.status === 'answered' && result.answer.status === 401
+      if (!isRejected) {
+        if (result.status === 'answered') await this.#keepNewest(session, result.answer)
+        return result
+      }
+      if (renewals === renewalsMax) return result
+      session = await this.#current(session)
+    }
+  }
+
+  /** The session as any process knows it, unless it is the one that was rejected; else a login. */
+  async #current(rejected: Session | undefined): Promise<Session | Barred> {
+    const known = await this.#find()
+    return this.#isUsable(known, rejected) ? known : this.#logInAlone(known, rejected)
+  }
+
+  #isUsable(session: Session, rejected: Session | undefined): boolean {
+    if (session.authorization === '' || fromInstant(session.endsAt) <= this.#options.clock.now()) return false
+    return session.csrf !== rejected?.csrf || session.authorization !== rejected.authorization
+  }
+
+  async #logInAlone(known: Session, rejected: Session | undefined): Promise<Session | Barred> {
+    const { clock } = this.#options
+    for (let looks = 0; looks < leaseLooksMax; looks++) {
+      const barred = this.#barOf(looks === 0 ? known : await this.#find())
+      if (barred) return barred
+      if (await this.#share.take()) return this.#logInLeased(rejected)
+      await clock.sleep(leaseLookMs)
+      const session = await this.#find()
+      if (this.#isUsable(session, rejected)) return session
+    }
+    return { status: 'deferred', because: 'another process is logging in at the portal', afterMs: 5_000 }
+  }
+
+  async #logInLeased(rejected: Session | undefined): Promise<Session | Barred> {
+    try {
+      const known = await this.#find() // Somebody may have just done it.
+      if (this.#isUsable(known, rejected)) return known
+      return this.#barOf(known) ?? (await this.#logIn(known))
+    } finally {
+      await this.#share.release()
+    }
+  }
+
+  /** A minute after the last login, and as long as the portal asked for: nothing is asked. */
+  #barOf({ loggedInAt, barredUntil, because }: Session): Barred | undefined {
+    const now = this.#options.clock.now()
+    const quietLeftMs = fromInstant(loggedInAt) + quietMs - now
+    if (quietLeftMs > 0) {
+      return { status: 'deferred', because: quiet, afterMs: quietLeftMs }
+    }
+    const afterMs = fromInstant(barredUntil) - now
+    return afterMs > 0 ? { status: 'deferred', because, afterMs } : undefined
+  }
+
+  async #logIn(known: Session): Promise<Session | Barred> {
+    const { baseUrl, login, times } = this.#options
+    const closed = times.before(operation)
+    if (closed) return closed
+    const request = await login.write(baseUrl)
+    const result = await exchange(this.#options, 'once', () => request.clone())
+    if (result.status === 'unsent') return { status: 'deferred', because: result.because }
+    // Perhaps somebody is logged in now, whose tokens nobody has.
+    if (result.status === 'lost') return this.#bar(known, result.because, quietMs)
+    const { answer } = result
+    const authorization = answer.headers.get('set-token')
+    if (answer.status < 300 && authorization !== null) {
+      const loggedInAt = toInstant(this.#options.clock.now())
+      return this.#keepNewest({ ...none, authorization, loggedInAt }, answer)
+    }
+    const { because, afterMs = quietMs } = times.after(operation, answer) ?? { because: refusalIn(answer) }
+    return this.#bar(known, because, afterMs)
+  }
+
+  async #bar(known: Session, because: string, afterMs: number): Promise<Barred> {
+    const barredUntil = toInstant(this.#options.clock.now() + afterMs)
+    await this.#keep({ ...none, loggedInAt: known.loggedInAt, barredUntil, because })
+    return { status: 'deferred', because, afterMs }
+  }
+
+  /** What an answer brings is what the next call sends, in whichever process. A newer login stays. */
+  async #keepNewest(session: Session, { headers }: Answer): Promise<Session> {
+    const csrf = headers.get('x-csrf-token') ?? session.csrf
+    const authorization = headers.get('set-token') ?? session.authorization
+    const endsAt = toInstant(this.#options.clock.now() + lifetimeMs)
+    const newest = { ...session, authorization, csrf, endsAt }
+    if ((await this.#find()).loggedInAt <= session.loggedInAt) await this.#keep(newest)
+    return newest
+  }
+
+  #keep(session: Session): Promise<void> {
+    return this.#share.keep(JSON.stringify(session))
+  }
+
+  async #find(): Promise<Session> {
+    const text = await this.#share.find()
+    const kept = text === undefined ? undefined : parseJson(text)
+    return typeof kept === 'object' && kept !== null ? { ...none, ...kept } : none
+  }
+}
+
+function refusalIn({ status, text }: Answer): string {
+  const code = clearCode(readProblem(status, text)) ?? ''
+  if (code === 'PLAT-ER2033') return quiet
+  const because = `the portal answered the login ${status} ${code}`.trim()
+  const isNo = status >= 400 && status < 500 && status !== 408 && status !== 429
+  return isNo ? `CREDENTIALS_REFUSED: ${because}` : because
+}

@@ -1,0 +1,44 @@
+import type { Instant } from '../message.ts'
+import { type Connection, first, rows, type Steps } from './connection.ts'
+
+/** Who wants something for itself for a while, and until when nobody else may have it. */
+export interface Lease {
+  readonly owner: string
+  readonly now: Instant
+  readonly until: Instant
+}
+
+/** What one process of a file does at a time, such as logging in somewhere. Disposable. */
+export class Leases {
+  readonly #connection: Connection
+  readonly #lease: () => Lease
+
+  /** `lease` says who this process is, and what time it is. */
+  constructor(connection: Connection, lease: () => Lease) {
+    this.#connection = connection
+    this.#lease = lease
+  }
+
+  /** Takes a lease, or keeps it for longer. False while another process has it. */
+  take(name: string): Promise<boolean> {
+    const { owner, now, until } = this.#lease()
+    return this.#connection.transact(function* (): Steps<boolean> {
+      const parameters = [name, owner, until, now]
+      return (yield* first({ sql: takeOne, parameters })) !== undefined
+    })
+  }
+
+  /** Lets another process take it. */
+  release(name: string): Promise<void> {
+    const { owner } = this.#lease()
+    return this.#connection.transact(function* (): Steps<void> {
+      yield* rows({ sql: releaseOne, parameters: [name, owner] })
+    })
+  }
+}
+
+const takeOne = `insert into lease (name, owner, until) values (?, ?, ?)
+  on conflict (name) do update set owner = excluded.owner, until = excluded.until
+  where lease.owner = excluded.owner or lease.until <= ?
+  returning name`
+const releaseOne = 'delete from lease where name = ? and owner = ?'

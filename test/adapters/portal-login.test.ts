@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { createAuthority } from '../../src/adapters/authority.ts'
+import { simulatePortal } from '../../src/adapters/portal/simulator.ts'
+import { serve } from '../../src/adapters/serve.ts'
+import { systemClock, systemEntropy } from '../../src/clock.ts'
+import { openAverba, portalSession } from '../../src/index.ts'
+
+test('the portal is shown the certificate over TLS, and the login goes by its headers', async () => {
+  const authority = await createAuthority(systemClock.now())
+  const { ca } = authority
+  const portal = simulatePortal({
+    clock: systemClock,
+    entropy: systemEntropy,
+    policies: { authentication: 'session' },
+    deliver: async () => new Response(),
+  })
+  const seen: [path: string, client: string | undefined, role: string | null][] = []
+  const server = await serve(
+    (request, { clientName }) => {
+      seen.push([new URL(request.url).pathname, clientName, request.headers.get('role-type')])
+      return portal.fetch(request)
+    },
+    { ...(await authority.issueServer(['localhost'])), clientCa: ca },
+  )
+  const certificate = await authority.issueClient('importadora')
+  const averba = await openAverba({
+    store: ':memory:',
+    portal: {
+      baseUrl: `https://localhost:${server.port}`,
+      ca,
+      authenticate: portalSession({ certificate: () => certificate, roleType: 'IMPEXP' }),
+    },
+  })
+  expect((await averba.subscriptions.plan()).changes).toEqual([])
+  expect(seen).toEqual([
+    ['/portal/api/autenticar', 'importadora', 'IMPEXP'],
+    ['/portal/api/ext/webhook', 'importadora', null],
+  ])
+  await averba.close()
+  await server.close()
+})

@@ -1,0 +1,242 @@
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import {
+  type Averba,
+  openAverba,
+  type PortalLogin,
+  portalAccessKeys,
+  portalSession,
+  valueOf,
+} from '../../src/index.ts'
+import { simulate, type World } from '../../src/simulation/index.ts'
+
+const evento = 'dimp-situacao-import'
+const subscriptions = [{ evento, chaveSecreta: 'um' }]
+const minuteMs = 60_000
+const certificate = { cert: '', key: '' }
+const login = portalSession({ certificate, roleType: 'IMPEXP' })
+const baseUrl = 'https://portal.exemplo.br'
+
+const given = (
+  options: Parameters<typeof simulate>[0] = {},
+  authenticate: PortalLogin = login,
+  olderTokens: 'accept' | 'refuse' = 'refuse',
+) =>
+  simulate({
+    ...options,
+    policies: { portal: { authentication: 'session', olderTokens } },
+    averba: { subscriptions, portal: { baseUrl, authenticate }, ...options.averba },
+  })
+
+/** Further processes on the file of a world. */
+function processes(world: World, store: string, count: number): Promise<Averba[]> {
+  const { clock } = world
+  const portal = { baseUrl, authenticate: login }
+  const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
+  const fetch = (request: Request) => world.reach.portal(request)
+  return Promise.all(
+    Array.from({ length: count }, () => openAverba({ store, clock, fetch, portal, receiver, subscriptions })),
+  )
+}
+
+const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-session-')), 'log.sqlite')
+
+/** Lets the clock go on while something waits by it. */
+async function settled<T>(world: World, work: Promise<T>): Promise<T> {
+  let isDone = false
+  const done = work.finally(() => {
+    isDone = true
+  })
+  while (!isDone) {
+    await new Promise(resolve => setImmediate(resolve))
+    if (world.clock.sleeping > 0) await world.clock.advance(50)
+  }
+  return done
+}
+
+test.each(['accept', 'refuse'] as const)(
+  'one login serves everything, each call sends what the last answer brought, and older tokens are %sed',
+  async olderTokens => {
+    const world = await given({}, login, olderTokens)
+    const { averba } = world
+    const plans = [averba.subscriptions.plan(), averba.subscriptions.plan(), averba.subscriptions.failures()]
+    await Promise.all(plans)
+    for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+    expect(world.portal.session.logins).toBe(1)
+    expect(world.requests.filter(each => each.path.includes('/ext/')).length).toBeGreaterThan(4)
+    expect(world.requests.filter(each => each.path.endsWith('/autenticar'))).toHaveLength(1)
+    await world.close()
+  },
+)
+
+test('the session is used for as long as it lives, and then logged into anew', async () => {
+  const world = await given()
+  const { averba, clock, portal } = world
+  for (let i = 0; i < 6; i++) {
+    await averba.subscriptions.plan()
+    await clock.advance(50 * minuteMs)
+  }
+  expect(portal.session.logins).toBe(1)
+  await clock.advance(10 * minuteMs)
+  await averba.subscriptions.plan()
+  expect(portal.session.logins).toBe(2)
+  // Nothing was refused on the way: it was known to have ended.
+  expect(world.requests.filter(each => each.path.endsWith('/autenticar'))).toHaveLength(2)
+  await world.close()
+})
+
+test('a session that the portal ended is logged into anew once, and the call is made', async () => {
+  const world = await given()
+  const { averba, clock, portal } = world
+  await averba.subscriptions.plan()
+  await clock.advance(2 * minuteMs)
+  portal.session.end()
+  const calls = [averba.subscriptions.plan(), averba.subscriptions.plan(), averba.subscriptions.failures()]
+  await Promise.all(calls)
+  expect(portal.session.logins).toBe(2)
+  await world.close()
+})
+
+test('a session that ends within a minute of its login is waited for, and nobody is asked twice', async () => {
+  const world = await given()
+  const { averba, clock, portal } = world
+  const hash = (await averba.subscriptions.plan()).hash
+  portal.session.end()
+  const failed = await averba.subscriptions.apply({ hash }).catch(error => error)
+  expect(failed).toMatchObject({ code: 'OUTCOME', outcome: { status: 'deferred' } })
+  expect(failed.outcome.because).toBe('the portal lets nobody log in twice within a minute')
+  expect(failed.outcome.retryAt).toBe('2026-11-20T12:01:01.000Z')
+  expect(world.requests.filter(each => each.path.endsWith('/autenticar'))).toHaveLength(1)
+  await clock.advance(61_000)
+  for (const each of await averba.subscriptions.apply({ hash })) valueOf(each)
+  expect(portal.session.logins).toBe(2)
+  await world.close()
+})
+
+test('when somebody else has just logged in, what needs the session is deferred for that minute', async () => {
+  const world = await given()
+  const { averba, clock, portal } = world
+  const request = () =>
+    new Request(`${baseUrl}/portal/api/autenticar`, { method: 'POST', headers: { 'role-type': 'X' } })
+  expect((await portal.fetch(request())).status).toBe(200)
+  for (let i = 0; i < 3; i++) {
+    await expect(averba.subscriptions.plan()).rejects.toMatchObject({
+      outcome: { status: 'deferred', retryAt: '2026-11-20T12:01:01.000Z' },
+    })
+  }
+  // The portal said so once, and was not asked again.
+  expect(world.requests.filter(each => each.path.endsWith('/autenticar'))).toHaveLength(1)
+  await clock.advance(61_000)
+  await averba.subscriptions.plan()
+  expect(portal.session.logins).toBe(2)
+  await world.close()
+})
+
+test.each(['accept', 'refuse'] as const)(
+  'five processes that start together on one file log in once, where older tokens are %sed',
+  async olderTokens => {
+    const store = newStore()
+    const world = await given({ averba: { store } }, login, olderTokens)
+    const others = await processes(world, store, 4)
+    const all = [world.averba, ...others]
+    const plans = await settled(world, Promise.allSettled(all.map(each => each.subscriptions.plan())))
+    expect(world.portal.session.logins).toBe(1)
+    if (olderTokens === 'accept') expect(plans.filter(each => each.status === 'rejected')).toEqual([])
+    // One after the other they all go on with it, whatever the portal does with older tokens.
+    await world.clock.advance(61_000)
+    for (const each of all) await each.subscriptions.plan()
+    expect(world.portal.session.logins).toBeLessThanOrEqual(2)
+    for (const each of others) await each.close()
+    await world.close()
+  },
+)
+
+test('a process that starts later goes on with the session, and nothing of it stands in the file in clear', async () => {
+  const store = newStore()
+  const seen: string[] = []
+  const world = await given({
+    averba: { store },
+    intercept: async (request, forward) => {
+      const response = await forward(request)
+      for (const name of ['set-token', 'x-csrf-token']) {
+        const value = response.headers.get(name)
+        if (value !== null) seen.push(value.replace(/^Bearer /, ''))
+      }
+      return response
+    },
+  })
+  await world.averba.subscriptions.plan()
+  const [later] = await processes(world, store, 1)
+  await later?.subscriptions.plan()
+  expect(world.portal.session.logins).toBe(1)
+  await later?.close()
+  await world.close()
+  expect(seen.length).toBeGreaterThan(2)
+  const bytes = readFileSync(store, 'latin1')
+  for (const token of seen) expect(bytes.includes(token)).toBe(false)
+})
+
+test('a process that dies while it logs in holds up the others for a minute at most', async () => {
+  const store = newStore()
+  const world = await given({
+    averba: { store },
+    intercept: (request, forward) =>
+      request.url.endsWith('/autenticar') ? new Promise<never>(() => undefined) : forward(request),
+  })
+  void world.averba.subscriptions.plan().catch(() => undefined)
+  await expect.poll(() => world.clock.sleeping).toBeGreaterThan(0)
+  const [other] = await processes(world, store, 1)
+  const waiting = await settled(world, other?.subscriptions.plan().catch(error => error) ?? Promise.resolve())
+  expect(waiting).toMatchObject({
+    outcome: { status: 'deferred', because: 'another process is logging in at the portal' },
+  })
+  await world.clock.advance(minuteMs)
+  await settled(world, Promise.resolve(other?.subscriptions.plan()))
+  expect(world.portal.session.logins).toBe(1)
+  await other?.close()
+})
+
+test('a login that the portal declines is said to be one of credentials, and asked for once a minute', async () => {
+  const world = await given()
+  await world.faults.add({ kind: 'status', status: 422, path: '/autenticar', service: 'portal' })
+  for (let i = 0; i < 5; i++) {
+    await expect(world.averba.subscriptions.plan()).rejects.toMatchObject({
+      outcome: { status: 'deferred', because: expect.stringMatching(/^CREDENTIALS_REFUSED: .* 422/) },
+    })
+  }
+  expect(world.requests.filter(each => each.path.endsWith('/autenticar'))).toHaveLength(1)
+  await world.faults.clear()
+  await world.clock.advance(61_000)
+  await world.averba.subscriptions.plan()
+  await world.close()
+})
+
+test('a login whose answer was lost is not repeated within a minute', async () => {
+  const world = await given()
+  await world.faults.add({ kind: 'lose', path: '/autenticar', service: 'portal', times: 1 })
+  const failed = await world.averba.subscriptions.plan().catch(error => error)
+  expect(failed).toMatchObject({ outcome: { status: 'deferred', retryAt: '2026-11-20T12:01:01.000Z' } })
+  await world.clock.advance(61_000)
+  await world.averba.subscriptions.plan()
+  expect(world.portal.session.logins).toBe(2)
+  await world.close()
+})
+
+test('access keys log in without a certificate, and are asked of their source at each login', async () => {
+  let asked = 0
+  const clientSecret = () => {
+    asked += 1
+    return 'segredo'
+  }
+  const keys = portalAccessKeys({ clientId: 'chave', clientSecret, roleType: 'IMPEXP' })
+  const world = await given({}, keys)
+  await world.averba.subscriptions.plan()
+  await world.averba.subscriptions.plan()
+  const [first] = world.requests
+  expect(first).toMatchObject({ path: '/portal/api/autenticar/chave-acesso' })
+  expect(JSON.stringify(world.requests)).not.toContain('segredo')
+  expect([asked, world.portal.session.logins]).toEqual([1, 1])
+  await world.close()
+})
