@@ -83,7 +83,7 @@ test('the session is used for as long as it lives, and then logged into anew', a
   await averba.subscriptions.plan()
   expect(portal.session.logins).toBe(2)
   // Nothing was refused on the way: it was known to have ended.
-  expect(world.requests.filter(each => each.path.endsWith('/autenticar'))).toHaveLength(2)
+  expect(world.requests.filter(each => each.path.includes('/ext/'))).toHaveLength(7)
   await world.close()
 })
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
+  type Applied,
   type Averba,
   type AverbaOptions,
   type Events,
@@ -130,6 +131,29 @@ test('one event that the portal declines stops no other: each outcome stands by 
   await world.close()
 })
 
+test('two that apply the same plan at once make each subscription once, and what is refused stops nothing', async () => {
+  let meanwhile: Promise<Applied[]> | undefined
+  const world: World = await simulate({
+    averba: { subscriptions },
+    async intercept(request, forward) {
+      // While the first one is under way, another one comes.
+      if (request.method === 'POST' && !meanwhile) {
+        meanwhile = world.averba.subscriptions.apply(plan)
+        await meanwhile
+      }
+      return forward(request)
+    },
+  })
+  const plan = await world.averba.subscriptions.plan()
+  const applied = await world.averba.subscriptions.apply(plan)
+  const codes = (all: Applied[] = []) =>
+    all.map(each => (each.status === 'declined' ? each.problem.code : each.status))
+  expect(codes(applied)).toEqual(['settled', 'REFUSED'])
+  expect(codes(await meanwhile)).toEqual(['REFUSED', 'settled'])
+  expect(bodies(world, 'POST')).toBe(2)
+  await world.close()
+})
+
 test('two processes that apply the same plan at once make each subscription once', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-plans-')), 'log.sqlite')
   const world = await simulate()
@@ -153,17 +177,22 @@ test('a registration whose answer was lost is found by event and endpoint, also 
   const store = join(mkdtempSync(join(tmpdir(), 'averba-plans-')), 'log.sqlite')
   const world = await simulate()
   const declared = { evento: one, chaveSecreta: 'antes' }
-  const first = await open(world, { store, subscriptions: [declared] })
-  const plan = await first.subscriptions.plan()
-  await world.faults.add({ kind: 'lose', service: 'portal', method: 'POST', times: 1 })
-  const applying = first.subscriptions.apply(plan)
-  // The list that would tell is not to be had either.
-  await expect.poll(() => bodies(world, 'POST')).toBe(1)
-  await world.faults.add({ kind: 'status', status: 500, service: 'portal', method: 'GET' })
-  await applying
+  let isDown = false
+  const first = await open(world, {
+    store,
+    subscriptions: [declared],
+    async fetch(request) {
+      // The list that would tell is not to be had either.
+      if (isDown) return new Response(null, { status: 500 })
+      const response = await world.reach.portal(request)
+      isDown = request.method === 'POST'
+      if (isDown) throw new Error('reset')
+      return response
+    },
+  })
+  const [lost] = await first.subscriptions.apply(await first.subscriptions.plan())
+  expect(lost).toMatchObject({ status: 'unknown', next: 'probe' })
   await first.close()
-  await world.faults.clear()
-  await world.clock.advance(3_600_000)
   const second = await open(world, { store, subscriptions: [{ ...declared, chaveSecreta: 'depois' }] })
   const now = await second.subscriptions.plan()
   expect(now.changes).toMatchObject([{ action: 'change', because: 'its secrets differ' }])
