@@ -79,7 +79,14 @@ export function createEnrolments(area: Area): Enrolments {
     if (wrong !== undefined) throw wrong
   }
 
-  return { enrol, enrolAll, syncPlan: () => planSync(area) }
+  async function syncPlan(): Promise<SyncPlan> {
+    const plan = await planSync(area)
+    const message = 'the consents cannot be kept as fresh as asked'
+    if (!plan.ok) area.options.logger?.({ message, detail: plan.detail })
+    return plan
+  }
+
+  return { enrol, enrolAll, syncPlan }
 }
 
 /** Nothing of one who cannot be enrolled is recorded. */

@@ -3,10 +3,19 @@ import type { Area } from './area.ts'
 import { AverbaError } from './errors.ts'
 import type { Followers } from './followers.ts'
 import type { Schedules } from './schedules.ts'
+import { planSync } from './sync-plan.ts'
 
 /** One thing that was looked at. */
 export interface Check {
-  readonly name: 'store' | 'keyring' | 'views' | 'effects' | 'followers' | 'certificate' | 'token'
+  readonly name:
+    | 'store'
+    | 'keyring'
+    | 'views'
+    | 'effects'
+    | 'followers'
+    | 'consents'
+    | 'certificate'
+    | 'token'
   readonly ok: boolean
   /** What was found, in words without personal data, and what to do when it is not well. */
   readonly detail: string
@@ -65,6 +74,11 @@ export async function checkHealth({
       const parked = (await followers.list()).filter(each => each.isParked).map(each => each.name)
       if (parked.length === 0) return { ok: true, detail: 'none is parked' }
       return { ok: false, detail: `${parked.join(', ')} parked: see log.retry and log.skip` }
+    },
+    async consents() {
+      if (!options.consentService) return undefined
+      const { ok, detail } = await planSync(area)
+      return { ok, detail: ok ? detail : `${detail}: raise requestsPerSecond, or syncEveryMs` }
     },
     async certificate() {
       const daysLeft = await schedules.certificateDaysLeft()

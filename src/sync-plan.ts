@@ -20,7 +20,7 @@ export interface SyncPlan {
   }[]
 }
 
-/** Works out the plan from the subjects as they stand, and tells the logger when it cannot be kept. */
+/** Works out the plan from the subjects as they stand. */
 export async function planSync(area: Area): Promise<SyncPlan> {
   const rows = await area.views
     .selectFrom('subjects')
@@ -42,6 +42,5 @@ export async function planSync(area: Area): Promise<SyncPlan> {
   const detail =
     `${subjects} data subjects take ${needed} requests a second, and ${requestsPerSecond} are allowed: ` +
     `readings come ${share.toFixed(1)} times as late as asked`
-  area.options.logger?.({ message: 'the consents cannot be kept as fresh as asked', detail })
   return { ok: false, detail, ...plan }
 }

@@ -87,6 +87,9 @@ test('the plan says how fresh consents can be kept, and announces when that is n
     neededPerSecond: 0.2,
   })
   expect(lines).toEqual([])
+  const looked = (await tight.averba.health()).checks.find(check => check.name === 'consents')
+  expect(looked).toMatchObject({ ok: false, detail: expect.stringContaining('2.0 times as late as asked') })
+  expect(lines).toEqual([])
   const plan = await tight.averba.consents.syncPlan()
   expect(plan).toMatchObject({
     ok: false,
