@@ -22,7 +22,6 @@ import { createLogins, type Logins } from './logins.ts'
 import type { Instant } from './message.ts'
 import { createNotifications, type Notifications, routeNotification } from './notifications.ts'
 import type { AverbaOptions } from './options.ts'
-import { createPortalPerformers } from './portal-performers.ts'
 import { runAll } from './run-all.ts'
 import { Schedules } from './schedules.ts'
 import type { AsOf, Rebuilt } from './store/rebuilder.ts'
@@ -158,11 +157,12 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
     await store.close()
   }
 
+  const consents = createConsents(area)
   return {
-    consents: createConsents(area),
+    consents,
     awareness: createAwareness(area),
     logins: createLogins(area),
-    validations: createValidations(area),
+    validations: createValidations(area, consents.use),
     subscriptions,
     notifications: createNotifications(area, followers, (evento, handler, notification) =>
       log({ message: 'a notification is parked', evento, handler, notification }),

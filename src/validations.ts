@@ -2,12 +2,15 @@ import { brasiliaDay } from './adapters/brasilia.ts'
 import type { FieldResult, ValidationResult } from './adapters/validation/protocol.ts'
 import { type Claims, claimsSchema } from './adapters/validation/wire.ts'
 import type { Area } from './area.ts'
-import { parseCpf } from './cpf.ts'
+import type { Fresh } from './consent-readings.ts'
+import { type Cpf, parseCpf } from './cpf.ts'
 import type { Target } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import { checkId, checkInstant } from './given.ts'
-import type { Instant, Json, Part } from './message.ts'
+import type { Basis, Instant, Json, Part } from './message.ts'
 import type { Ask, Outcome } from './outcome.ts'
+import type { Standings } from './standings.ts'
+import type { Which } from './subjects.ts'
 import { findReusable } from './validation-reuse.ts'
 import type { ValidationRow } from './views/validations.ts'
 
@@ -45,16 +48,25 @@ export interface ValidationInput {
   readonly again?: { readonly of: string; readonly because: string }
 }
 
+/** The last argument of a validation. Its basis may name the consent that it rests on. */
+export interface ValidationAsk extends Omit<Ask, 'commandId' | 'basis'> {
+  readonly basis?: Basis & { readonly consent?: Which & Fresh }
+}
+
 /** Validations of persons: each may cost money, and is sent at most once (document 2, section 4.2). */
 export interface Validations {
   /**
    * Validates what is claimed of a person. The same id gives the same result and is never paid twice.
    *
+   * A consent that the basis names is used first, as by `consents.use`: the use is recorded, with the validation's
+   * correlation id, or its id where there is none. Asked again under the same id, it is not used again.
+   *
    * @throws {AverbaError} `INVALID_CPF`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`; `BUDGET_SPENT` over
-   * `paidPerDayMax`, with nothing recorded, so that the same id may be used another day; `NOT_FOUND` and `REFUSED`
-   * when what is to be paid again is not there, is not inconclusive, or was paid again before
+   * `paidPerDayMax`, with no validation recorded, so that the same id may be used another day; `NOT_FOUND` and `REFUSED`
+   * when what is to be paid again is not there, is not inconclusive, or was paid again before;
+   * `CONSENT_NOT_EFFECTIVE` when the consent does not stand, before any request for the validation
    */
-  validate(input: ValidationInput, ask?: Omit<Ask, 'commandId'>): Promise<Outcome<Validation>>
+  validate(input: ValidationInput, ask?: ValidationAsk): Promise<Outcome<Validation>>
   /** A validation by the host's id, or `undefined`. */
   get(id: string): Promise<Validation | undefined>
   /**
@@ -76,8 +88,8 @@ export interface Validations {
 const pageRows = 100
 const textMax = 2_000
 
-/** Makes the area `validations`. */
-export function createValidations(area: Area): Validations {
+/** Makes the area `validations`. `useConsent` records the use of a consent, or throws when it does not stand. */
+export function createValidations(area: Area, useConsent: Standings['use']): Validations {
   const { commands, subjects, views } = area
   const { paidPerDayMax } = area.options.validationService ?? {}
 
@@ -107,14 +119,25 @@ export function createValidations(area: Area): Validations {
     return { stream, message: { type: 'validation.repeat', data: { by } } }
   }
 
+  /** Uses the consent that a validation rests on: one of the very person who is validated. */
+  async function useNamed(id: string, cpf: Cpf, { basis, ...ask }: ValidationAsk): Promise<void> {
+    if (!basis?.consent || (await area.store.receipt(id))) return
+    const { consent, purpose, legalBasis } = basis
+    const { subject } = await subjects.meet(cpf, 'validation')
+    if ((await subjects.find(consent)) !== subject) throw invalid('consent: it is of another person')
+    await useConsent(consent, { ...ask, basis: { purpose, legalBasis } })
+  }
+
   return {
     get,
-    async validate(input, ask = {}) {
+    async validate(input, given = {}) {
       area.require('validationService')
       const { id, again, reuseWithinMs: withinMs } = input
       checkInput(input)
       const cpf = parseCpf(input.cpf)
       const claims = parseClaims(input.claims)
+      const ask = given.basis?.consent ? { correlationId: id, ...given } : given
+      await useNamed(id, cpf, ask)
       const validation = area.createId()
       const stream = `validation-${validation}`
       return commands.send(

@@ -249,3 +249,29 @@ test('validations are listed page by page, by state and by the time that they we
   await expect(idsOf({ from: '2026-11-20' })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   await world.close()
 })
+
+test('a validation rests on a consent that stands at that moment, or no request leaves', async () => {
+  const world = await simulate()
+  const { consents, validations, log } = world.averba
+  const subject = await consents.enrol({ cpf })
+  valueOf(await consents.sync({ subject }))
+  const [active] = await consents.list({ subject, status: 'ATIVO' })
+  const consent = { cpf, id: active?.id ?? '' }
+  const basis = { purpose: 'opening an account', legalBasis: 'LGPD 7 I', consent }
+  const ask = (id: string, of: string = cpf) => validations.validate({ id, cpf: of, claims }, { basis })
+  valueOf(await ask('a'))
+  expect(await ask('a')).toMatchObject({ status: 'settled', replayed: true })
+  const used = await all(log.read({ types: ['consent.used'] }))
+  expect(used).toMatchObject([{ correlationId: 'a', basis: { purpose: 'opening an account' } }])
+  const [requested] = await all(log.read({ types: ['validation.requested'] }))
+  expect(requested).toMatchObject({ correlationId: 'a' })
+  expect(requested?.basis).toEqual({ purpose: 'opening an account', legalBasis: 'LGPD 7 I' })
+  await expect(ask('b', otherCpf)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  valueOf(await consents.revoke(consent))
+  const refused = { code: 'CONSENT_NOT_EFFECTIVE', standing: { because: 'revoked' } }
+  await expect(ask('c')).rejects.toMatchObject(refused)
+  expect(await validations.get('c')).toBeUndefined()
+  expect(await ask('a')).toMatchObject({ status: 'settled', replayed: true })
+  expect(world.validationService.answered).toBe(1)
+  await world.close()
+})
