@@ -7,6 +7,11 @@ export type { PortalAuthentication } from './adapters/portal/authentication.ts'
 export { type PortalLogin, portalAccessKeys, portalSession } from './adapters/portal/login.ts'
 export { staticHeaders } from './adapters/portal/static-headers.ts'
 export type { Receiver } from './adapters/receiver.ts'
+export {
+  type ReceiverServer,
+  type ServeReceiversOptions,
+  serveReceivers,
+} from './adapters/serve-receivers.ts'
 export type { Source } from './adapters/source.ts'
 export type { Fetch } from './adapters/transport.ts'
 export type { FieldResult } from './adapters/validation/protocol.ts'

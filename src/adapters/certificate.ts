@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { AverbaError } from '../errors.ts'
 import { type Pem, readPkcs12 } from './pkcs12.ts'
 
-/** A client certificate with its key: PEM texts, or PKCS#12 bytes. */
+/** A certificate with its key: PEM texts, or PKCS#12 bytes. */
 export type Certificate =
   | { readonly cert: string; readonly key: string; readonly passphrase?: string }
   | { readonly pfx: Uint8Array | string; readonly passphrase?: string }
@@ -12,7 +12,6 @@ export interface UsableCertificate extends Pem {
   readonly daysLeft: number
 }
 
-const cannot = 'Cannot use the client certificate'
 const dayMs = 86_400_000
 
 /**
@@ -21,10 +20,15 @@ const dayMs = 86_400_000
  *
  * @throws {AverbaError} `MISCONFIGURED`, in words
  */
-export async function useCertificate(certificate: Certificate, now: number): Promise<UsableCertificate> {
-  const pem = 'pfx' in certificate ? await readPfx(certificate) : readPem(certificate)
-  const x509 = readPart('certificate', () => new X509Certificate(pem.cert))
-  const key = readPart('key', () => createPrivateKey(pem.key))
+export async function useCertificate(
+  certificate: Certificate,
+  now: number,
+  whose: 'client' | 'server' = 'client',
+): Promise<UsableCertificate> {
+  const cannot = `Cannot use the ${whose} certificate`
+  const pem = 'pfx' in certificate ? await readPfx(certificate, cannot) : readPem(certificate, cannot)
+  const x509 = readPart(cannot, 'certificate', () => new X509Certificate(pem.cert))
+  const key = readPart(cannot, 'key', () => createPrivateKey(pem.key))
   if (!x509.checkPrivateKey(key)) {
     throw new AverbaError('MISCONFIGURED', `${cannot}: its key belongs to another certificate`)
   }
@@ -41,7 +45,10 @@ export async function useCertificate(certificate: Certificate, now: number): Pro
   return { ...pem, daysLeft: Math.floor((end - now) / dayMs) }
 }
 
-async function readPfx({ pfx, passphrase }: Extract<Certificate, { pfx: unknown }>): Promise<Pem> {
+async function readPfx(
+  { pfx, passphrase }: Extract<Certificate, { pfx: unknown }>,
+  cannot: string,
+): Promise<Pem> {
   try {
     return await readPkcs12(pfx, passphrase)
   } catch (cause) {
@@ -52,17 +59,22 @@ async function readPfx({ pfx, passphrase }: Extract<Certificate, { pfx: unknown 
 }
 
 /** An encrypted key is opened here, so that every runtime is given the same plain one. */
-function readPem({ cert, key, passphrase }: Extract<Certificate, { cert: unknown }>): Pem {
+function readPem({ cert, key, passphrase }: Extract<Certificate, { cert: unknown }>, cannot: string): Pem {
   // A passphrase for a key that is not encrypted does no harm, and is not to blame for it.
   if (!key.includes('ENCRYPTED')) return { cert, key }
   if (passphrase === undefined) {
     throw new AverbaError('MISCONFIGURED', `${cannot}: its key is encrypted, and its passphrase is missing`)
   }
-  const opened = readPart('key', () => createPrivateKey({ key, passphrase }), 'its passphrase is wrong')
+  const opened = readPart(
+    cannot,
+    'key',
+    () => createPrivateKey({ key, passphrase }),
+    'its passphrase is wrong',
+  )
   return { cert, key: opened.export({ type: 'pkcs8', format: 'pem' }).toString() }
 }
 
-function readPart<T>(what: string, work: () => T, words = `its ${what} cannot be read`): T {
+function readPart<T>(cannot: string, what: string, work: () => T, words = `its ${what} cannot be read`): T {
   try {
     return work()
   } catch (cause) {

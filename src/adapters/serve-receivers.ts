@@ -1,0 +1,100 @@
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { type Clock, systemClock } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
+import type { Certificate } from './certificate.ts'
+import type { Receiver } from './receiver.ts'
+import { ServerCertificates } from './server-certificates.ts'
+import type { Source } from './source.ts'
+
+/** What to serve, and how much of a client to bear. */
+export interface ServeReceiversOptions {
+  /** Receivers by the path of their endpoint, such as `/averba`; those of several logs, each under a path of its own. */
+  readonly receivers: Readonly<Record<string, Pick<Receiver, 'listener'>>>
+  /** The server's certificate with its key; a function is asked again every minute, for one that was renewed. */
+  readonly certificate: Source<Certificate>
+  /** Certificates for other names, such as `aduana.exemplo.br` or `*.exemplo.br`, by the name that a client asks for. */
+  readonly certificates?: Readonly<Record<string, Source<Certificate>>>
+  readonly host?: string
+  /** 443 when absent: the only one that the portal delivers to. */
+  readonly port?: number
+  /** How long the handshake, the head of a request, and the whole of it may take. */
+  readonly handshakeTimeoutMs?: number
+  readonly headersTimeoutMs?: number
+  readonly requestTimeoutMs?: number
+  readonly headerBytesMax?: number
+  readonly connectionsMax?: number
+  /** Told of a certificate that could not be renewed: the one before is shown until then. */
+  readonly onTrouble?: (error: unknown) => void
+  readonly clock?: Clock
+}
+
+/** A server that takes notifications, to be closed. */
+export interface ReceiverServer {
+  readonly port: number
+  /** Takes no more, and lets what is under way end, within seconds. */
+  close(): Promise<void>
+}
+
+/** Longer than the portal waits for an answer. */
+const closeWaitMs = 5_000
+
+/**
+ * Serves receivers over HTTPS: TLS 1.2 or newer, with bounds on what a client may send and how slowly. Bodies are
+ * bounded by each receiver.
+ *
+ * @throws {AverbaError} `MISCONFIGURED` when a path or a certificate cannot be used
+ */
+export async function serveReceivers(options: ServeReceiversOptions): Promise<ReceiverServer> {
+  const { receivers, certificate, certificates = {}, host, port = 443, clock = systemClock } = options
+  const { onTrouble = () => undefined } = options
+  checkPaths(receivers)
+  const sources = new Map([...Object.entries(certificates), ['', certificate] as const])
+  const shown = new ServerCertificates(sources, clock, onTrouble)
+  const own = await shown.load()
+  const { handshakeTimeoutMs = 5_000, headersTimeoutMs = 5_000, requestTimeoutMs = 10_000 } = options
+  const server = createServer(
+    {
+      ...own,
+      SNICallback: (name, done) => void shown.find(name).then(context => done(null, context), done),
+      handshakeTimeout: handshakeTimeoutMs,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: Math.min(headersTimeoutMs, 1_000),
+      maxHeaderSize: options.headerBytesMax ?? 16_384,
+    },
+    (incoming, outgoing) => {
+      const [path = ''] = (incoming.url ?? '').split('?')
+      const receiver = Object.hasOwn(receivers, path) ? receivers[path] : undefined
+      if (receiver) return receiver.listener(incoming, outgoing)
+      outgoing.writeHead(404, { connection: 'close' }).end()
+    },
+  )
+  shown.showTo(server)
+  server.maxConnections = options.connectionsMax ?? 1_000
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  const { port: taken } = server.address() as AddressInfo // It listens on a port, not on a pipe.
+  return { port: taken, close: () => close(server, clock) }
+}
+
+async function close(server: Server, clock: Clock): Promise<void> {
+  const closed = new AbortController()
+  const ending = new Promise<void>(resolve => server.close(() => resolve()))
+  await Promise.race([ending, clock.sleep(closeWaitMs, closed.signal)])
+  closed.abort()
+  server.closeAllConnections()
+  await ending
+}
+
+function checkPaths(receivers: object): void {
+  const paths = Object.keys(receivers)
+  const wrong = paths.find(path => !/^\/[^?#\s]*$/.test(path))
+  if (wrong === undefined && paths.length > 0) return
+  const what = wrong === undefined ? 'there is none' : `"${wrong}" is no path`
+  throw new AverbaError('MISCONFIGURED', `Cannot serve the receivers: ${what}`, {
+    hint: "Give { receivers: { '/averba': averba.receiver } }, with the path of receiver.publicUrl",
+  })
+}
