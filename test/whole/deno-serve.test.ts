@@ -1,0 +1,19 @@
+import { execFile } from 'node:child_process'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+const root = resolve(import.meta.dirname, '../..')
+
+test('Deno.serve: notifications are stored before they are acknowledged, and handled', async () => {
+  const args = ['run', '--allow-all', '--no-check', '--no-lock', '--node-modules-dir=manual']
+  const script = join(import.meta.dirname, 'receiver-on-deno.ts')
+  const { stdout } = await promisify(execFile)(join(root, 'node_modules/.bin/deno'), [...args, script], {
+    cwd: root,
+  })
+  expect(JSON.parse(stdout.trim().split('\n').at(-1) ?? '')).toEqual({
+    statuses: [204, 401, 204],
+    handled: [{ numero: '26BR1' }],
+    states: [{ state: 'handled', copies: 2 }],
+  })
+})
