@@ -90,6 +90,9 @@ test('the code in the pages runs', async () => {
   expect(all).toMatch(/'EXPIRADO',\s+'EXPIRADO',\s+'EXPIRADO',\s+'EXPIRADO'/)
   expect(all).toContain('REFUSED Cannot do this now: it is REVOGADO, and only ATIVO becomes REVOGADO')
   expect(all).toContain('isDelivered: true')
+  expect(all).toContain(
+    '26BR1 of 12ABC34501DE35 is REGISTRADA_AGUARDANDO_CANAL\nhandled \nfailing the body does not fit its schema',
+  )
   expect(all).toMatch(
     /match mismatch not-evaluated\nreused from order-1\nunknown inconclusive\nBUDGET_SPENT\norder-1 answered 26 \norder-3 inconclusive 26 true\norder-4 answered 26 \ntoken requests: 1\n/,
   )
