@@ -119,7 +119,7 @@ export default defineConfig({
     // trustedProxies: 1,
     // Where notifications may come from; the portal's own ranges when left out. 'any' is for tests.
     // sources: ['127.0.0.0/8'],
-    // The master of the secrets of subscriptions that give no chaveSecreta: at least 32 characters, such as from
+    // The master of the secrets of subscriptions that give no chaveSecreta, of at least 32 characters: from
     // "openssl rand -base64 32". Each is derived from it, and subscriptions.rotate() makes a new one.
     // secretFrom: () => env('AVERBA_HOOK_MASTER'),
   },

@@ -60,7 +60,7 @@ test('every option stands in it, and every secret comes from elsewhere', async (
     }
   }
   const secrets =
-    /\b(key|passphrase|pfx|consumerKey|consumerSecret|bearer|authorization|chaveSecreta|chaveAutenticacao): (.+)/g
+    /\b(key|passphrase|pfx|consumerKey|consumerSecret|bearer|authorization|chaveSecreta|chaveAutenticacao|secretFrom): (.+)/g
   const values = [...text.matchAll(secrets)].map(([, , value = '']) => value)
   expect(values.length).toBeGreaterThan(8)
   expect(values.filter(value => !/(env|textOf)\('AVERBA_\w+'\)/.test(value))).toEqual([])
