@@ -237,3 +237,22 @@ test('a notification that we could not answer in time lets the failure records b
   expect(requests.filter(each => each.path.includes('falhas?data=20112026'))).toHaveLength(1)
   await world.close()
 })
+
+test('handlers are called for what was recovered, as for what was delivered, without a recipient', async () => {
+  const world = await given()
+  const { averba } = world
+  const handled: unknown[] = []
+  averba.notifications.handle(evento, 'gravar', async ({ origin, body, recipient }) => {
+    handled.push([origin, body, recipient?.id])
+  })
+  await lose(world, { numero: '26BR1' })
+  await notify(world, { numero: '26BR2' })
+  await averba.subscriptions.harvest()
+  await averba.settle()
+  expect(handled).toEqual([
+    ['delivered', { numero: '26BR2' }, world.samples.cnpj],
+    ['recovered', { numero: '26BR1' }, undefined],
+  ])
+  expect((await inbox(averba)).map(each => each.state)).toEqual(['handled', 'handled'])
+  await world.close()
+})
