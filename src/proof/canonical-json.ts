@@ -51,24 +51,30 @@ function arrangeItems(items: readonly unknown[]): unknown {
 }
 
 function arrangeMembers(value: Record<string, unknown>): unknown {
-  const keys = Object.keys(value)
+  // Members that are in order already are looked at in place: nothing is copied for them.
+  let before = ''
   let isInOrder = true
-  for (let i = 0; i < keys.length; i++) {
-    const key = keys[i] ?? ''
+  let arranged: Record<string, unknown> | undefined
+  for (const key in value) {
     // The runtime puts keys that look like numbers first, whatever we do.
     if (!key.isWellFormed() || (key <= '9' && /^\d+$/.test(key)) || key === '__proto__') return unarranged
-    if (i > 0 && key < (keys[i - 1] ?? '')) isInOrder = false
-  }
-  const inOrder = isInOrder ? keys : keys.sort()
-  let arranged: Record<string, unknown> | undefined = isInOrder ? undefined : {}
-  for (const key of inOrder) {
+    if (key < before) isInOrder = false
+    before = key
     const member = value[key]
-    const own = member === undefined ? undefined : arrange(member)
+    if (member === undefined) continue
+    const own = arrange(member)
     if (own === unarranged) return unarranged
-    if (own !== member && !arranged) arranged = { ...value }
-    if (arranged) arranged[key] = own
+    if (own === member) continue
+    arranged ??= { ...value }
+    arranged[key] = own
   }
-  return arranged ?? value
+  return isInOrder ? (arranged ?? value) : inOrder(arranged ?? value)
+}
+
+function inOrder(value: Record<string, unknown>): Record<string, unknown> {
+  const sorted: Record<string, unknown> = {}
+  for (const key of Object.keys(value).sort()) sorted[key] = value[key]
+  return sorted
 }
 
 function write(value: unknown, path: string, fractions: boolean): string {

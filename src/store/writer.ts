@@ -49,6 +49,9 @@ export class Writer {
   #isScheduled = false
   /** How many more commits go without looking around for others. */
   #aloneLeft = 0
+  /** How many callers there were around the last commit: when so many wait again, nobody else is waited for. */
+  #callers = 0
+  #turn: NodeJS.Immediate | undefined
 
   constructor(parts: WriterParts) {
     this.#parts = parts
@@ -79,16 +82,22 @@ export class Writer {
 
   /** Gathers until a turn of the event loop brings nobody; a caller that was alone the last time is not kept waiting. */
   #schedule(): void {
-    if (this.#isScheduled) return
-    this.#isScheduled = true
-    const isAlone = this.#aloneLeft > 0
-    if (isAlone) queueMicrotask(() => void this.#flush(true))
-    else this.#gather(0, 1)
+    if (!this.#isScheduled) {
+      this.#isScheduled = true
+      const isAlone = this.#aloneLeft > 0
+      if (isAlone) queueMicrotask(() => void this.#flush(true))
+      else this.#gather(0, 1)
+    } else if (this.#turn && this.#waiting.length === this.#callers) {
+      clearImmediate(this.#turn)
+      this.#turn = undefined
+      queueMicrotask(() => void this.#flush(false))
+    }
   }
 
   /** An empty turn costs microseconds, a commit for one who was in front of many a thousand times as much. */
   #gather(before: number, turns: number): void {
-    setImmediate(() => {
+    this.#turn = setImmediate(() => {
+      this.#turn = undefined
       const { length } = this.#waiting
       if (length > before && length < batchMax && turns < turnsMax) this.#gather(length, turns + 1)
       else void this.#flush(false)
@@ -113,6 +122,7 @@ export class Writer {
       for (const { reject } of batch) reject(error)
     } finally {
       this.#isScheduled = false
+      this.#callers = batch.length + this.#waiting.length
       if (this.#waiting.length > 0) this.#schedule()
       // Who was alone and does not ask again at once is gone: whoever asks next came from outside, where others may
       // stand behind.
