@@ -60,3 +60,17 @@ test('a caller that asks again at once waits for no turn of the event loop', asy
   expect({ turns, ends }).toEqual({ turns: 0, ends: [2, 3, 4, 5, 6] })
   await store.close()
 })
+
+test('callers who ask again together wait for no turn of the event loop', async () => {
+  const { store, ends } = await given()
+  const together = (...names: string[]) => Promise.all(names.map(name => appendTo(store, name)))
+  await together('a', 'b', 'c')
+  let turns = 0
+  setImmediate(() => {
+    turns += 1
+  })
+  await together('d', 'e', 'f')
+  await together('g', 'h', 'i')
+  expect({ turns, ends }).toEqual({ turns: 0, ends: [4, 7, 10] })
+  await store.close()
+})
