@@ -1,4 +1,5 @@
-import { AverbaError } from './errors.ts'
+import type { Clock } from './clock.ts'
+import { callInTime, type HandlerCall } from './handler-time.ts'
 import type { Json } from './message.ts'
 import type { Notification } from './notification.ts'
 
@@ -6,15 +7,18 @@ import type { Notification } from './notification.ts'
 export interface Registered {
   readonly evento: string
   readonly name: string
-  handle(notification: Notification): Promise<void>
+  handle(notification: Notification, call: HandlerCall): Promise<void>
+  /** How long one call may take. */
+  readonly timeoutMs: number
   readonly schema: { parse(body: unknown): unknown } | undefined
   /** What belongs together: notifications of one key are handled in their order. */
   readonly key: ((notification: Notification) => string) | undefined
 }
 
-/** Calls a handler with a body that fits its schema. Says why it failed, without a word of the body. */
+/** Calls a handler with a body that fits its schema, within its time. Says why it failed, without a word of the body. */
 export async function callHandler(
-  { schema, handle }: Registered,
+  clock: Clock,
+  { schema, handle, timeoutMs }: Registered,
   notification: Notification,
 ): Promise<string | undefined> {
   let { body } = notification
@@ -23,18 +27,7 @@ export async function callHandler(
   } catch (error) {
     return misfitOf(error)
   }
-  try {
-    await handle({ ...notification, body })
-    return undefined
-  } catch (error) {
-    return nameOf(error)
-  }
-}
-
-/** The code or the name of an error, never its message. */
-export function nameOf(error: unknown): string {
-  if (error instanceof AverbaError) return error.code
-  return error instanceof Error && /^\w{1,60}$/.test(error.name) ? error.name : 'Error'
+  return callInTime(clock, timeoutMs, call => handle({ ...notification, body }, call))
 }
 
 /** What zod calls the ways not to fit. Other texts of an error, its paths too, may hold what did not fit. */

@@ -1,12 +1,13 @@
 import { type Clock, giveWay, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import { checkId } from './given.ts'
+import { callInTime, checkHandlerTime, type HandlerCall, type HandlerTime } from './handler-time.ts'
 import type { Recorded } from './message.ts'
 import type { Follower } from './store/follower.ts'
 import type { Store } from './store/store.ts'
 
 /** Does what an event asks for. It may be called again for the same event: its id tells. */
-export type FollowHandler = (event: Recorded) => Promise<void>
+export type FollowHandler = (event: Recorded, call: HandlerCall) => Promise<void>
 
 interface Following {
   readonly name: string
@@ -45,11 +46,13 @@ export class Followers {
   /**
    * Adds a handler under a name that is its own for ever: its place in the log is kept under it.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when another handler of this process has the name
+   * @throws {AverbaError} `INVALID_INPUT` when another handler of this process has the name, or its time is out of range
    */
-  follow(name: string, types: readonly string[], handler: FollowHandler): void {
+  follow(name: string, types: readonly string[], handler: FollowHandler, time?: HandlerTime): void {
+    const timeoutMs = checkHandlerTime(time)
     const own = [...types]
-    this.attach(name, () => this.#followOn(name, own, handler))
+    const call = (event: Recorded) => callInTime(this.#clock, timeoutMs, given => handler(event, given))
+    this.attach(name, () => this.#followOn(name, own, call))
   }
 
   /**
@@ -160,7 +163,12 @@ export class Followers {
     return taken
   }
 
-  async #followOn(name: string, types: readonly string[], handler: FollowHandler): Promise<void> {
+  /** Gives each event to a call that says why it failed. */
+  async #followOn(
+    name: string,
+    types: readonly string[],
+    call: (event: Recorded) => Promise<string | undefined>,
+  ): Promise<void> {
     if (!(await this.mayHaveWork(name))) return
     const taken = await this.take(name)
     if (!taken || !this.#isDue(taken)) return
@@ -168,7 +176,7 @@ export class Followers {
     for (;;) {
       const { events, end } = await this.#store.readOn({ after: follower.position, types })
       for (const event of events) {
-        const failure = await this.keep(name, () => call(handler, event))
+        const failure = await this.keep(name, () => call(event))
         if (failure !== undefined) return this.#fail(follower, event.position, failure)
         if (!(await this.#store.moveFollower(follower, event.position))) return
         follower = { ...follower, position: event.position, attempts: 0 }
@@ -224,15 +232,5 @@ export class Followers {
     const dueAt = isOver ? null : toInstant(this.#clock.now() + waitMs)
     await this.#store.failFollower(follower, at, dueAt, because)
     if (isOver) this.#onParked(follower.name)
-  }
-}
-
-/** Says the name of what a handler throws, if it does. */
-async function call(handler: FollowHandler, event: Recorded): Promise<string | undefined> {
-  try {
-    await handler(event)
-    return undefined
-  } catch (error) {
-    return error instanceof Error ? error.name : 'Error'
   }
 }

@@ -1,8 +1,9 @@
 import type { Area } from './area.ts'
-import { callHandler, nameOf, type Registered } from './call-handler.ts'
+import { callHandler, type Registered } from './call-handler.ts'
 import { fromInstant, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import type { Followers } from './followers.ts'
+import { nameOf } from './handler-time.ts'
 import { arrivals, type Handling, handlingsAfter, type NotificationEvent } from './machines/notification.ts'
 import type { Recorded } from './message.ts'
 import { type ClearNotification, isGone, type Notification, openNotification } from './notification.ts'
@@ -128,7 +129,7 @@ export class HandlerWorker {
     const unkeyed = isOpen ? this.#putKey(one, opened) : opened
     if (one.dueAt > area.clock.now() || (one.key !== undefined && held.has(one.key))) return false
     const gone = isOpen && isGone(opened) ? 'the body is no longer there' : undefined
-    const because = gone ?? unkeyed ?? (isOpen ? await callHandler(registered, opened) : opened)
+    const because = gone ?? unkeyed ?? (isOpen ? await callHandler(area.clock, registered, opened) : opened)
     if (because === undefined) {
       await this.#record(stream, { type: 'host.handled', data: {} })
       return true

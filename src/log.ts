@@ -1,6 +1,7 @@
 import { giveWay } from './clock.ts'
 import type { Events, Recorded } from './events.ts'
 import type { Followers } from './followers.ts'
+import type { HandlerCall, HandlerTime } from './handler-time.ts'
 import type { Follower } from './store/follower.ts'
 import { pageRows } from './store/read.ts'
 import type { Store } from './store/store.ts'
@@ -10,14 +11,17 @@ export interface Log {
   /**
    * Calls a handler for every event of some types, from the beginning of the log on, in order and at least once: for
    * business. Its place is kept under the name. It works while `run` or `settle` does, in one process at a time, and
-   * one that fails is tried again, then parked; it never passes over an event.
+   * one that fails is tried again, then parked; it never passes over an event. One that takes longer than `timeoutMs`
+   * has failed, and is told so by its `signal`: what does not heed that may still be at work when it is called again.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when a handler of this process has the name already
+   * @throws {AverbaError} `INVALID_INPUT` when a handler of this process has the name already, or `timeoutMs` is no
+   * whole number up to a day
    */
   follow<T extends keyof Events>(
     name: string,
     types: readonly T[],
-    handler: (event: Recorded<T>) => Promise<void>,
+    handler: (event: Recorded<T>, call: HandlerCall) => Promise<void>,
+    options?: HandlerTime,
   ): void
   /** Where every follower stands, and which of them are parked. */
   followers(): Promise<Follower[]>
@@ -48,7 +52,8 @@ export interface Log {
 export function createLog(store: Store, followers: Followers): Log {
   return {
     read: filter => readLog(store, filter),
-    follow: (name, types, handler) => followers.follow(name, types, event => handler(event as never)), // The type names its event.
+    follow: (name, types, handler, time) =>
+      followers.follow(name, types, (event, call) => handler(event as never, call), time), // The type names its event.
     followers: () => followers.list(),
     retry: name => followers.resume(name, 'again'),
     skip: name => followers.resume(name, 'past'),

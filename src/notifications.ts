@@ -9,6 +9,7 @@ import type { Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import type { Followers } from './followers.ts'
 import { checkId } from './given.ts'
+import { checkHandlerTime, type HandlerCall, type HandlerTime } from './handler-time.ts'
 import { followerOf, HandlerWorker } from './handler-worker.ts'
 import type { Json } from './message.ts'
 import { type Notification, openNotification, openUnlessArchived } from './notification.ts'
@@ -16,7 +17,7 @@ import type { Ask } from './outcome.ts'
 import { readHandlings } from './views/notifications.ts'
 
 /** What a handler may be registered with. */
-export interface HandlerOptions<B = Json> {
+export interface HandlerOptions<B = Json> extends HandlerTime {
   /** Checks the body each time, and says what the handler gets: anything with `parse`, such as a schema of zod. */
   readonly schema?: { parse(body: unknown): B }
   /** Names what a notification is about: those of one key are handled in their order, up to one that is parked. */
@@ -29,14 +30,16 @@ export interface Notifications {
    * Calls a handler for every notification of an event, from the beginning of the log on, after the commit and at
    * least once. It works while `run` or `settle` does, in one process at a time. One that fails is tried again with
    * growing waits, up to 12 times in about half an hour, and then parked; it does not hold up others, unless they have
-   * its `key`. Copies call no handler.
+   * its `key`. One that takes longer than `timeoutMs` has failed, and is told so by its `signal`: what does not heed
+   * that may still be at work when it is called again. Copies call no handler.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when the event has a handler of this name in this process
+   * @throws {AverbaError} `INVALID_INPUT` when the event has a handler of this name in this process, or `timeoutMs` is
+   * no whole number up to a day
    */
   handle<B = Json>(
     evento: string,
     name: string,
-    handler: (notification: Notification<B>) => Promise<void>,
+    handler: (notification: Notification<B>, call: HandlerCall) => Promise<void>,
     options?: HandlerOptions<B>,
   ): void
   /** Notifications, the oldest first. */
@@ -98,11 +101,12 @@ export function createNotifications(
   }
 
   return {
-    handle(evento, name, handler, { schema, key } = {}) {
+    handle(evento, name, handler, { schema, key, ...time } = {}) {
       checkId(evento, 'evento')
       checkId(name, 'name of a handler')
-      const handle: Registered['handle'] = notification => handler(notification as never) // As its schema made it.
-      add({ evento, name, handle, schema, key })
+      const timeoutMs = checkHandlerTime(time)
+      const handle: Registered['handle'] = (notification, call) => handler(notification as never, call) // As its schema made it.
+      add({ evento, name, handle, timeoutMs, schema, key })
     },
     async *list(filter) {
       for await (const row of rowsOf(filter)) {

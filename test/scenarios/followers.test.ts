@@ -330,10 +330,11 @@ test('a handler that outlives its store ends as if its process had died: nothing
   await enrolAll(averba, 0, 1)
   const go = Promise.withResolvers<void>()
   const began = Promise.withResolvers<void>()
-  averba.log.follow('crm', ['subject.enrolled'], async () => {
+  const handler = async () => {
     began.resolve()
     await go.promise
-  })
+  }
+  averba.log.follow('crm', ['subject.enrolled'], handler, { timeoutMs: 3_600_000 })
   const settling = averba.settle()
   await began.promise
   const closing = averba.close()

@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest'
+import { type Notification, openAverba } from '../../src/index.ts'
+import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
+
+const evento = 'dimp-situacao-import'
+const never = () => new Promise<never>(() => undefined)
+
+async function given() {
+  const clock = new VirtualClock()
+  const receiver = { publicUrl: 'https://receptor.exemplo.br', sources: 'any' as const }
+  const averba = await openAverba({ store: ':memory:', clock, entropy: seededEntropy(1), receiver })
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  return {
+    clock,
+    averba,
+    async notify(n: number) {
+      const init = { method: 'POST', headers: { 'event-type': evento }, body: JSON.stringify({ n }) }
+      expect((await averba.receiver.fetch(new Request(receiver.publicUrl, init))).status).toBe(204)
+    },
+    async dispose() {
+      stop.abort()
+      await running
+      await averba.close()
+    },
+  }
+}
+
+const numberOf = ({ body }: Notification) => (body as { n: number }).n
+
+test('a handler that hangs has failed after a minute, is told so, and the next notification has its turn', async () => {
+  const { averba, clock, notify, dispose } = await given()
+  const calls: number[] = []
+  const aborted: number[] = []
+  averba.notifications.handle(evento, 'crm', async (notification, { signal }) => {
+    const n = numberOf(notification)
+    calls.push(n)
+    if (n !== 1) return
+    signal.addEventListener('abort', () => aborted.push(clock.now()))
+    await never()
+  })
+  const began = clock.now()
+  for (const n of [1, 2]) await notify(n)
+  await expect.poll(() => calls).toEqual([1])
+  await clock.advance(59_999)
+  expect(calls).toEqual([1])
+  await clock.advance(1)
+  await expect.poll(() => calls).toEqual([1, 2])
+  expect(aborted).toEqual([began + 60_000])
+  const states = async () => {
+    const all: unknown[] = []
+    for await (const { state, handlers } of averba.notifications.list())
+      all.push([state, handlers[0]?.because])
+    return all
+  }
+  await expect.poll(states).toEqual([
+    ['failing', 'It took longer than 60000 ms'],
+    ['handled', ''],
+  ])
+  // And it is tried again like any other that failed.
+  await clock.advance(1_000)
+  await expect.poll(() => calls).toEqual([1, 2, 1])
+  await clock.advance(60_000)
+  await dispose()
+})
+
+test('a handler that always hangs is parked in the end, with the time that it was given', async () => {
+  const { averba, clock, notify, dispose } = await given()
+  averba.notifications.handle(evento, 'crm', never, { timeoutMs: 5_000 })
+  await notify(1)
+  let state = ''
+  const look = async () => {
+    await clock.advance(10 * 60_000)
+    for await (const each of averba.notifications.list()) state = each.state
+    return state
+  }
+  await expect.poll(look, { interval: 2, timeout: 20_000 }).toBe('parked')
+  await dispose()
+})
+
+test('a follower that hangs is tried again and then parked, and never passes over its event', async () => {
+  const { averba, clock, dispose } = await given()
+  const reasons: unknown[] = []
+  averba.log.follow(
+    'crm',
+    ['subject.enrolled'],
+    (_, { signal }) => {
+      signal.addEventListener('abort', () => reasons.push(signal.reason.message))
+      return never()
+    },
+    { timeoutMs: 2_000 },
+  )
+  await averba.consents.enrol({ cpf: '25774435016' })
+  const look = async () => {
+    await clock.advance(60_000)
+    return (await averba.log.followers())[0]
+  }
+  await expect
+    .poll(look, { interval: 2, timeout: 20_000 })
+    .toMatchObject({ isParked: true, attempts: 8, because: 'It took longer than 2000 ms', position: 1 })
+  expect(reasons).toEqual(Array.from({ length: 8 }, () => 'It took longer than 2000 ms'))
+  await dispose()
+})
+
+test.each([0, 1.5, 86_400_001, Number.NaN])('a time of %s ms is refused', async timeoutMs => {
+  const { averba, dispose } = await given()
+  const idle = async () => undefined
+  const follow = () => averba.log.follow('crm', ['subject.enrolled'], idle, { timeoutMs })
+  const handle = () => averba.notifications.handle(evento, 'crm', idle, { timeoutMs })
+  for (const call of [follow, handle]) expect(call).toThrow('timeoutMs is out of range')
+  await dispose()
+})
