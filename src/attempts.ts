@@ -5,6 +5,7 @@ import { AverbaError } from './errors.ts'
 import type { Carried, Json, Outcome, Owed, Settlement } from './message.ts'
 import type { About, Recorder } from './recorder.ts'
 import { backoffMs, exhaustion, retryPolicyOf } from './retry-policy.ts'
+import type { Claimable, Claimed } from './store/ledger.ts'
 import type { Store } from './store/store.ts'
 
 /**
@@ -40,7 +41,7 @@ export class Attempts {
   /** One attempt, if the effect is due and nobody else has it. It is written down before the request leaves. */
   async make(id: string): Promise<void> {
     const { store, clock, performers } = this.#parts
-    const claimed = await store.claimEffect(id, clock.now())
+    const claimed = await this.#claim(id)
     if (!claimed) return
     const { owed, since } = claimed
     const performer = performers[owed.type]
@@ -60,6 +61,36 @@ export class Attempts {
     })
     if (outcome.status === 'deferred') return this.#putOff(owed, performer, outcome)
     return this.#settle(owed, outcome.fact, outcome.status, outcome.because ?? '', since)
+  }
+
+  /**
+   * Takes an effect. Where the attempt may change something or costs something, an event says so in the same
+   * transaction: the log alone then tells what may have left. An attempt that only reads stands in the ledger only.
+   */
+  async #claim(id: string): Promise<Claimed | undefined> {
+    const { store, clock } = this.#parts
+    const found = await store.findClaimable(id, clock.now())
+    if (!found || !this.#isRecorded(found)) return found && store.claimEffect(id, clock.now())
+    let claimed: Claimable | undefined
+    const deliver = async (): Promise<Delivery> => {
+      const now = await store.findClaimable(id, clock.now())
+      claimed = now && this.#isRecorded(now) ? now : undefined
+      if (!claimed) return { targets: [] }
+      const { owed, move } = claimed
+      const data = { effect: id, type: owed.type, attempts: owed.attempts }
+      const message = { type: 'effect.attempt', data }
+      return { targets: [{ stream: effectStream(owed), message }], moves: move }
+    }
+    const about = await this.#aboutOf(found.owed)
+    const { position } = await this.#recorder.record(deliver, { about })
+    return claimed && { ...claimed, since: position }
+  }
+
+  /** One that never reported back is no attempt any more where it is not repeated. */
+  #isRecorded({ owed, wasStarted }: Claimable): boolean {
+    const effectClass = this.#parts.performers[owed.type]?.effectClass
+    if (effectClass === undefined || effectClass === 'read') return false
+    return effectClass === 'idempotent' || !wasStarted
   }
 
   /** Certainly not done: it goes later, as its policy says, or is given up and parked. */

@@ -19,7 +19,7 @@ export interface Target {
 export interface Delivery {
   readonly targets: readonly Target[]
   readonly claims?: readonly Claim[]
-  /** An effect that is parked or let go with them. */
+  /** An effect that is parked, let go or begun with them. */
   readonly moves?: Move
 }
 

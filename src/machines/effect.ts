@@ -18,7 +18,14 @@ interface Parked extends Concerned {
   readonly because: string
 }
 
+/** `attempts` counts from the last time that an operator let it go. */
+interface Attempted extends Concerned {
+  readonly attempts: number
+}
+
 export type EffectEvent =
+  /** A request that may change something, or costs something, leaves after this. Those that only read have no such event. */
+  | Event<'effect.attempted', Attempted>
   /** It is not tried again before an operator lets it go: the policy gave it up, or an operator held it. */
   | Event<'effect.parked', Parked & { by: 'policy' | 'operator' }>
   /** An operator let it go: it is due at once, and its attempts are counted anew. */
@@ -27,6 +34,7 @@ export type EffectEvent =
 // Commands, and facts from outside
 
 export type EffectMessage =
+  | Message<'effect.attempt', Attempted>
   | Message<'effect.park', Parked>
   | Message<'effect.retry', Concerned>
   | Message<'effect.exhaust', Parked>
@@ -46,6 +54,8 @@ const chart = setup({ types: { events: {} as EffectEvent } }).createMachine({
 
 function decide(state: SnapshotFrom<typeof chart>, message: EffectMessage): Decision<EffectEvent> {
   switch (message.type) {
+    case 'effect.attempt':
+      return record({ type: 'effect.attempted', data: message.data })
     case 'effect.park':
       if (state.matches('parked')) return refuse('it is parked')
       return record({ type: 'effect.parked', data: { ...message.data, by: 'operator' } })
@@ -57,5 +67,5 @@ function decide(state: SnapshotFrom<typeof chart>, message: EffectMessage): Deci
   }
 }
 
-/** What became of one owed call beside its attempts: given up, held by an operator, let go again. */
+/** What became of one owed call: its attempts, given up, held by an operator, let go again. */
 export const effectMachine: Machine = defineMachine({ name: 'effect', version: 1, chart, decide })

@@ -1,6 +1,7 @@
 import type { EffectState, Instant, Owed, Recorded, Settlement } from '../message.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
 import { readHeader } from './header.ts'
+import type { Lease } from './leases.ts'
 import { type Schema, selectPosition } from './schema.ts'
 import type { Schemas } from './schemas.ts'
 
@@ -52,28 +53,40 @@ export function* resolveEffect(
   if (newest) yield* endEffect({ effect: idOf(newest), as, because: 'it was found out' }, position)
 }
 
-/** An effect that an operator holds or lets go, or that is given up. */
+/** An effect that an operator holds or lets go, that is given up, or that an attempt is made at. */
 export interface Move {
   readonly effect: string
-  readonly to: 'parked' | 'owed'
+  readonly to: 'parked' | 'owed' | 'started'
   /** Where it has to stand for it. */
   readonly from: readonly EffectState[]
   /** And how often it was tried: another attempt may be another process's. */
   readonly attempts: number
   readonly dueAt: Instant
   readonly because: string
+  /** Who makes the attempt, and until when nobody else does. */
+  readonly lease?: Lease
 }
 
-/** Parks an effect or lets it go; let go, its attempts are counted anew. */
-export function* moveEffect({ effect, to, dueAt, attempts, because }: Move): Steps<void> {
+/** Parks an effect, lets it go, its attempts counted anew, or begins one more attempt. */
+export function* moveEffect({ effect, to, dueAt, attempts, because, lease }: Move): Steps<void> {
+  if (to === 'started') {
+    const { owner, until } = lease ?? { owner: null, until: null }
+    yield* rows({ sql: startOne, parameters: [attempts + 1, owner, until, ...placeOf(effect)] })
+    return
+  }
   const counted = to === 'owed' ? 0 : attempts
   yield* rows({ sql: moveOne, parameters: [to, dueAt, counted, because, ...placeOf(effect)] })
 }
 
 /** Reports whether an effect still stands where a move has to find it. */
-export function* canMove({ effect, from, attempts }: Move): Steps<boolean> {
+export function* canMove({ effect, from, attempts, lease }: Move): Steps<boolean> {
   const row = yield* first<Row>({ sql: selectEffect, parameters: placeOf(effect) })
-  return row !== undefined && from.includes(row.state) && row.attempts === attempts
+  if (!row || !from.includes(row.state) || row.attempts !== attempts) return false
+  return lease === undefined || isFree(row, lease)
+}
+
+function isFree(row: Row, { now }: Lease): boolean {
+  return row.due_at <= now && (row.lease_until === null || row.lease_until <= now)
 }
 
 /** Which of the effects that are due: of one service, or of none of some; and how many at most. */
@@ -103,32 +116,43 @@ export function* dueEffects(
   return (yield* rows(query)).map(idOf)
 }
 
-/** What taking an effect found. */
-export interface Claimed {
+/** An effect that may be taken for an attempt. */
+export interface Claimable {
+  /** With this attempt counted. */
   readonly owed: Owed
   /** An earlier attempt never reported back. */
   readonly wasStarted: boolean
+  /** Takes it, in the transaction of an event that says so. */
+  readonly move: Move
+}
+
+/** What taking an effect found. */
+export interface Claimed extends Omit<Claimable, 'move'> {
   /** The end of the log when it was taken: the answer knows of nothing that is recorded after it. */
   readonly since: number
 }
 
 /**
- * Takes an effect for one attempt: written down before the request leaves. Nothing is returned when it has
- * ended, is not due yet, or when another holder's lease still runs.
+ * Finds an effect that may be taken for one attempt. Nothing is returned when it has ended, is not due yet, or when
+ * another holder's lease still runs.
  */
-export function* claimEffect(
-  schemas: Schemas,
-  id: string,
-  lease: { now: Instant; owner: string; until: Instant },
-): Steps<Claimed | undefined> {
+export function* findClaimable(schemas: Schemas, id: string, lease: Lease): Steps<Claimable | undefined> {
   const row = yield* first<Row>({ sql: selectEffect, parameters: placeOf(id) })
   if (!row?.is_open || row.state === 'unknown' || row.state === 'parked') return undefined
-  if (row.due_at > lease.now || (row.lease_until !== null && row.lease_until > lease.now)) return undefined
-  const attempts = row.attempts + 1
-  yield* rows({ sql: startOne, parameters: [attempts, lease.owner, lease.until, ...placeOf(id)] })
+  if (!isFree(row, lease)) return undefined
+  const { attempts, state, due_at: dueAt, because } = row
+  const move = { effect: id, to: 'started', from: [state], attempts, dueAt, because, lease } as const
+  const owed = { ...toOwed(row, schemas), attempts: attempts + 1 }
+  return { owed, wasStarted: state === 'started', move }
+}
+
+/** Takes an effect for one attempt, without an event: written down before the request leaves. */
+export function* claimEffect(schemas: Schemas, id: string, lease: Lease): Steps<Claimed | undefined> {
+  const found = yield* findClaimable(schemas, id, lease)
+  if (!found) return undefined
+  yield* moveEffect(found.move)
   const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
-  const owed = { ...toOwed(row, schemas), attempts }
-  return { owed, wasStarted: row.state === 'started', since: end?.position ?? 0 }
+  return { owed: found.owed, wasStarted: found.wasStarted, since: end?.position ?? 0 }
 }
 
 /**

@@ -22,11 +22,13 @@ import {
   takeFollower,
 } from './follower.ts'
 import {
+  type Claimable,
   type Claimed,
   claimEffect,
   type DueFilter,
   deferEffect,
   dueEffects,
+  findClaimable,
   isOpen,
   listEffects,
   readEffect,
@@ -195,10 +197,14 @@ export class Store {
     return this.#connection.read(() => dueEffects(this.#connection, toInstant(now), filter))
   }
 
-  /** Takes an effect for one attempt, written down before the request leaves. */
+  /** Takes an effect for one attempt without an event, written down before the request leaves. */
   claimEffect(id: string, now: number): Promise<Claimed | undefined> {
-    const lease = { now: toInstant(now), owner: this.#owner, until: toInstant(now + this.leaseMs) }
-    return this.#connection.transact(() => claimEffect(this.#schemas, id, lease))
+    return this.#connection.transact(() => claimEffect(this.#schemas, id, this.#lease(now)))
+  }
+
+  /** Finds an effect that may be taken for one attempt, with the move that takes it in the transaction of an event. */
+  findClaimable(id: string, now: number): Promise<Claimable | undefined> {
+    return this.#connection.read(() => findClaimable(this.#schemas, id, this.#lease(now)))
   }
 
   /** Puts an effect off that this process still has. */
@@ -288,8 +294,7 @@ export class Store {
     return this.#connection.transact(() => resumeFollower(name, how))
   }
 
-  #lease(): FollowerLease {
-    const now = this.#clock.now()
+  #lease(now = this.#clock.now()): FollowerLease {
     return { owner: this.#owner, now: toInstant(now), until: toInstant(now + this.leaseMs) }
   }
 

@@ -17,7 +17,11 @@ test.each([
 
   const world = await simulate({ seed: 2, averba: { store: path } })
   const { averba, clock } = world
-  expect(await averba.effects.list({ state: 'started' })).toMatchObject([{ type, attempts: 1 }])
+  const [started] = await averba.effects.list({ state: 'started' })
+  expect(started).toMatchObject({ type, attempts: 1 })
+  const attempts: unknown[] = []
+  for await (const event of averba.log.read({ types: ['effect.attempted'] })) attempts.push(event.data)
+  expect(attempts).toContainEqual({ effect: started?.id, type, attempts: 1 })
   // The one that had it may still be at work, as far as anybody knows: nothing is sent before its time is over.
   expect(await averba.settle()).toEqual({ settled: 0, deferred: 0, unknown: 0 })
   await clock.advance(61_000)

@@ -85,6 +85,7 @@ export const samples: readonly Sample[] = [
   {
     machine: effectMachine,
     messages: [
+      { type: 'effect.attempt', data: { ...call, attempts: 1 } },
       { type: 'effect.park', data: { ...call, attempts: 3, because: 'no answer in time' } },
       { type: 'effect.exhaust', data: { ...call, attempts: 200, because: 'no answer in time' } },
       { type: 'effect.retry', data: call },

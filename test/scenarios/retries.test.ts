@@ -63,7 +63,8 @@ test('a call that cannot be made for a day is parked where everybody sees it, an
   expect(await averba.settle()).toEqual({ settled: 1, deferred: 0, unknown: 0 })
   expect(await approve()).toMatchObject({ status: 'settled', value: { status: 'ATIVO' } })
   const moves = []
-  for await (const event of averba.log.read({ kind: 'effect' })) moves.push(event)
+  const types = ['effect.parked', 'effect.resumed'] as const
+  for await (const event of averba.log.read({ types })) moves.push(event)
   expect(moves).toMatchObject([
     { type: 'effect.parked', moves: { effect: outcome.effect, to: 'parked' } },
     { type: 'effect.resumed', moves: { effect: outcome.effect, to: 'owed' }, ...operator },
