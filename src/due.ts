@@ -29,7 +29,7 @@ export async function listDue(area: Area, schedules: Schedules, until: Instant):
   const harvestAt = schedules.nextHarvest()
   const harvest =
     harvestAt === undefined ? [] : [{ what: 'harvest', at: harvestAt, id: 'portal-main' } as const]
-  const all: Due[] = [...calls, ...harvest, ...(await expiries(area)), ...(await deletions(area))]
+  const all: Due[] = [...calls, ...harvest, ...(await expiries(area, until)), ...(await deletions(area))]
   return all.filter(each => each.at <= until).sort((a, b) => (a.at < b.at ? -1 : 1))
 }
 
@@ -37,15 +37,14 @@ function isRecurring({ data }: Owed): boolean {
   return typeof data === 'object' && data !== null && 'everyMs' in data
 }
 
-async function expiries({ views, clock }: Area): Promise<Due[]> {
+async function expiries({ views, clock }: Area, until: Instant): Promise<Due[]> {
   const rows = await views
     .selectFrom('consents')
-    .select(['consent', 'expires_at'])
-    .where('status', 'in', ['PENDENTE', 'ATIVO'])
-    .where('knowledge', '!=', 'vanished')
-    .where('expires_at', '>', toInstant(clock.now()))
+    .select(['consent', 'lapses_at'])
+    .where('lapses_at', '>', toInstant(clock.now()))
+    .where('lapses_at', '<=', until)
     .execute()
-  return rows.flatMap(({ consent, expires_at: at }) =>
+  return rows.flatMap(({ consent, lapses_at: at }) =>
     at === null ? [] : [{ what: 'expiry', at, id: consent }],
   )
 }

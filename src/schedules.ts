@@ -2,7 +2,7 @@ import { brasiliaDay, readIso } from './adapters/brasilia.ts'
 import { useCertificate } from './adapters/certificate.ts'
 import { valueFrom } from './adapters/source.ts'
 import type { Area } from './area.ts'
-import { fromInstant, toInstant } from './clock.ts'
+import { fromInstant, giveWay, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import type { Instant } from './message.ts'
 import { fractionOf } from './retry-policy.ts'
@@ -12,8 +12,8 @@ const dayMs = 86_400_000
 /** After the portal's stop of the night, and not in the same minute in every process. */
 const harvestAt = '03:30:00'
 const harvestSpreadMs = 3_600_000
-/** How many consents are told in one go that their time is over. */
-const lapsesMax = 500
+/** How many consents are looked up at once whose time is over. */
+const lapsesPage = 200
 
 /**
  * What is done because time has passed. When it is due is not kept anywhere: it follows from the log, so that it
@@ -24,7 +24,6 @@ export class Schedules {
   readonly #area: Area
   readonly #onTrouble: (what: string, error: unknown) => void
   readonly #spreadMs: number
-  readonly #lapsed = new Set<string>()
   #harvested = ''
   #watchedAt = Number.NEGATIVE_INFINITY
 
@@ -74,21 +73,34 @@ export class Schedules {
 
   /** Consents whose time is over are told what time it is. The view only says whom to tell. */
   async #lapse(): Promise<void> {
-    const { clock, engine, views } = this.#area
+    const { clock, engine } = this.#area
     const now = toInstant(clock.now())
-    const rows = await views
-      .selectFrom('consents')
-      .select(['consent', 'expires_at'])
-      .where('status', 'in', ['PENDENTE', 'ATIVO'])
-      .where('knowledge', '!=', 'vanished')
-      .where('expires_at', '<=', now)
-      .execute()
-    const untold = rows.filter(row => !this.#lapsed.has(`${row.consent} ${row.expires_at}`))
-    for (const row of untold.slice(0, lapsesMax)) {
-      const message = { type: 'consent.passTime', data: { now } }
-      await engine.record(async () => ({ targets: [{ stream: row.consent, message }] }))
-      this.#lapsed.add(`${row.consent} ${row.expires_at}`)
+    const message = { type: 'consent.passTime', data: { now } }
+    for (let last = { consent: '', at: '' }; ; ) {
+      const rows = await this.#lapsing(now, last)
+      const tell = ({ consent: stream }: { consent: string }) =>
+        engine.record(async () => ({ targets: [{ stream, message }] }))
+      await Promise.all(rows.map(tell)) // They meet in the same commits.
+      const end = rows.at(-1)
+      if (!end) return
+      last = end
+      await giveWay()
     }
+  }
+
+  /** Those whose time is over, a page after the last one: an index leads to them, and has no others. */
+  async #lapsing(now: Instant, last: { consent: string; at: Instant }) {
+    const rows = await this.#area.views
+      .selectFrom('consents')
+      .select(['consent', 'lapses_at'])
+      .where('lapses_at', '>=', last.at)
+      .where('lapses_at', '<=', now)
+      .where(eb => eb.or([eb('lapses_at', '>', last.at), eb('consent', '>', last.consent)]))
+      .orderBy('lapses_at')
+      .orderBy('consent')
+      .limit(lapsesPage)
+      .execute()
+    return rows.map(({ consent, lapses_at: at }) => ({ consent, at: at ?? now }))
   }
 
   /** Once a day: the machine says which of the days that are left are worth an event. */

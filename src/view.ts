@@ -18,6 +18,8 @@ export interface View<Row extends object = object> {
   readonly columns: Readonly<Record<string, Column>>
   /** A row is of one stream, its name is the key, and no other stream's events change it: the first finds no row. */
   readonly isByStream?: boolean
+  /** Columns that rows are looked for by, in order of them. Rows that have none in it are left out. */
+  readonly indexes?: readonly string[]
   /** The key of the row that the event changes, if any. */
   key(event: Recorded): string | undefined
   /** The row after the event. */
@@ -30,6 +32,7 @@ export function defineView<Row extends object, E extends Recorded>(definition: {
   version: number
   columns: Record<keyof Row & string, Column>
   isByStream?: boolean
+  indexes?: readonly (keyof Row & string)[]
   key: (event: E) => string | undefined
   fold: (row: Row | undefined, event: E) => Row | undefined
 }): View<Row> {

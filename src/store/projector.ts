@@ -3,7 +3,7 @@ import type { View } from '../view.ts'
 import { attempt, type Connection, first, rows, type Steps } from './connection.ts'
 import type { Known } from './known.ts'
 import { type Schema, selectPosition } from './schema.ts'
-import { createViewTable, foldOne, type Row, ViewTable } from './view-table.ts'
+import { createViewIndexes, createViewTable, foldOne, type Row, ViewTable } from './view-table.ts'
 
 /** How far a view has come. */
 export interface Checkpoint {
@@ -51,6 +51,7 @@ export class Projector {
       if (known?.version === version) continue
       yield* rows({ sql: `drop table if exists ${name}`, parameters: [] })
       yield* rows({ sql: createViewTable(view, name, this.#connection.dialect), parameters: [] })
+      for (const sql of createViewIndexes(view)) yield* rows({ sql, parameters: [] })
       yield* rows(db.deleteFrom('projection').where('view', '=', name))
       const because = 'not built yet: rebuild it'
       yield* rows(db.insertInto('projection').values({ view: name, version, position: 0, because }))

@@ -8,7 +8,7 @@ import { joinHead, readCheckpoints } from './projector.ts'
 import { readPage, readTexts } from './read.ts'
 import { selectPosition } from './schema.ts'
 import type { Schemas } from './schemas.ts'
-import { createViewTable, foldOne, type Row, ViewTable } from './view-table.ts'
+import { createViewIndexes, createViewTable, foldOne, type Row, ViewTable } from './view-table.ts'
 
 /** What a rebuild of one view found. */
 export interface Rebuilt {
@@ -224,6 +224,7 @@ export class Rebuilder {
     })
     yield* rows({ sql: `drop table ${view.name}`, parameters: [] })
     yield* rows({ sql: `alter table ${table.name} rename to ${view.name}`, parameters: [] })
+    for (const sql of createViewIndexes(view)) yield* rows({ sql, parameters: [] })
     yield* rows({ sql: `delete from rebuild where view = ?`, parameters: [view.name] })
     yield* joinHead(view)
     return {

@@ -52,3 +52,13 @@ export function createViewTable(view: View, name: string, dialect: Connection['d
   })
   return `create table ${name} (${columns.join(', ')}) ${dialect === 'sqlite' ? 'strict' : ''}`
 }
+
+/**
+ * The statements that make the indexes of the table that serves. They go with their table: what takes its place has
+ * them made anew.
+ */
+export function createViewIndexes({ name, indexes = [] }: View): string[] {
+  return indexes.map(column => {
+    return `create index if not exists ${name}_${column} on ${name} (${column}) where ${column} is not null`
+  })
+}

@@ -12,6 +12,8 @@ export interface ConsentRow {
   knowledge: 'known' | 'changed' | 'changing' | 'uncertain' | 'vanished'
   created_at: Instant | null
   expires_at: Instant | null
+  /** When it is to be said that its end has come: null once it was, or where it does not stand any more. */
+  lapses_at: Instant | null
   /** The CNPJ of the controller; null when the service gave none, or something else. */
   controller: string | null
   /** When its last event was recorded. */
@@ -26,7 +28,7 @@ export interface ConsentRow {
 /** The view of consents. */
 export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
   name: 'consents',
-  version: 2,
+  version: 3,
   columns: {
     consent: 'text',
     subject: 'text',
@@ -34,12 +36,14 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
     knowledge: 'text',
     created_at: 'text',
     expires_at: 'text',
+    lapses_at: 'text',
     controller: 'text',
     changed_at: 'text',
     record: 'text',
     detail: 'text',
     described_at: 'text',
   },
+  indexes: ['lapses_at'],
   key: event => (event.type.startsWith('consent.') ? event.stream : undefined),
   fold(row, event) {
     if (event.type === 'consent.appeared') {
@@ -51,6 +55,7 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
         knowledge: 'known',
         created_at: createdAt,
         expires_at: expiresAt,
+        lapses_at: isStanding({ status, knowledge: 'known' }) ? expiresAt : null,
         controller,
         changed_at: event.at,
         record: `${event.id}/record`,
@@ -60,9 +65,21 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
     }
     if (!row) return undefined
     if (event.type === 'consent.used' || event.type === 'consent.useRefused') return row
-    return { ...row, changed_at: event.at, ...change(row, event) }
+    const after = { ...row, changed_at: event.at, ...change(row, event) }
+    return { ...after, lapses_at: lapsesAt(row, after, event.type === 'consent.lapsed') }
   },
 })
+
+function isStanding({ status, knowledge }: Pick<ConsentRow, 'status' | 'knowledge'>): boolean {
+  return (status === 'PENDENTE' || status === 'ATIVO') && knowledge !== 'vanished'
+}
+
+/** An end that was said is not said again, unless it is another one by now. */
+function lapsesAt(before: ConsentRow, after: ConsentRow, isSaid: boolean): Instant | null {
+  if (isSaid || !isStanding(after)) return null
+  const wasSaid = isStanding(before) && before.lapses_at === null && before.expires_at === after.expires_at
+  return wasSaid ? null : after.expires_at
+}
 
 function change(row: ConsentRow, event: RecordedOf<ConsentEvent>): Partial<ConsentRow> {
   switch (event.type) {
