@@ -5,8 +5,11 @@ import type { Instant } from './message.ts'
 export interface Clock {
   /** Milliseconds since 1970, UTC. */
   now(): number
-  /** Resolves after `ms` milliseconds of this clock, or when the signal aborts. Never rejects. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /**
+   * Resolves after `ms` milliseconds of this clock, or when the signal aborts. Never rejects. `what` says what is
+   * waited for, to whoever watches the clock.
+   */
+  sleep(ms: number, signal?: AbortSignal, what?: string): Promise<void>
 }
 
 /** The only source of randomness. */
@@ -36,12 +39,41 @@ export const systemClock: Clock = {
 const poolBytes = 8_192
 let pool = new Uint8Array()
 
+/** How much waits for the event loop to turn. */
+let turnsAwaited = 0
+
+/**
+ * Does the work when the event loop has turned. The only way to wait for that: what is quiet is told by it.
+ *
+ * @returns what calls the work off, as long as it has not begun
+ */
+export function afterTurn(work: () => void): () => void {
+  turnsAwaited += 1
+  const turn = setImmediate(() => {
+    turnsAwaited -= 1
+    work()
+  })
+  return () => {
+    turnsAwaited -= 1
+    clearImmediate(turn)
+  }
+}
+
 /**
  * Lets the event loop turn once. Awaiting what is ready does not: work that goes on page by page has to give way, or
  * timers, sockets and signals wait for its end.
  */
 export function giveWay(): Promise<void> {
-  return new Promise(resolve => setImmediate(resolve))
+  return new Promise(resolve => afterTurn(resolve))
+}
+
+/**
+ * Resolves when everything has happened that needs nothing but memory: all that is left waits for a clock or for the
+ * outside. When the event loop turns, no promise is left that could go on, and what waits for a turn is counted.
+ */
+export async function whenQuiet(): Promise<void> {
+  do await new Promise<void>(resolve => setImmediate(resolve))
+  while (turnsAwaited > 0)
 }
 
 /** The randomness of the operating system, fetched for many askers at once. */

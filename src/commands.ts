@@ -73,9 +73,10 @@ export class Commands {
     if (waitMs <= 0) return void work.catch(() => undefined) // What failed stays in the ledger.
     const done = new AbortController()
     const signals = signal ? [signal, done.signal] : [done.signal]
-    await Promise.race([work, this.#clock.sleep(waitMs, AbortSignal.any(signals))]).finally(() =>
-      done.abort(),
-    )
+    await Promise.race([
+      work,
+      this.#clock.sleep(waitMs, AbortSignal.any(signals), 'the patience of a caller'),
+    ]).finally(() => done.abort())
   }
 
   async #describe<T>(owed: Owed, value: (ended: Recorded) => Promise<T>) {

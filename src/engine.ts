@@ -209,7 +209,10 @@ export class Engine {
     const ended = async () => {
       while (this.#running.size > 0) await Promise.allSettled(this.#running)
     }
-    await Promise.race([ended(), this.#parts.clock.sleep(closeWaitMs, stop.signal)])
+    await Promise.race([
+      ended(),
+      this.#parts.clock.sleep(closeWaitMs, stop.signal, 'the end of what is under way'),
+    ])
     stop.abort()
     this.#over.abort()
     this.#emitter.removeAllListeners()

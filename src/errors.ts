@@ -22,6 +22,8 @@
  * - `NOT_OURS`: the file is not a log of averba, or is newer than this version.
  * - `CORRUPT`: the log contradicts itself.
  * - `PART_ARCHIVED`: personal data that was moved out to a bundle, and has to be put back to be read.
+ * - `ENDLESS`: a simulated clock that was to run until nothing is left, and something always is; it is named.
+ * - `NOTHING_DUE`: a simulated clock that was to run until something has happened, and nothing is left that could.
  */
 export type ErrorCode =
   | 'MISCONFIGURED'
@@ -49,6 +51,8 @@ export type ErrorCode =
   | 'NOT_OURS'
   | 'CORRUPT'
   | 'PART_ARCHIVED'
+  | 'ENDLESS'
+  | 'NOTHING_DUE'
 
 /**
  * A mistake of the caller or the operator, or damage. What a remote service says is never thrown: it is

@@ -109,7 +109,10 @@ export class Followers {
 
   async #rest(awake: Promise<void>, over: AbortSignal): Promise<void> {
     const poll = new AbortController()
-    await Promise.race([awake, this.#clock.sleep(pollMs, AbortSignal.any([over, poll.signal]))])
+    await Promise.race([
+      awake,
+      this.#clock.sleep(pollMs, AbortSignal.any([over, poll.signal]), 'run: a look at the log'),
+    ])
     poll.abort()
   }
 
@@ -118,7 +121,7 @@ export class Followers {
     this.#closing.abort()
     const stop = new AbortController()
     const working = Promise.allSettled(this.#working.values())
-    await Promise.race([working, this.#clock.sleep(closeWaitMs, stop.signal)])
+    await Promise.race([working, this.#clock.sleep(closeWaitMs, stop.signal, 'the end of handlers')])
     stop.abort()
     await this.#release()
   }
@@ -219,7 +222,7 @@ export class Followers {
 
   async #renew(name: string, done: AbortSignal): Promise<void> {
     for (;;) {
-      await this.#clock.sleep(this.#store.leaseMs / 3, done)
+      await this.#clock.sleep(this.#store.leaseMs / 3, done, 'a lease to be renewed')
       if (done.aborted) return
       // Nobody waits for this: a lease that is lost shows when the follower is moved on.
       await this.#store.takeFollower(name).catch(() => undefined)

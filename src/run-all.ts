@@ -27,17 +27,19 @@ export interface RunParts {
  * signal comes is waited for, within a bound: what has not ended by then stays in the ledger as begun.
  */
 export async function runAll({ engine, followers, schedules, clock, signal, log }: RunParts): Promise<void> {
-  const again = (work: () => Promise<unknown>, everyMs = lookEveryMs) =>
-    repeat(work, everyMs, clock, signal, log)
+  const again = (what: string, work: () => Promise<unknown>, everyMs = lookEveryMs) =>
+    repeat(work, () => clock.sleep(everyMs, signal, `run: ${what}`), signal, log)
   const work = Promise.all([
-    ...engine.services.map(service => again(() => engine.admit(() => engine.settleService(service)))),
-    again(() => engine.admit(() => schedules.look()), scheduleEveryMs),
-    again(() => followers.run(signal)),
+    ...engine.services.map(service =>
+      again(`calls of ${service || 'others'}`, () => engine.admit(() => engine.settleService(service))),
+    ),
+    again('schedules', () => engine.admit(() => schedules.look()), scheduleEveryMs),
+    again('followers', () => followers.run(signal)),
   ])
   const ended = new AbortController()
   const bound = async () => {
     await aborted(signal)
-    await clock.sleep(endWaitMs, ended.signal)
+    await clock.sleep(endWaitMs, ended.signal, 'the end of run')
   }
   await Promise.race([work, bound()])
   ended.abort()
@@ -53,8 +55,7 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 async function repeat(
   work: () => Promise<unknown>,
-  everyMs: number,
-  clock: Clock,
+  rest: () => Promise<void>,
   signal: AbortSignal,
   log: (line: Record<string, unknown>) => void,
 ): Promise<void> {
@@ -63,6 +64,6 @@ async function repeat(
       const name = error instanceof Error ? error.name : 'unknown'
       log({ message: 'running failed, and goes on', error: error instanceof AverbaError ? error.code : name })
     })
-    await clock.sleep(everyMs, signal)
+    await rest()
   }
 }

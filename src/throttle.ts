@@ -73,7 +73,8 @@ export class Throttle {
         this.#tokens -= 1
         return true
       }
-      await this.#clock.sleep(Math.ceil(((1 - this.#tokens) * 1_000) / this.#perSecond), signal)
+      const waitMs = Math.ceil(((1 - this.#tokens) * 1_000) / this.#perSecond)
+      await this.#clock.sleep(waitMs, signal, 'the turn of a call')
     }
   }
 }

@@ -141,7 +141,7 @@ export class Tokens implements TokenSource {
         return deferred(owed.because, Math.max(fromInstant(owed.dueAt) - this.#clock.now(), 1_000))
       }
       if (owed.state === 'parked') return deferred('the token request is parked: effects.retry lets it go')
-      await this.#clock.sleep(pollMs)
+      await this.#clock.sleep(pollMs, undefined, 'a look at the token that another process asks for')
     }
     return deferred('another process asks for a token, and has no answer yet', 1_000)
   }

@@ -23,7 +23,7 @@ export async function befall(
       await readWhole(await forward(request))
       throw new Error('The connection broke after the work')
     case 'delay':
-      await clock.sleep(fault.ms ?? 0)
+      await clock.sleep(fault.ms ?? 0, undefined, 'the fault delay')
       return forward(request)
     case 'trickle':
       return trickled(await forward(request), clock, fault.ms)
@@ -92,7 +92,7 @@ async function trickled(response: Response, clock: Clock, ms?: number): Promise<
   const pauseMs = ms ?? Math.ceil((2 * defaultBudgetMs) / pieces)
   const { status, headers } = response
   if (isBodiless(response)) {
-    await clock.sleep(pauseMs)
+    await clock.sleep(pauseMs, undefined, 'the fault trickle')
     return new Response(null, { status, headers })
   }
   const cancelled = new AbortController()
@@ -100,7 +100,7 @@ async function trickled(response: Response, clock: Clock, ms?: number): Promise<
   const stream = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        await clock.sleep(pauseMs, cancelled.signal)
+        await clock.sleep(pauseMs, cancelled.signal, 'the fault trickle')
         if (cancelled.signal.aborted) return
         const piece = body.subarray(sent, sent + pieceBytes)
         if (piece.length > 0) controller.enqueue(piece)

@@ -46,7 +46,11 @@ export class Deadlines {
     this.#ticking = ticking
     for (const first of this.#running) {
       // A clock that goes back makes nobody wait longer.
-      await this.#clock.sleep(Math.min(first.dueAt - this.#clock.now(), this.#ms), ticking.signal)
+      await this.#clock.sleep(
+        Math.min(first.dueAt - this.#clock.now(), this.#ms),
+        ticking.signal,
+        'the time of a request',
+      )
       if (ticking.signal.aborted) return
       if (!this.#running.delete(first)) continue
       first.isOver = true

@@ -84,7 +84,7 @@ export class Faults {
     const isSkew = ({ kind }: Fault) => kind === 'clockSkew'
     return {
       now: () => this.#clock.now() + (this.#find(service, isSkew)?.ms ?? 0),
-      sleep: (ms, signal) => this.#clock.sleep(ms, signal),
+      sleep: (...args) => this.#clock.sleep(...args),
     }
   }
 

@@ -22,7 +22,7 @@ export class HeldDeliveries {
     const host = hostOf(request)
     const released = new AbortController()
     this.#waiting.set(host, released)
-    await this.#clock.sleep(ms, released.signal)
+    await this.#clock.sleep(ms, released.signal, 'the fault reorder')
     if (this.#waiting.get(host) === released) this.#waiting.delete(host)
     return send()
   }

@@ -33,7 +33,11 @@ export async function withinTime<T>(
   }
   const over = async (): Promise<never> => {
     while (leftMs() > 0 && !done.signal.aborted) {
-      await counting.by.sleep(leftMs(), AbortSignal.any([done.signal, changed.signal]))
+      await counting.by.sleep(
+        leftMs(),
+        AbortSignal.any([done.signal, changed.signal]),
+        'the time of a delivery',
+      )
     }
     const error = new LateError(`It took longer than ${ms} ms`)
     if (!done.signal.aborted) late.abort(error)

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../clock.ts'
+import { type Clock, systemClock, whenQuiet } from '../clock.ts'
 
 interface Sleeper {
   readonly dueAt: number
@@ -38,18 +38,18 @@ export class ShiftedClock implements Clock {
    */
   async advance(ms: number): Promise<void> {
     let left = ms
-    await turn() // What has just begun may be about to sleep.
+    await whenQuiet() // What has just begun may be about to sleep.
     for (let next = this.#next(); next; next = this.#next()) {
       const stepMs = Math.max(0, next.dueAt - this.now())
       if (stepMs > left) break
       this.#aheadMs += stepMs
       left -= stepMs
       next.moved.abort()
-      await turn()
+      await whenQuiet()
     }
     this.#aheadMs += left
     for (const { moved } of this.#sleepers) moved.abort()
-    await turn()
+    await whenQuiet()
   }
 
   /** Who comes due first. */
@@ -58,9 +58,4 @@ export class ShiftedClock implements Clock {
     for (const each of this.#sleepers) if (!first || each.dueAt < first.dueAt) first = each
     return first
   }
-}
-
-/** Lets everything happen that nothing but memory is needed for. */
-function turn(): Promise<void> {
-  return new Promise(resolve => setImmediate(resolve))
 }

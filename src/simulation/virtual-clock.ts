@@ -1,17 +1,36 @@
-import { type Clock, fromInstant } from '../clock.ts'
+import { type Clock, fromInstant, toInstant, whenQuiet } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
 import type { Instant } from '../message.ts'
 
 interface Sleeper {
-  readonly dueAt: number
+  readonly process: symbol | undefined
+  readonly what: string
+  dueAt: number
   readonly wake: () => void
 }
 
-const startsAt: Instant = '2026-11-20T12:00:00.000Z'
+/** How far a clock runs by itself. */
+export interface RunLimit {
+  /** How many sleepers are woken at most: 10,000 unless said otherwise. */
+  readonly wakesMax?: number
+}
 
-/** A clock that moves only when told to: a month passes in milliseconds. */
+const startsAt: Instant = '2026-11-20T12:00:00.000Z'
+const wakesDefault = 10_000
+
+/**
+ * A clock that moves only when told to: a month passes in milliseconds. It goes from one due time to the next, wakes
+ * one sleeper at a time, and goes on when all is quiet: when nothing is left that could happen without this clock.
+ * That takes no waiting, and is the same in every run. What waits for the outside, such as a file or a socket of
+ * yours, is waited for when the clock is told with `hold`.
+ */
 export class VirtualClock implements Clock {
   #now: number
   readonly #sleepers = new Set<Sleeper>()
+  /** Who waits for the others to be done, in the order in which they came. */
+  readonly #arrivals: (() => void)[] = []
+  readonly #held = new Set<Promise<unknown>>()
+  #quieting: Promise<void> | undefined
 
   constructor(start: Instant = startsAt) {
     this.#now = fromInstant(start)
@@ -26,10 +45,32 @@ export class VirtualClock implements Clock {
     return this.#sleepers.size
   }
 
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  sleep(ms: number, signal?: AbortSignal, what?: string): Promise<void> {
+    return this.#sleep(ms, signal, what)
+  }
+
+  /** The same time for a process that can end: nobody of it is woken then. */
+  forProcess(): Clock & { end(): void } {
+    const process = Symbol('process')
+    let hasEnded = false
+    return {
+      now: () => this.#now,
+      sleep: (ms, signal, what) =>
+        hasEnded ? new Promise(() => undefined) : this.#sleep(ms, signal, what, process),
+      end: () => {
+        hasEnded = true
+        for (const each of this.#sleepers) if (each.process === process) this.#sleepers.delete(each)
+      },
+    }
+  }
+
+  #sleep(ms: number, signal?: AbortSignal, what = `a timer of ${ms} ms`, process?: symbol): Promise<void> {
     if (signal?.aborted) return Promise.resolve()
+    if (ms <= 0) return this.arrive()
     return new Promise(resolve => {
       const sleeper: Sleeper = {
+        process,
+        what,
         dueAt: this.#now + ms,
         wake: () => {
           this.#sleepers.delete(sleeper)
@@ -42,16 +83,117 @@ export class VirtualClock implements Clock {
     })
   }
 
+  /**
+   * Resolves when all is quiet, for one after the other: what arrives does so after everything that came before has
+   * had its effect. So the order of events hangs neither on the runtime nor on how long its promises take.
+   */
+  arrive(): Promise<void> {
+    return new Promise(resolve => {
+      this.#arrivals.push(resolve)
+      void this.quiet()
+    })
+  }
+
+  /** Counts work of the outside as something that happens: the clock is not quiet before it has ended. */
+  hold<T>(work: Promise<T>): Promise<T> {
+    const end = () => void this.#held.delete(ended)
+    const ended: Promise<void> = work.then(end, end)
+    this.#held.add(ended)
+    return work
+  }
+
+  /** Resolves when nothing is left that could happen before this clock moves. */
+  quiet(): Promise<void> {
+    this.#quieting ??= this.#becomeQuiet()
+    return this.#quieting
+  }
+
+  async #becomeQuiet(): Promise<void> {
+    for (;;) {
+      await whenQuiet()
+      const next = this.#arrivals.shift()
+      if (next) next()
+      else if (this.#held.size > 0) await Promise.race(this.#held)
+      else break
+    }
+    this.#quieting = undefined
+  }
+
   /** Moves forward, waking every sleeper at its own time. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms
-    for (;;) {
-      const [next] = [...this.#sleepers].filter(each => each.dueAt <= end).sort((a, b) => a.dueAt - b.dueAt)
-      if (!next) break
-      this.#now = Math.max(this.#now, next.dueAt)
-      next.wake()
-      await new Promise(resolve => setImmediate(resolve))
+    await this.quiet()
+    while (this.#wakeNext(end)) await this.quiet()
+    this.#now = Math.max(this.#now, end)
+  }
+
+  /**
+   * Moves forward until the predicate holds. It is asked whenever all is quiet, before anybody is woken.
+   *
+   * @throws {AverbaError} `NOTHING_DUE` when nobody is left who could be woken, `ENDLESS` when more than `wakesMax` were
+   */
+  async runUntil(
+    predicate: () => boolean | Promise<boolean>,
+    { wakesMax = wakesDefault }: RunLimit = {},
+  ): Promise<void> {
+    const woken = new Map<string, number>()
+    await this.quiet()
+    while (!(await predicate())) {
+      this.#checkWakes(woken, wakesMax)
+      if (!this.#wakeNext(Number.POSITIVE_INFINITY, woken)) {
+        throw new AverbaError(
+          'NOTHING_DUE',
+          `Cannot run on from ${toInstant(this.#now)}: nothing is due any more`,
+          {
+            hint: 'What is waited for needs somebody who acts, or work that was begun: averba.run, or averba.settle',
+          },
+        )
+      }
+      await this.quiet()
     }
-    this.#now = end
+  }
+
+  /**
+   * Moves forward until nobody sleeps any more.
+   *
+   * @throws {AverbaError} `ENDLESS` when more than `wakesMax` were woken: it names who was woken most often
+   */
+  async runToIdle({ wakesMax = wakesDefault }: RunLimit = {}): Promise<void> {
+    const woken = new Map<string, number>()
+    await this.quiet()
+    while (this.#wakeNext(Number.POSITIVE_INFINITY, woken)) {
+      await this.quiet()
+      if (this.#sleepers.size > 0) this.#checkWakes(woken, wakesMax)
+    }
+  }
+
+  /** Shows another time from now on, later or earlier. Who sleeps does so for as long as before. */
+  jump(ms: number): void {
+    this.#now += ms
+    for (const sleeper of this.#sleepers) sleeper.dueAt += ms
+  }
+
+  /** Wakes who comes due first, of several the one who sleeps longest. False when there is nobody until the end. */
+  #wakeNext(end: number, woken?: Map<string, number>): boolean {
+    let first: Sleeper | undefined
+    for (const each of this.#sleepers) if (!first || each.dueAt < first.dueAt) first = each
+    if (!first || first.dueAt > end) return false
+    this.#now = Math.max(this.#now, first.dueAt)
+    woken?.set(first.what, (woken.get(first.what) ?? 0) + 1)
+    first.wake()
+    return true
+  }
+
+  #checkWakes(woken: ReadonlyMap<string, number>, wakesMax: number): void {
+    const total = [...woken.values()].reduce((sum, times) => sum + times, 0)
+    if (total < wakesMax) return
+    const [most] = [...woken].sort(([, a], [, b]) => b - a)
+    throw new AverbaError(
+      'ENDLESS',
+      `Cannot run to an end: at ${toInstant(this.#now)} "${most?.[0]}" has been woken ${most?.[1]} times, of ${total}`,
+      {
+        hint: 'End what repeats first, as by the signal of averba.run, or say how far to go: advance, runUntil, wakesMax',
+      },
+    )
   }
 }

@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts'
 export function withinBudget(clock: Clock, fetch: Fetch): Fetch {
   return async request => {
     const done = new AbortController()
-    const late = clock.sleep(defaultBudgetMs, done.signal).then(() => undefined)
+    const late = clock.sleep(defaultBudgetMs, done.signal, 'the budget of a request').then(() => undefined)
     try {
       const taken = await Promise.race([takeWhole(fetch, request), late])
       if (!taken) throw new DOMException('The budget is over', 'TimeoutError')

@@ -1,3 +1,4 @@
+import { afterTurn } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Recorded } from '../message.ts'
 import type { Vault } from '../vault/vault.ts'
@@ -51,7 +52,7 @@ export class Writer {
   #aloneLeft = 0
   /** How many callers there were around the last commit: when so many wait again, nobody else is waited for. */
   #callers = 0
-  #turn: NodeJS.Immediate | undefined
+  #endWait: (() => void) | undefined
 
   constructor(parts: WriterParts) {
     this.#parts = parts
@@ -87,17 +88,17 @@ export class Writer {
       const isAlone = this.#aloneLeft > 0
       if (isAlone) queueMicrotask(() => void this.#flush(true))
       else this.#gather(0, 1)
-    } else if (this.#turn && this.#waiting.length === this.#callers) {
-      clearImmediate(this.#turn)
-      this.#turn = undefined
+    } else if (this.#endWait && this.#waiting.length === this.#callers) {
+      this.#endWait()
+      this.#endWait = undefined
       queueMicrotask(() => void this.#flush(false))
     }
   }
 
   /** An empty turn costs microseconds, a commit for one who was in front of many a thousand times as much. */
   #gather(before: number, turns: number): void {
-    this.#turn = setImmediate(() => {
-      this.#turn = undefined
+    this.#endWait = afterTurn(() => {
+      this.#endWait = undefined
       const { length } = this.#waiting
       if (length > before && length < batchMax && turns < turnsMax) this.#gather(length, turns + 1)
       else void this.#flush(false)

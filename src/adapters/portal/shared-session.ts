@@ -122,7 +122,7 @@ export class SharedSession implements Authenticated {
       const barred = this.#barOf(looks === 0 ? known : await this.#find())
       if (barred) return barred
       if (await this.#share.take()) return this.#logInLeased(rejected)
-      await clock.sleep(leaseLookMs)
+      await clock.sleep(leaseLookMs, undefined, 'a look at the login of another process')
       const session = await this.#find()
       if (this.#isUsable(session, rejected)) return session
     }

@@ -1,0 +1,167 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, test } from 'vitest'
+import { giveWay, toInstant } from '../../src/clock.ts'
+import { VirtualClock } from '../../src/simulation/index.ts'
+
+const second = 1_000
+
+/** Wakes again and again, and writes down when. */
+async function tick(
+  clock: VirtualClock,
+  everyMs: number,
+  what: string,
+  woken: string[],
+  times = Number.MAX_VALUE,
+) {
+  for (let i = 0; i < times; i++) {
+    await clock.sleep(everyMs, undefined, what)
+    woken.push(`${what} ${toInstant(clock.now()).slice(17, 23)}`)
+  }
+}
+
+test('everybody is woken at their own time, those of the same time in the order in which they went to sleep', async () => {
+  const clock = new VirtualClock()
+  const woken: string[] = []
+  void tick(clock, 2 * second, 'slow', woken)
+  void tick(clock, second, 'fast', woken)
+  await clock.advance(4 * second)
+  expect(woken).toEqual([
+    'fast 01.000',
+    'slow 02.000',
+    'fast 02.000',
+    'fast 03.000',
+    'slow 04.000',
+    'fast 04.000',
+  ])
+})
+
+test('what follows from a waking has ended before the next one, however many turns of the event loop it takes', async () => {
+  const clock = new VirtualClock()
+  const seen: number[] = []
+  const work = async (turns: number) => {
+    await clock.sleep(second)
+    const at = clock.now()
+    for (let i = 0; i < turns; i++) {
+      await giveWay()
+      for (let j = 0; j < 50; j++) await undefined
+    }
+    seen.push(turns, clock.now() - at)
+  }
+  const all = Promise.all([work(100), work(0), work(10)])
+  await clock.advance(second)
+  await all
+  expect(seen).toEqual([100, 0, 0, 0, 10, 0])
+})
+
+test('work of the outside is waited for when the clock was told of it', async () => {
+  const server = createServer((_, response) => response.end('aqui'))
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const clock = new VirtualClock()
+  const seen: string[] = []
+  const ask = async () => {
+    await clock.sleep(second)
+    seen.push(await clock.hold(fetch(url).then(response => response.text())))
+  }
+  void ask()
+  void clock.sleep(2 * second).then(() => seen.push('later'))
+  await clock.advance(2 * second)
+  expect(seen).toEqual(['aqui', 'later'])
+  await expect(clock.hold(Promise.reject(new Error('no answer')))).rejects.toThrow('no answer')
+  await clock.quiet()
+  await new Promise(resolve => server.close(resolve))
+})
+
+test('what arrives does so one after the other, each when everything before has had its effect', async () => {
+  const clock = new VirtualClock()
+  const seen: string[] = []
+  const arrive = async (name: string, turns: number) => {
+    await clock.arrive()
+    seen.push(`${name} begins`)
+    for (let i = 0; i < turns; i++) await giveWay()
+    seen.push(`${name} ends`)
+  }
+  await Promise.all([arrive('a', 9), arrive('b', 0), clock.sleep(0).then(() => arrive('c', 3))])
+  expect(seen).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends'])
+})
+
+test('the clock runs until something has happened, and stands where it did', async () => {
+  const clock = new VirtualClock('2026-11-20T12:00:00.000Z')
+  const woken: string[] = []
+  void tick(clock, second, 'a look', woken)
+  await clock.runUntil(async () => woken.length >= 3)
+  expect(toInstant(clock.now())).toBe('2026-11-20T12:00:03.000Z')
+  await clock.runUntil(() => true)
+  expect(woken).toHaveLength(3)
+})
+
+test('what can no longer happen is an error, and not a wait', async () => {
+  const clock = new VirtualClock('2026-11-20T12:00:00.000Z')
+  void clock.sleep(second)
+  await expect(clock.runUntil(() => false)).rejects.toMatchObject({
+    code: 'NOTHING_DUE',
+    message: 'Cannot run on from 2026-11-20T12:00:01.000Z: nothing is due any more',
+  })
+})
+
+test('the clock runs to idle, through what the woken sleep for in turn', async () => {
+  const clock = new VirtualClock()
+  const woken: string[] = []
+  void tick(clock, second, 'a try', woken, 20)
+  const stop = new AbortController()
+  void clock.sleep(99 * second, stop.signal).then(() => woken.push('told to stop'))
+  void clock.sleep(5 * second).then(() => stop.abort())
+  await clock.runToIdle()
+  expect(woken).toHaveLength(21)
+  expect(woken).toContain('told to stop')
+  expect(clock.sleeping).toBe(0)
+})
+
+test('a timer without an end is named', async () => {
+  const clock = new VirtualClock('2026-11-20T12:00:00.000Z')
+  void tick(clock, second, 'a look', [])
+  void tick(clock, 10 * second, 'a rare look', [])
+  const endless = {
+    code: 'ENDLESS',
+    message: 'Cannot run to an end: at 2026-11-20T12:01:31.000Z "a look" has been woken 91 times, of 100',
+    hint: expect.stringContaining('averba.run'),
+  }
+  await expect(clock.runToIdle({ wakesMax: 100 })).rejects.toMatchObject(endless)
+  await expect(clock.runUntil(() => false, { wakesMax: 100 })).rejects.toMatchObject({ code: 'ENDLESS' })
+})
+
+test('exactly as many wakings as are allowed are no error where nobody is left', async () => {
+  const clock = new VirtualClock()
+  const woken: string[] = []
+  void tick(clock, second, 'a try', woken, 100)
+  await clock.runToIdle({ wakesMax: 100 })
+  expect(woken).toHaveLength(100)
+})
+
+test('a clock that jumps shows another time, and wakes nobody earlier or later for it', async () => {
+  const clock = new VirtualClock('2026-11-20T12:00:00.000Z')
+  const woken: string[] = []
+  void tick(clock, 10 * second, 'a look', woken, 2)
+  clock.jump(-3_600 * second)
+  expect(toInstant(clock.now())).toBe('2026-11-20T11:00:00.000Z')
+  await clock.advance(9 * second)
+  expect(woken).toEqual([])
+  clock.jump(7_200 * second)
+  await clock.advance(second)
+  expect(woken).toEqual(['a look 10.000'])
+  expect(toInstant(clock.now())).toBe('2026-11-20T13:00:10.000Z')
+})
+
+test('of a process that has ended nobody is woken', async () => {
+  const clock = new VirtualClock()
+  const process = clock.forProcess()
+  const woken: string[] = []
+  void process.sleep(second).then(() => woken.push('of the process'))
+  void clock.sleep(second).then(() => woken.push('another'))
+  process.end()
+  void process.sleep(0).then(() => woken.push('of the process'))
+  await clock.advance(2 * second)
+  expect(woken).toEqual(['another'])
+  expect(process.now()).toBe(clock.now())
+})
