@@ -24,6 +24,7 @@ import { createNotifications, type Notifications, routeNotification } from './no
 import type { AverbaOptions } from './options.ts'
 import { runAll } from './run-all.ts'
 import { Schedules } from './schedules.ts'
+import { Medium } from './store/medium.ts'
 import type { AsOf, Rebuilt } from './store/rebuilder.ts'
 import { Store } from './store/store.ts'
 import type { RebuildAll } from './store/store-options.ts'
@@ -33,6 +34,8 @@ import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
 import { createValidations, type Validations } from './validations.ts'
 import { type Views, views } from './views/views.ts'
 import { createPerformers, createRouters, limitsOf, machines } from './wiring.ts'
+
+export { Medium }
 
 /** An open log with the services that the host works with. */
 export interface Averba {
@@ -85,7 +88,12 @@ export interface Averba {
  * @throws {AverbaError} `MISCONFIGURED`, `STORE_UNSAFE`, `STORE_BUSY`, `NOT_OURS`, `CORRUPT`,
  * `KEYS_MISSING`, `KEYS_MISMATCH`
  */
-export async function openAverba(options: AverbaOptions): Promise<Averba> {
+export function openAverba(options: AverbaOptions): Promise<Averba> {
+  return openOn(undefined, options)
+}
+
+/** The same on a medium that outlives the engine, as a simulated world has it. */
+export async function openOn(medium: Medium | undefined, options: AverbaOptions): Promise<Averba> {
   const { clock = systemClock, entropy = systemEntropy } = options
   await checkOptions(options, clock)
   const log = safely(options.logger)
@@ -95,6 +103,7 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
   const store = await Store.open({
     onCommitted: () => wake(),
     path: options.store,
+    ...(medium && { medium }),
     views,
     clock,
     entropy,

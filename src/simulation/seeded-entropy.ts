@@ -1,15 +1,18 @@
 import { hash } from 'node:crypto'
 import type { Entropy } from '../clock.ts'
 
-/** Randomness that the same seed repeats, byte for byte. Never for keys that protect anything. */
-export function seededEntropy(seed: number): Entropy {
+/**
+ * Randomness that the same seed repeats, byte for byte, for each who draws by a name of its own. Never for keys that
+ * protect anything.
+ */
+export function seededEntropy(seed: number, name = ''): Entropy {
   let counter = 0
   let pool = Buffer.alloc(0)
   return {
     bytes(length) {
       while (pool.length < length) {
         counter += 1
-        pool = Buffer.concat([pool, hash('sha256', `averba ${seed} ${counter}`, 'buffer')])
+        pool = Buffer.concat([pool, hash('sha256', `averba ${seed} ${name}${counter}`, 'buffer')])
       }
       const taken = pool.subarray(0, length)
       pool = pool.subarray(length)

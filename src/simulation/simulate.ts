@@ -2,19 +2,57 @@ import type { Fault } from '../adapters/fault.ts'
 import type { Policies } from '../adapters/policies.ts'
 import { staticHeaders } from '../adapters/portal/static-headers.ts'
 import type { Fetch } from '../adapters/transport.ts'
-import { type Averba, openAverba } from '../averba.ts'
+import type { Averba } from '../averba.ts'
 import type { AverbaOptions } from '../options.ts'
 import { seededEntropy } from './seeded-entropy.ts'
 import { createSimulators, credentials, type Simulators, samples } from './services.ts'
+import { type CrashPoint, SimulatedProcess } from './simulated-process.ts'
 import { VirtualClock } from './virtual-clock.ts'
 import { withinBudget } from './within-budget.ts'
 
 /** The services, the engine and one virtual clock in one process, without sockets. */
 export interface World extends Simulators {
+  /** The engine that lives, or the last one that did: another one after each restart. */
   readonly averba: Averba
   readonly clock: VirtualClock
   readonly samples: typeof samples
+  /** What repeats this world: the same seed and the same calls give the same log, byte for byte. */
+  readonly seed: number
+  /** No engine lives: it crashed, and was not started again. */
+  readonly isDown: boolean
+  /**
+   * Lets the engine's process die between two steps. What it was doing stops where it is: its promises never settle,
+   * what it had committed stands, and the services go on without it.
+   */
+  crash(): void
+  /** Starts an engine on the same store: after a crash, or after the one that lives was closed as a host would. */
+  restart(): Promise<Averba>
+  /** Lets the disk under the store be full, so that nothing more can be written, or have space again. */
+  fillDisk(isFull: boolean): Promise<void>
+  /**
+   * What the log is, in 64 hexadecimal digits: the root of the Merkle tree over the exact bytes of every header. A
+   * header holds the hashes of its sealed parts, so equal digests are equal logs, keys and nonces included.
+   */
+  digest(): Promise<string>
   close(): Promise<void>
+}
+
+/** What a world is made with. */
+export interface WorldOptions {
+  /** Repeats every id, key, chance and token: 1 unless said otherwise. */
+  readonly seed?: number
+  /** The path of a SQLite file; in memory unless said otherwise, where it outlives a crash of the engine too. */
+  readonly store?: string
+  /** Options of the engine, over those of the world. */
+  readonly averba?: Partial<AverbaOptions>
+  /** What the services do where the contracts are silent. */
+  readonly policies?: Policies
+  /** What goes wrong from the start. */
+  readonly faults?: readonly Fault[]
+  /** Sees every request of the engine first, and may answer it, or throw in its place. */
+  readonly intercept?: (request: Request, forward: Fetch) => Promise<Response>
+  /** Asked at every point at which the engine's process may die: true lets it. */
+  readonly crashAt?: (point: CrashPoint) => boolean
 }
 
 const hosts = {
@@ -29,63 +67,84 @@ const portalAddress = '161.148.0.1'
 const receiverUrl = 'https://receptor.exemplo.br/averba'
 
 /**
- * Opens a small world for tests. `intercept` sees every request of the engine first, and may answer it, or
- * throw in its place.
+ * Opens a small world for tests: the services with their samples, the engine, and one clock that moves only when told
+ * to. Requests and notifications arrive one after the other, each when everything before it has had its effect, so
+ * that the order of events is the same in every run and on every runtime.
+ *
+ * @throws {AverbaError} what `openAverba` throws; `INVALID_INPUT` when a fault or a policy is none
  */
-export async function simulate(
-  options: {
-    seed?: number
-    averba?: Partial<AverbaOptions>
-    /** What the services do where the contracts are silent. */
-    policies?: Policies
-    /** What goes wrong from the start. */
-    faults?: readonly Fault[]
-    intercept?: (request: Request, forward: Fetch) => Promise<Response>
-  } = {},
-): Promise<World> {
+export async function simulate(options: WorldOptions = {}): Promise<World> {
+  const { seed = 1, intercept, crashAt = () => false } = options
   const clock = new VirtualClock()
-  const entropy = seededEntropy(options.seed ?? 1)
   const simulators = createSimulators({
     clock,
-    entropy,
+    entropy: seededEntropy(seed, 'services '),
     ...(options.policies !== undefined && { policies: options.policies }),
     ...(options.faults && { faults: options.faults }),
     async deliver(request) {
+      await clock.arrive()
       request.signal.throwIfAborted() // What the portal has given up does not arrive.
-      return averba.receiver.fetch(request, { remoteAddress: portalAddress })
+      return process.receive(request, { remoteAddress: portalAddress })
     },
   })
-  const { reach } = simulators
+  const forward = throughTheNetwork(clock, simulators)
+  const { consumerKey, consumerSecret, service, portalHeaders } = credentials
+  const process = new SimulatedProcess({
+    clock,
+    crashAt,
+    fetch: request => (intercept ? intercept(request, forward) : forward(request)),
+    options: {
+      store: options.store ?? ':memory:',
+      entropy: seededEntropy(seed),
+      consentService: {
+        baseUrl: `https://${hosts.consentService}`,
+        // No socket asks for it: the simulated service is told the client's name.
+        certificate: { cert: '', key: '' },
+      },
+      tokenService: { url: `https://${hosts.tokenService}/token`, consumerKey, consumerSecret },
+      validationService: { baseUrl: `https://${hosts.validationService}`, service },
+      portal: { baseUrl: `https://${hosts.portal}`, authenticate: staticHeaders(portalHeaders) },
+      receiver: { publicUrl: receiverUrl },
+      // A small world does what a test asks for, and nothing by itself unless it is told to.
+      schedules: false,
+      ...options.averba,
+    },
+  })
+  await process.start()
+  return {
+    ...simulators,
+    get averba() {
+      return process.averba
+    },
+    get isDown() {
+      return process.isDown
+    },
+    clock,
+    seed,
+    samples,
+    crash: () => process.crash(),
+    async restart() {
+      await process.stop()
+      return process.start()
+    },
+    fillDisk: isFull => process.fillDisk(isFull),
+    digest: () => process.root(),
+    close: () => process.end(),
+  }
+}
+
+/** The way to the services by their names. What they do begins when everything before has had its effect. */
+function throughTheNetwork(clock: VirtualClock, { reach }: Simulators): Fetch {
   const services: Record<string, Fetch> = {
     [hosts.consentService]: request => reach.consentService(request, { clientName: 'gestora-de-exemplo' }),
     [hosts.tokenService]: request => reach.tokenService(request),
     [hosts.validationService]: request => reach.validationService(request),
     [hosts.portal]: request => reach.portal(request),
   }
-  const forward = withinBudget(clock, async request => {
+  return withinBudget(clock, async request => {
     const service = services[new URL(request.url).hostname]
     if (!service) throw new TypeError('No simulated service has this name')
+    await clock.arrive()
     return service(request)
   })
-  const { intercept } = options
-  const { consumerKey, consumerSecret, service, portalHeaders } = credentials
-  const averba = await openAverba({
-    store: ':memory:',
-    clock,
-    entropy,
-    fetch: request => (intercept ? intercept(request, forward) : forward(request)),
-    consentService: {
-      baseUrl: `https://${hosts.consentService}`,
-      // No socket asks for it: the simulated service is told the client's name.
-      certificate: { cert: '', key: '' },
-    },
-    tokenService: { url: `https://${hosts.tokenService}/token`, consumerKey, consumerSecret },
-    validationService: { baseUrl: `https://${hosts.validationService}`, service },
-    portal: { baseUrl: `https://${hosts.portal}`, authenticate: staticHeaders(portalHeaders) },
-    receiver: { publicUrl: receiverUrl },
-    // A small world does what a test asks for, and nothing by itself unless it is told to.
-    schedules: false,
-    ...options.averba,
-  })
-  return { ...simulators, averba, clock, samples, close: () => averba.close() }
 }

@@ -1,5 +1,6 @@
 import type { Clock, Entropy } from '../clock.ts'
 import type { View } from '../view.ts'
+import type { Medium } from './medium.ts'
 import type { RebuildOptions } from './rebuilder.ts'
 import type { Schemas } from './schemas.ts'
 
@@ -7,6 +8,8 @@ import type { Schemas } from './schemas.ts'
 export interface StoreOptions {
   /** The path of a SQLite file, or `:memory:`. */
   readonly path: string
+  /** What it stands on, where that outlives an engine that dies. */
+  readonly medium?: Medium
   readonly views: readonly View[]
   readonly clock: Clock
   readonly entropy: Entropy

@@ -86,12 +86,14 @@ export class Store {
    * `KEYS_MISMATCH`
    */
   static async open(options: StoreOptions): Promise<Store> {
-    const connection = await openSqlite(options.path)
+    const { medium } = options
+    const connection = await (medium?.open() ?? openSqlite(options.path))
     try {
       await connection.transact(() => prepareTables(connection, options.path))
       await connection.read(() => checkEnd(options.path))
       const began = await connection.read(() => readAt(options.schemas ?? {}, 1))
-      const keyring = openKeyring(options, began === undefined)
+      const open = () => openKeyring(options, began === undefined)
+      const keyring = medium?.keyring(open) ?? open()
       const store = new Store(connection, new Vault(keyring, options.entropy), options)
       await connection.transact(() => store.#projector.createTables())
       const { data } = began ?? (await store.#begin(options, keyring))

@@ -60,7 +60,7 @@ describe('the consents of a person', () => {
     await next.averba.settle()
     await next.averba.settle()
     expect(readings(next)).toHaveLength(1)
-    await settleHourly(next, 25)
+    await settleHourly(next, 28) // A day, and a tenth of it more, by the hour.
     expect(readings(next)).toHaveLength(2)
     await next.close()
   })

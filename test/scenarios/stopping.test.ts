@@ -75,7 +75,7 @@ test('run ends in time after its signal, whatever hangs, and the log stays in us
   await afterTheBound(world, running)
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'settled' })
-  await afterTheBound(world, world.close())
+  await world.close()
 })
 
 /** A consent service that is asked once a minute, and three readings that are owed; `first` is the first of them. */

@@ -1,0 +1,137 @@
+import { type Fetch, unsentError } from '../adapters/transport.ts'
+import { type Averba, Medium, openOn } from '../averba.ts'
+import { AverbaError } from '../errors.ts'
+import type { AverbaOptions } from '../options.ts'
+import type { VirtualClock } from './virtual-clock.ts'
+
+/** A place between two steps of an engine at which its process may die. */
+export interface CrashPoint {
+  /**
+   * - `beforeWrite`, `afterWrite`: a transaction of the store is to begin, or is durable, and nobody has heard of it.
+   * - `beforeRequest`, `afterRequest`: a request is to leave, or its answer has come, and nobody has read it.
+   */
+  readonly at: 'beforeWrite' | 'afterWrite' | 'beforeRequest' | 'afterRequest'
+  /** How many points the engine came to since the world began, this one included. */
+  readonly number: number
+}
+
+/** What a process is made of. */
+interface ProcessParts {
+  readonly clock: VirtualClock
+  readonly options: AverbaOptions
+  /** The way out, unless the options name another. */
+  readonly fetch: Fetch
+  readonly crashAt: (point: CrashPoint) => boolean
+}
+
+interface Life {
+  readonly averba: Averba
+  /** Rejects when the process dies. */
+  readonly death: Promise<never>
+}
+
+/**
+ * The process that an engine lives in. It may die between any two steps: then nothing of it goes on, its callers hear
+ * nothing, and what it had committed is what the next engine finds on the same store.
+ */
+export class SimulatedProcess {
+  readonly #parts: ProcessParts
+  readonly #medium: Medium
+  #life: Life | undefined
+  #die: () => void = () => undefined
+  #points = 0
+
+  constructor(parts: ProcessParts) {
+    this.#parts = parts
+    this.#medium = new Medium(parts.options.store, at => this.#isFatal(at))
+  }
+
+  /** The engine that lives, or the last one that did. */
+  averba!: Averba
+
+  /** Reports whether there is no engine that lives. */
+  get isDown(): boolean {
+    return this.#life === undefined
+  }
+
+  /** Opens an engine on the store. */
+  async start(): Promise<Averba> {
+    const { clock, options } = this.#parts
+    const { fetch = this.#parts.fetch } = options
+    const time = clock.forProcess()
+    let isOver = false
+    const never = <T>() => new Promise<T>(() => undefined)
+    const { promise: death, reject } = Promise.withResolvers<never>()
+    death.catch(() => undefined) // Nobody may be waiting.
+    this.#die = () => {
+      isOver = true
+      time.end()
+      reject(new Error('The process died'))
+    }
+    const opened = openOn(this.#medium, {
+      clock: time,
+      ...options,
+      fetch: async request => {
+        if (isOver || this.#isFatal('beforeRequest')) return never()
+        const answer = await fetch(request)
+        return isOver || this.#isFatal('afterRequest') ? never() : answer
+      },
+    })
+    const averba = await Promise.race([opened, death])
+    this.#life = { averba, death }
+    this.averba = averba
+    return averba
+  }
+
+  /** Ends the process at once, in the middle of whatever it does. */
+  crash(): void {
+    this.#life = undefined
+    this.#die()
+    void this.#medium.cutOff()
+  }
+
+  /** Gives a notification to the receiver, as a connection does that breaks with its process. */
+  async receive(request: Request, from: { remoteAddress: string }): Promise<Response> {
+    if (!this.#life) throw unsentError('ECONNREFUSED')
+    const { averba, death } = this.#life
+    return Promise.race([averba.receiver.fetch(request, from), death])
+  }
+
+  /** Lets the disk be full, or have space again. */
+  fillDisk(isFull: boolean): Promise<void> {
+    return this.#medium.fill(isFull)
+  }
+
+  /** The root of the Merkle tree over the log's headers. */
+  async root(): Promise<string> {
+    const root = await this.#medium.root()
+    if (root !== undefined) return root
+    throw new AverbaError('CLOSED', 'Cannot read the log: it was closed')
+  }
+
+  /** Closes the engine as its host would, where one lives, and lets the time pass that this takes. */
+  async stop(): Promise<void> {
+    const life = this.#life
+    if (!life) return
+    this.#life = undefined
+    let isClosed = false
+    const closing = life.averba.close().finally(() => {
+      isClosed = true
+    })
+    // Where no time is waited for, it is the outside.
+    await Promise.race([closing, this.#parts.clock.runUntil(() => isClosed).catch(() => closing)])
+  }
+
+  /** Lets go of the store. */
+  async end(): Promise<void> {
+    await this.stop()
+    await this.#medium.close()
+  }
+
+  #isFatal(at: CrashPoint['at']): boolean {
+    this.#points += 1
+    if (!this.#parts.crashAt({ at, number: this.#points })) return false
+    this.crash()
+    return true
+  }
+}

@@ -1,0 +1,194 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { valueOf } from '../../src/index.ts'
+import { type CrashPoint, samples, simulate, type World } from '../../src/simulation/index.ts'
+
+const inFile = () => join(mkdtempSync(join(tmpdir(), 'averba-world-')), 'log.sqlite')
+const leaseMs = 60_000
+const validation = { id: 'pedido', cpf: samples.cpf, claims: { sexo: 'F' } } as const
+
+async function typesOf({ averba }: World): Promise<string[]> {
+  const types: string[] = []
+  for await (const event of averba.log.read()) types.push(event.type)
+  return types
+}
+
+describe.each([
+  ['in memory', () => ':memory:'],
+  ['in a file', inFile],
+])('a store %s', (_, store) => {
+  test('is what the next engine goes on with, personal data included', async () => {
+    const world = await simulate({ store: store() })
+    const subject = await world.averba.consents.enrol({ cpf: samples.cpf })
+    valueOf(await world.averba.consents.sync({ subject }))
+    const [before, types] = [await world.digest(), await typesOf(world)]
+    const first = world.averba
+    const second = await world.restart()
+    expect(second).toBe(world.averba)
+    expect(second).not.toBe(first)
+    await expect(first.settle()).rejects.toMatchObject({ code: 'CLOSED' })
+    expect(await world.digest()).toBe(before)
+    expect(await typesOf(world)).toEqual(types)
+    // The same person, found by the keyed digest, and read with the CPF that is sealed in the log.
+    expect(await second.consents.enrol({ cpf: samples.cpf })).toBe(subject)
+    expect(await second.consents.sync({ subject })).toMatchObject({ status: 'settled' })
+    await world.close()
+  })
+
+  test('holds what was committed before a crash, and nothing of what came after it', async () => {
+    const world = await simulate({ store: store() })
+    await world.averba.consents.enrol({ cpf: samples.cpf })
+    const dead = world.averba
+    const heard: unknown[] = []
+    const stop = new AbortController()
+    void dead.run({ signal: stop.signal }).then(() => heard.push('run ended'))
+    void dead.validations.validate(validation).then(outcome => heard.push(outcome))
+    world.crash()
+    expect(world.isDown).toBe(true)
+    void dead.consents.enrol({ cpf: '00000000191' }).then(ref => heard.push(ref))
+    await world.clock.advance(3_600_000)
+    expect(world.clock.sleeping).toBe(0)
+    expect(heard).toEqual([])
+    await world.restart()
+    expect(world.isDown).toBe(false)
+    expect(await typesOf(world)).toEqual(['log.began', 'subject.enrolled'])
+    await world.close()
+  })
+})
+
+describe('a process that dies', () => {
+  /** Lets a validation be asked for in a world whose engine dies at one point, and what is found there afterwards. */
+  async function dieAt(isFatal: (point: CrashPoint, seen: CrashPoint[]) => boolean) {
+    const seen: CrashPoint[] = []
+    const world = await simulate({
+      crashAt: point => {
+        seen.push(point)
+        return isFatal(point, seen)
+      },
+    })
+    let isHeard = false
+    const hear = () => {
+      isHeard = true
+    }
+    void world.averba.validations.validate(validation).then(hear, hear)
+    await world.clock.quiet()
+    return { world, seen, isHeard }
+  }
+
+  test('has many points to die at, numbered, around every write and every request', async () => {
+    const { world, seen, isHeard } = await dieAt(() => false)
+    expect(isHeard).toBe(true)
+    expect(seen.map(point => point.number)).toEqual(seen.map((_, i) => i + 1))
+    const kinds = seen.map(point => point.at)
+    // The token and the validation.
+    expect(kinds.filter(at => at === 'beforeRequest')).toHaveLength(2)
+    expect(kinds.filter(at => at === 'afterRequest')).toHaveLength(2)
+    expect(kinds.filter(at => at === 'beforeWrite').length).toBeGreaterThan(6)
+    expect(kinds.filter(at => at === 'afterWrite')).toHaveLength(
+      kinds.filter(at => at === 'beforeWrite').length,
+    )
+    await world.close()
+  })
+
+  test('at any point answers nobody, and pays for nothing twice once it lives again', async () => {
+    const { seen, world: whole } = await dieAt(() => false)
+    await whole.close()
+    const opening = seen.findIndex(({ at }) => at === 'beforeRequest') - 6
+    const states = new Set<string>()
+    for (let fatal = opening; fatal <= seen.length; fatal++) {
+      const { world, isHeard } = await dieAt(({ number }) => number === fatal)
+      expect([fatal, isHeard, world.isDown]).toEqual([fatal, false, true])
+      await world.restart()
+      await world.clock.advance(leaseMs + 1)
+      await world.averba.settle()
+      const outcome = await world.averba.validations.validate(validation)
+      states.add(outcome.status)
+      expect(world.validationService.answered, `point ${fatal}`).toBe(
+        1 - Number(outcome.status === 'unknown' && !isPaid(world)),
+      )
+      expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+      expect(await world.averba.effects.list({ state: 'owed' })).toEqual([])
+      await world.close()
+    }
+    expect(states).toEqual(new Set(['settled', 'unknown']))
+  })
+
+  /** The request reached the service before the process died. */
+  function isPaid(world: World): boolean {
+    return world.requests.some(each => each.service === 'validationService')
+  }
+
+  test('while a notification is on its way breaks the connection, and refuses the ones after it', async () => {
+    let isFatal = false
+    const world = await simulate({
+      averba: { subscriptions: [{ evento: 'e', endpoint: 'https://receptor.exemplo.br/averba' }] },
+      crashAt: ({ at }) => isFatal && at === 'afterWrite',
+    })
+    const { subscriptions } = world.averba
+    await subscriptions.apply(await subscriptions.plan())
+    const notice = { evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body: {} } as const
+    isFatal = true
+    expect(await world.portal.notify(notice)).toMatchObject([{ isDelivered: false }])
+    expect(world.isDown).toBe(true)
+    expect(await world.portal.notify(notice)).toMatchObject([{ isDelivered: false }])
+    isFatal = false
+    await world.restart()
+    // The first one was durable before the process died.
+    const stored = []
+    for await (const each of world.averba.notifications.list()) stored.push(each.evento)
+    expect(stored).toEqual(['e'])
+    expect(await world.portal.notify(notice)).toMatchObject([{ isDelivered: true }])
+    await world.close()
+  })
+})
+
+test('a full disk refuses what is new with a code, keeps what was there, and takes more once there is space', async () => {
+  const world = await simulate()
+  const subject = await world.averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await world.averba.consents.sync({ subject }))
+  await world.fillDisk(true)
+  const fill = async () => {
+    for (let i = 0; i < 1_000; i++)
+      await world.averba.validations.validate({ ...validation, id: `${i}` }, { waitMs: 0 })
+  }
+  await expect(fill()).rejects.toMatchObject({
+    code: 'STORE_UNSAFE',
+    message: expect.stringContaining('the disk is full'),
+  })
+  const before = await world.digest()
+  await expect(fill()).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
+  expect(await world.digest()).toBe(before)
+  expect(await world.averba.consents.list({ subject })).toHaveLength(4)
+  await world.restart()
+  await expect(fill()).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
+  await world.fillDisk(false)
+  // The token request that could not be written down belongs to its engine for a minute.
+  await world.clock.advance(leaseMs + 1)
+  expect(await world.averba.validations.validate(validation)).toMatchObject({ status: 'settled' })
+  await world.close()
+})
+
+test('what is quiet stays quiet: however often the event loop turns, nothing more happens', async () => {
+  const world = await simulate({
+    averba: { schedules: true },
+    faults: [{ kind: 'delay', ms: 700, percent: 50 }],
+  })
+  const stop = new AbortController()
+  const running = world.averba.run({ signal: stop.signal })
+  for (let i = 0; i < 20; i++) {
+    const cpf = samples.cpf
+    void world.averba.validations.validate({ id: `${i}`, cpf, claims: {} }, { waitMs: 0 })
+    await world.clock.advance(250)
+    const seen = async () => [await world.digest(), world.clock.sleeping, world.requests.length]
+    const before = await seen()
+    for (let turns = 0; turns < 100; turns++) await new Promise(resolve => setImmediate(resolve))
+    expect(await seen()).toEqual(before)
+  }
+  expect(world.requests.length).toBeGreaterThan(20)
+  stop.abort()
+  await world.clock.runToIdle()
+  await running
+  await world.close()
+})
