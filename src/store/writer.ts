@@ -32,6 +32,8 @@ type Result = { readonly appended: Appended } | { readonly error: unknown }
 const batchMax = 512
 /** How many turns of the event loop are waited for appends that come in one after the other, as over sockets. */
 const turnsMax = 16
+/** How many commits callers that ask again together make before the event loop turns: others have to get in too. */
+const togetherMax = 8
 /** How many commits a caller that is alone makes before the event loop turns, and shows whether it still is. */
 const aloneMax = 64
 /** How many appends may wait. Only those of commands are turned away: what happened outside has to get in. */
@@ -53,6 +55,8 @@ export class Writer {
   /** How many callers there were around the last commit: when so many wait again, nobody else is waited for. */
   #callers = 0
   #endWait: (() => void) | undefined
+  /** How many commits more may do without a turn of the event loop. */
+  #togetherLeft = togetherMax
 
   constructor(parts: WriterParts) {
     this.#parts = parts
@@ -88,9 +92,10 @@ export class Writer {
       const isAlone = this.#aloneLeft > 0
       if (isAlone) queueMicrotask(() => void this.#flush(true))
       else this.#gather(0, 1)
-    } else if (this.#endWait && this.#waiting.length === this.#callers) {
+    } else if (this.#endWait && this.#togetherLeft > 0 && this.#waiting.length === this.#callers) {
       this.#endWait()
       this.#endWait = undefined
+      this.#togetherLeft -= 1
       queueMicrotask(() => void this.#flush(false))
     }
   }
@@ -99,6 +104,7 @@ export class Writer {
   #gather(before: number, turns: number): void {
     this.#endWait = afterTurn(() => {
       this.#endWait = undefined
+      this.#togetherLeft = togetherMax
       const { length } = this.#waiting
       if (length > before && length < batchMax && turns < turnsMax) this.#gather(length, turns + 1)
       else void this.#flush(false)

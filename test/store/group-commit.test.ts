@@ -74,3 +74,16 @@ test('callers who ask again together wait for no turn of the event loop', async 
   expect({ turns, ends }).toEqual({ turns: 0, ends: [4, 7, 10] })
   await store.close()
 })
+
+test('callers who ask again together for ever let others in all the same', async () => {
+  const { store } = await given()
+  let isOver = false
+  const ask = async (name: string) => {
+    for (let n = 0; !isOver; n++) await appendTo(store, `${name}${n}`)
+  }
+  const asking = [ask('a'), ask('b')]
+  await new Promise(resolve => setImmediate(resolve))
+  isOver = true
+  await Promise.all(asking)
+  await store.close()
+})
