@@ -16,8 +16,9 @@ import { AverbaError } from './errors.ts'
 import type { Events, Recorded } from './events.ts'
 import { Followers } from './followers.ts'
 import { checkInstant } from './given.ts'
-import { checkHealth, type Health } from './health.ts'
+import { checkHealth, type Health, type HealthOptions } from './health.ts'
 import { createLog, type Log } from './log.ts'
+import { type LogLine, onlyAllowed } from './log-line.ts'
 import { createLogins, type Logins } from './logins.ts'
 import type { Instant } from './message.ts'
 import { createNotifications, type Notifications, routeNotification } from './notifications.ts'
@@ -71,8 +72,11 @@ export interface Averba {
   settle(): Promise<{ settled: number; deferred: number; unknown: number }>
   /** What will happen by itself until an instant: calls that go, readings, ends of consents, deletions at the portal. */
   due(until: Instant): Promise<Due[]>
-  /** How averba is: store, keyring, views, parked calls and followers, certificate, token. Asks no service. */
-  health(): Promise<Health>
+  /**
+   * How averba is: store, keyring, views, parked calls and followers, certificates, token, each with what to do. Asks
+   * no service unless it is told to `reach` for them. Never throws.
+   */
+  health(options?: HealthOptions): Promise<Health>
   /**
    * Builds every view anew from the log, beside the rows that serve, and puts it in their place;
    * `differences` 0 says that they were equal. A signal ends it between two pages, and the next call goes on.
@@ -144,7 +148,7 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
   const commands = new Commands(engine, store, clock, { ...(actor && { actor }), ...(basis && { basis }) })
   const handle = openViews<Views>(store.reader)
   const area = createArea({
-    options,
+    options: { ...options, logger: log },
     engine,
     store,
     commands,
@@ -212,7 +216,7 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
         checkInstant(until, 'until')
         return listDue(area, schedules, until)
       }),
-    health: () => checkHealth({ area, followers, schedules }),
+    health: options => checkHealth({ area, followers }, options),
     rebuild: options => engine.admit(() => store.rebuild(options)),
     close() {
       closed ??= close()
@@ -221,11 +225,11 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
   }
 }
 
-/** A logger that fails does not reach what it was told of. */
-function safely(logger: AverbaOptions['logger']): NonNullable<AverbaOptions['logger']> {
+/** A logger is told allow-listed fields only, and one that fails does not reach what it was told of. */
+function safely(logger: AverbaOptions['logger']): (line: LogLine) => void {
   return line => {
     try {
-      logger?.(line)
+      logger?.(onlyAllowed(line))
     } catch {
       // There is nobody left to tell.
     }

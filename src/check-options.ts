@@ -16,7 +16,7 @@ const limits = ['requestsPerSecond', 'requestsAtOnceMax']
 export const optionNames: Readonly<Record<string, readonly string[]>> = {
   '': [
     ...['store', 'actor', 'basis', 'consentService', 'tokenService', 'validationService', 'portal'],
-    ...['receiver', 'subscriptions', 'schedules', 'clock', 'entropy', 'fetch', 'logger'],
+    ...['receiver', 'subscriptions', 'schedules', 'clock', 'entropy', 'fetch', 'logger', 'run'],
   ],
   consentService: ['baseUrl', 'certificate', 'ca', 'redirectUrls', 'syncEveryMs', ...limits],
   tokenService: ['url', 'consumerKey', 'consumerSecret', 'credential', 'ca'],
@@ -24,6 +24,7 @@ export const optionNames: Readonly<Record<string, readonly string[]>> = {
   portal: ['baseUrl', 'authenticate', 'ca', ...limits],
   receiver: ['publicUrl', 'trustedProxies', 'sources', 'secretFrom'],
   subscriptions: ['evento', 'endpoint', 'chaveSecreta', 'chaveAutenticacao', 'recreate'],
+  run: ['host', 'port', 'receiver', 'prepare'],
 }
 
 /**
@@ -60,6 +61,23 @@ export async function checkOptions(options: AverbaOptions, clock: Clock): Promis
   if (sources !== 'any') parseRanges(sources)
   if (!Number.isSafeInteger(trustedProxies) || trustedProxies < 0) {
     throw misconfigured('Cannot use receiver.trustedProxies: it must be 0 or more')
+  }
+  checkRun(options)
+}
+
+function checkRun({ run = {}, receiver }: AverbaOptions): void {
+  if (run.receiver && !receiver) {
+    throw misconfigured('Cannot use run.receiver: there is no receiver to serve', {
+      hint: 'Give the option receiver, with the publicUrl at whose path it is served',
+    })
+  }
+  for (const [name, port = 0] of [
+    ['run.port', run.port],
+    ['run.receiver.port', run.receiver?.port],
+  ] as const) {
+    if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+      throw misconfigured(`Cannot use ${name}: it is no port`)
+    }
   }
 }
 

@@ -1,52 +1,76 @@
 import { existsSync } from 'node:fs'
 import type { Area } from './area.ts'
+import { checkCertificate, portalCertificateOf } from './certificate-checks.ts'
 import { AverbaError } from './errors.ts'
 import type { Followers } from './followers.ts'
-import type { Schedules } from './schedules.ts'
+import { reachServices } from './reach-services.ts'
 import { planSync } from './sync-plan.ts'
 
-/** One thing that was looked at. */
-export interface Check {
-  readonly name:
-    | 'store'
-    | 'keyring'
-    | 'views'
-    | 'effects'
-    | 'followers'
-    | 'consents'
-    | 'certificate'
-    | 'token'
+/** What is looked at in this process and its file, without asking anybody. */
+const own = [
+  ...(['store', 'writing', 'keyring', 'views', 'effects', 'followers', 'consents', 'certificate'] as const),
+  ...(['portalCertificate', 'token'] as const),
+]
+
+/** The services that are reached for, and what their answers say of our clock. */
+export const outside = ['consentService', 'tokenService', 'validationService', 'portal', 'clock'] as const
+
+/** What was found at one thing. */
+export interface Found {
   readonly ok: boolean
   /** What was found, in words without personal data, and what to do when it is not well. */
   readonly detail: string
   readonly daysLeft?: number
 }
 
+/** One thing that was looked at. */
+export interface Check extends Found {
+  readonly name: (typeof own)[number] | (typeof outside)[number] | 'configuration' | 'receiverCertificate'
+}
+
 /** How averba is. */
 export interface Health {
-  /** It can record: store and keyring are well. What else is not well takes a person, and no other process. */
+  /**
+   * It can take work: the store can be read and written, keyring and views are well, and no certificate has expired or
+   * is missing. What else is not well takes a person, and no other process.
+   */
   readonly ready: boolean
+  /** Why it is not ready, in words. */
+  readonly reasons: readonly string[]
   readonly checks: readonly Check[]
 }
 
-/** From when on a certificate that ends is not well. */
-const certificateDaysMin = 7
+/** What to look at. */
+export interface HealthOptions {
+  /** These alone; all that ask nobody when absent. */
+  readonly only?: readonly Check['name'][]
+  /** Asks the services too: a connection and a `HEAD /` each, never one of their operations. */
+  readonly reach?: boolean
+}
 
-/** Looks at everything that a host or an operator has to know of, without asking a service. Never throws. */
-export async function checkHealth({
-  area,
-  followers,
-  schedules,
-}: {
-  area: Area
-  followers: Followers
-  schedules: Schedules
-}): Promise<Health> {
-  const { store, views, options } = area
-  const looks: Record<Check['name'], () => Promise<Omit<Check, 'name'> | undefined>> = {
+/** Without these nothing can be done. */
+const vital: ReadonlySet<string> = new Set(['store', 'writing', 'keyring', 'views'])
+const certificates: ReadonlySet<string> = new Set(['certificate', 'portalCertificate', 'receiverCertificate'])
+
+/** A certificate that ends soon stands in nobody's way: one that cannot be used has no days left. */
+function standsInTheWay({ name, ok, daysLeft }: Check): boolean {
+  return !ok && (vital.has(name) || (certificates.has(name) && daysLeft === undefined))
+}
+
+/** Looks at everything that a host or an operator has to know of. Never throws. */
+export async function checkHealth(
+  { area, followers }: { area: Area; followers: Followers },
+  { only, reach = false }: HealthOptions = {},
+): Promise<Health> {
+  const { store, views, options, clock } = area
+  const looks: Record<(typeof own)[number], () => Promise<Found | undefined>> = {
     async store() {
       const [last] = await store.read({ backward: true, limit: 1 })
       return { ok: last !== undefined, detail: `${last?.position ?? 0} events` }
+    },
+    async writing() {
+      await store.secrets.leases.tryWriting()
+      return { ok: true, detail: 'it can be written' }
     },
     async keyring() {
       const path = `${options.store}.keys`
@@ -81,9 +105,13 @@ export async function checkHealth({
       return { ok, detail: ok ? detail : `${detail}: raise requestsPerSecond, or syncEveryMs` }
     },
     async certificate() {
-      const daysLeft = await schedules.certificateDaysLeft()
-      if (daysLeft === undefined) return undefined
-      return { ok: daysLeft >= certificateDaysMin, detail: `it ends in ${daysLeft} days`, daysLeft }
+      // With a way out of the host's own, certificates are the host's business.
+      const { consentService, fetch } = options
+      return consentService && !fetch ? checkCertificate(consentService.certificate, clock) : undefined
+    },
+    async portalCertificate() {
+      const certificate = portalCertificateOf(options)
+      return certificate && !options.fetch ? checkCertificate(certificate, clock) : undefined
     },
     async token() {
       if (!options.tokenService) return undefined
@@ -93,16 +121,22 @@ export async function checkHealth({
     },
   }
   const checks: Check[] = []
-  for (const [name, look] of Object.entries(looks) as [Check['name'], (typeof looks)['store']][]) {
-    const found = await look().catch((error: unknown) => ({ ok: false, detail: inWords(error) }))
+  for (const name of own) {
+    if (only && !only.includes(name)) continue
+    const found = await looks[name]().catch((error: unknown) => ({ ok: false, detail: inWords(error) }))
     if (found) checks.push({ name, ...found })
   }
-  const isVital = ({ name }: Check) => name === 'store' || name === 'keyring'
-  return { ready: checks.filter(isVital).every(each => each.ok), checks }
+  if (reach) checks.push(...(await reachServices(options, clock)))
+  const inTheWay = checks.filter(standsInTheWay)
+  return {
+    ready: inTheWay.length === 0,
+    reasons: inTheWay.map(each => `${each.name}: ${each.detail}`),
+    checks,
+  }
 }
 
 /** Our own messages hold nothing personal and no secret; of others only the name is said. */
-function inWords(error: unknown): string {
-  if (error instanceof AverbaError) return error.message
+export function inWords(error: unknown): string {
+  if (error instanceof AverbaError) return [error.message, error.hint].filter(Boolean).join(': ')
   return error instanceof Error ? error.name : 'unknown'
 }

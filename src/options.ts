@@ -1,8 +1,11 @@
 import type { Certificate } from './adapters/certificate.ts'
 import type { PortalAuthentication } from './adapters/portal/authentication.ts'
+import type { ServeReceiversOptions } from './adapters/serve-receivers.ts'
 import type { Source } from './adapters/source.ts'
 import type { Fetch } from './adapters/transport.ts'
+import type { Averba } from './averba.ts'
 import type { Clock, Entropy } from './clock.ts'
+import type { LogLine } from './log-line.ts'
 import type { Actor, Basis } from './message.ts'
 import type { ServiceLimits } from './throttle.ts'
 
@@ -75,7 +78,21 @@ export interface AverbaOptions {
   /** The way out for every service; sockets by default. */
   readonly fetch?: Fetch
   /** Told of what an operator should know: allow-listed fields only. */
-  readonly logger?: (line: Readonly<Record<string, unknown>>) => void
+  readonly logger?: (line: LogLine) => void
+  /** What the process `averba run` does besides. A host that embeds averba leaves it alone. */
+  readonly run?: RunOptions
+}
+
+/** How `averba run` shows itself, and what it serves. */
+export interface RunOptions {
+  /** Where `/healthz`, `/readyz` and `/metrics` are served, without authentication: loopback when absent. */
+  readonly host?: string
+  /** 9464 when absent; 0 is any that is free, and the log says which. */
+  readonly port?: number
+  /** Serves the receiver over HTTPS, at the path of `receiver.publicUrl`. Nothing is served without it. */
+  readonly receiver?: Omit<ServeReceiversOptions, 'receivers' | 'onTrouble' | 'clock'>
+  /** Called once before anything runs: for `notifications.handle` and `log.follow`. */
+  readonly prepare?: (averba: Averba) => void | Promise<void>
 }
 
 /** One event that the portal shall notify us of. */

@@ -2,6 +2,7 @@ import type { Clock } from './clock.ts'
 import type { Engine } from './engine.ts'
 import { AverbaError } from './errors.ts'
 import type { Followers } from './followers.ts'
+import type { LogLine } from './log-line.ts'
 import type { Schedules } from './schedules.ts'
 
 /** How often the ledger is looked at for what came due, or was left by another process. */
@@ -18,7 +19,7 @@ export interface RunParts {
   readonly schedules: Schedules
   readonly clock: Clock
   readonly signal: AbortSignal
-  readonly log: (line: Record<string, unknown>) => void
+  readonly log: (line: LogLine) => void
 }
 
 /**
@@ -57,7 +58,7 @@ async function repeat(
   work: () => Promise<unknown>,
   rest: () => Promise<void>,
   signal: AbortSignal,
-  log: (line: Record<string, unknown>) => void,
+  log: (line: LogLine) => void,
 ): Promise<void> {
   while (!signal.aborted) {
     await work().catch((error: unknown) => {

@@ -43,7 +43,7 @@ const closeWaitMs = 5_000
  * Serves receivers over HTTPS: TLS 1.2 or newer, with bounds on what a client may send and how slowly. Bodies are
  * bounded by each receiver.
  *
- * @throws {AverbaError} `MISCONFIGURED` when a path or a certificate cannot be used
+ * @throws {AverbaError} `MISCONFIGURED` when a path or a certificate cannot be used, or nothing can listen there
  */
 export async function serveReceivers(options: ServeReceiversOptions): Promise<ReceiverServer> {
   const { receivers, certificate, certificates = {}, host, port = 443, clock = systemClock } = options
@@ -73,11 +73,20 @@ export async function serveReceivers(options: ServeReceiversOptions): Promise<Re
   shown.showTo(server)
   server.maxConnections = options.connectionsMax ?? 1_000
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
+    server.once('error', (cause: NodeJS.ErrnoException) => reject(cannotListen(port, cause)))
     server.listen(port, host, resolve)
   })
   const { port: taken } = server.address() as AddressInfo // It listens on a port, not on a pipe.
   return { port: taken, close: () => close(server, clock) }
+}
+
+function cannotListen(port: number, cause: NodeJS.ErrnoException): AverbaError {
+  const hint =
+    cause.code === 'EACCES'
+      ? 'Ports below 1024 take a right, such as CAP_NET_BIND_SERVICE; or put a proxy in front'
+      : 'Give a host and a port that are free'
+  const message = `Cannot serve the receivers: nothing can listen on port ${port} (${cause.code})`
+  return new AverbaError('MISCONFIGURED', message, { cause, hint })
 }
 
 async function close(server: Server, clock: Clock): Promise<void> {

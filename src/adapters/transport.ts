@@ -266,6 +266,7 @@ function wordsOf(code: string): string | undefined {
   if (code === 'ECONNREFUSED') return 'the connection was refused'
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return "the service's certificate is for another name"
   if (code === 'CERT_HAS_EXPIRED') return "the service's certificate has expired"
+  if (code.includes('ALERT')) return 'the service refused the handshake'
   if (/CERT|CA$|^UNABLE_TO_VERIFY/.test(code))
     return "the service's certificate is not trusted: is the option ca missing or wrong?"
   return undefined

@@ -145,6 +145,17 @@ export default defineConfig({
   // that end, the client certificate.
   // schedules: true,
 
+  // ---- The process "averba run", which does what is due, and serves. A host that embeds averba can delete the block.
+  run: {
+    // Where /healthz, /readyz and /metrics are served, without authentication.
+    // host: '127.0.0.1',
+    // port: 9464,
+    // The receiver over HTTPS, at the path of receiver.publicUrl. Files that are replaced need no restart.
+    // receiver: { port: 443, certificate: () => ({ cert: textOf('AVERBA_SERVER_CERT'), key: textOf('AVERBA_SERVER_KEY') }) },
+    // What your program does with what comes in: called once, before anything runs.
+    // prepare: averba => averba.notifications.handle('dimp-situacao-import', 'mine', async ({ id }) => console.log(id)),
+  },
+
   // ---- The surroundings. Only the logger matters outside of tests.
   // Told what an operator should know, as lines without secrets and personal data.
   logger: line => console.log(JSON.stringify(line)),

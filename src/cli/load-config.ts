@@ -11,7 +11,7 @@ export const defaultConfig = 'averba.config.ts'
  *
  * @throws {AverbaError} `NOT_FOUND` when there is none, `MISCONFIGURED` when it fails or exports no options
  */
-async function loadConfig(file: string = defaultConfig): Promise<AverbaOptions> {
+export async function loadConfig(file: string = defaultConfig): Promise<AverbaOptions> {
   const path = resolve(file)
   if (!existsSync(path)) {
     const hint = 'Write one with averba init, or name it with --config'

@@ -11,6 +11,7 @@ import { migrationsCommand } from './migrations.ts'
 import { planCommand } from './plan.ts'
 import { rebuildCommand } from './rebuild.ts'
 import { restoreCommand } from './restore.ts'
+import { runCommand } from './run.ts'
 import type { SimulateOptions } from './simulate.ts'
 
 /** Exit codes: 0 done, 1 an error that the message explains, 70 a bug. */
@@ -85,6 +86,7 @@ function createProgram(): Command {
     archiveCommand,
   ])
     program.addCommand(create())
+  program.addCommand(runCommand())
   for (const create of [planCommand, applyCommand, failuresCommand]) program.addCommand(create())
   return program
 }

@@ -28,6 +28,20 @@ export class Leases {
     })
   }
 
+  /**
+   * Writes a row and takes it away again, in one durable transaction.
+   *
+   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `CLOSED` when nothing can be written
+   */
+  tryWriting(): Promise<void> {
+    const { owner, until } = this.#lease()
+    const name = `trial-${owner}`
+    return this.#connection.transact(function* (): Steps<void> {
+      yield* rows({ sql: takeOne, parameters: [name, owner, until, until] })
+      yield* rows({ sql: releaseOne, parameters: [name, owner] })
+    })
+  }
+
   /** Lets another process take it. */
   release(name: string): Promise<void> {
     const { owner } = this.#lease()

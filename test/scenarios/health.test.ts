@@ -19,7 +19,7 @@ test('a log that nothing is wrong with is well, and says what was looked at', as
   const { ready, checks } = await averba.health()
   expect(ready).toBe(true)
   expect(checks.map(each => each.name)).toEqual([
-    ...['store', 'keyring', 'views', 'effects', 'followers', 'consents', 'token'],
+    ...['store', 'writing', 'keyring', 'views', 'effects', 'followers', 'consents', 'token'],
   ])
   expect(await troubles(averba)).toEqual({})
   await close()

@@ -1,0 +1,35 @@
+import { type Certificate, useCertificate } from './adapters/certificate.ts'
+import { type Source, valueFrom } from './adapters/source.ts'
+import type { Clock } from './clock.ts'
+import { AverbaError } from './errors.ts'
+import type { Found } from './health.ts'
+import type { AverbaOptions } from './options.ts'
+
+/** From when on a certificate that ends is not well. */
+const daysMin = 7
+
+/**
+ * Looks at one certificate: whether it can be had and read, is its key's, and has not ended. One that cannot be used
+ * has no `daysLeft`.
+ */
+export async function checkCertificate(
+  source: Source<Certificate>,
+  clock: Clock,
+  whose: 'client' | 'server' = 'client',
+): Promise<Found> {
+  try {
+    const certificate = await valueFrom(source, `${whose} certificate`)
+    const { daysLeft } = await useCertificate(certificate, clock.now(), whose)
+    if (daysLeft >= daysMin) return { ok: true, detail: `it ends in ${daysLeft} days`, daysLeft }
+    const detail = `it ends in ${daysLeft} days: renew it, and put the new one where it is read from`
+    return { ok: false, detail, daysLeft }
+  } catch (error) {
+    if (!(error instanceof AverbaError)) throw error
+    return { ok: false, detail: [error.message, error.hint].filter(Boolean).join(': ') }
+  }
+}
+
+/** The client certificate of the portal's login, where it has one. */
+export function portalCertificateOf({ portal }: AverbaOptions): Source<Certificate> | undefined {
+  return typeof portal?.authenticate === 'object' ? portal.authenticate.certificate : undefined
+}

@@ -1,0 +1,67 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { AverbaError } from '../index.ts'
+
+/** What is answered at a path. */
+export interface Answer {
+  readonly status: number
+  /** JSON unless it is a text. */
+  readonly body: object | string
+  readonly contentType?: string
+}
+
+/** A small server for probes and scrapers, to be closed. */
+export interface StatusServer {
+  readonly port: number
+  close(): Promise<void>
+}
+
+/**
+ * Serves answers by their path, over HTTP. Only readings are taken, and no body.
+ *
+ * @throws {AverbaError} `MISCONFIGURED` when nothing can listen there
+ */
+export async function serveStatus(
+  { host, port }: { readonly host: string; readonly port: number },
+  answers: Readonly<Record<string, () => Promise<Answer>>>,
+): Promise<StatusServer> {
+  const server = createServer({ requestTimeout: 5_000, maxHeaderSize: 8_192 }, (incoming, outgoing) => {
+    const send = ({ status, body, contentType = 'application/json' }: Answer) => {
+      const text = typeof body === 'string' ? body : `${JSON.stringify(body)}\n`
+      outgoing.writeHead(status, { 'content-type': contentType, 'cache-control': 'no-store' })
+      outgoing.end(incoming.method === 'HEAD' ? undefined : text)
+    }
+    const [path = ''] = (incoming.url ?? '').split('?')
+    const answer = Object.hasOwn(answers, path) ? answers[path] : undefined
+    if (!answer) return send({ status: 404, body: { paths: Object.keys(answers) } })
+    if (incoming.method !== 'GET' && incoming.method !== 'HEAD')
+      return send({ status: 405, body: { methods: ['GET', 'HEAD'] } })
+    // What failed is a bug, and its message may hold anything.
+    answer().then(send, () => send({ status: 500, body: { error: 'it failed' } }))
+  })
+  server.maxConnections = 100
+  await listen(server, host, port)
+  const { port: taken } = server.address() as AddressInfo // It listens on a port, not on a pipe.
+  return {
+    port: taken,
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) =>
+      reject(
+        new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${port} (${cause.code})`, {
+          cause,
+          hint: 'Give run.host and run.port an address that is free',
+        }),
+      ),
+    )
+    server.listen(port, host, resolve)
+  })
+}

@@ -1,0 +1,110 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import type { SimulationAddresses } from '../../src/cli/simulate.ts'
+import { type RunningCommand, startCommand } from './run-averba.ts'
+
+// The package finds itself by its name from inside its own folder only.
+const scratch = resolve(import.meta.dirname, '../../.averba')
+mkdirSync(scratch, { recursive: true })
+const folders: string[] = []
+const running: RunningCommand[] = []
+
+afterEach(async () => {
+  for (const { child } of running) child.kill('SIGKILL')
+  await Promise.all(running.splice(0).map(({ ended }) => ended))
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
+})
+
+function start(cwd: string, args: readonly string[]): RunningCommand {
+  const started = startCommand(cwd, args)
+  running.push(started)
+  return started
+}
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(scratch, 'run-'))
+  folders.push(folder)
+  return folder
+}
+
+async function startServices(cwd: string): Promise<SimulationAddresses> {
+  return JSON.parse(await start(cwd, ['simulate', '--json']).line('{'))
+}
+
+/** What a host writes by hand: every service of a simulation, a receiver, and a handler. */
+function configure(folder: string, at: SimulationAddresses, more = ''): void {
+  const { consentService, tokenService, validationService, portal } = at
+  writeFileSync(
+    join(folder, 'averba.config.ts'),
+    `import { readFileSync } from 'node:fs'
+    import { defineConfig, staticHeaders } from 'averba'
+    const textOf = (path: string) => readFileSync(path, 'utf8')
+    const ca = textOf('${at.ca}')
+    export default defineConfig({
+      store: 'log.sqlite',
+      consentService: {
+        baseUrl: '${consentService.baseUrl}', ca,
+        certificate: () => ({ cert: textOf('${consentService.cert}'), key: textOf('${consentService.key}') }),
+      },
+      tokenService: { ...${JSON.stringify(tokenService)}, ca },
+      validationService: { ...${JSON.stringify(validationService)}, ca },
+      portal: { baseUrl: '${portal.baseUrl}', ca, authenticate: staticHeaders(${JSON.stringify(portal.headers)}) },
+      receiver: { publicUrl: 'https://receptor.exemplo.br/averba', sources: ['127.0.0.0/8'] },
+      subscriptions: [{ evento: 'e', chaveSecreta: 'segredo-canario' }],
+      run: {
+        port: 0,
+        receiver: {
+          port: 0, host: '127.0.0.1',
+          certificate: { cert: textOf('${at.receiver.cert}'), key: textOf('${at.receiver.key}') },
+        },
+        async prepare(averba) {
+          averba.notifications.handle('e', 'said', async ({ id }) => console.log('handled ' + id))
+          const subject = await averba.consents.enrol({ cpf: '${at.samples.cpf}' }, { syncEveryMs: 60_000, commandId: 'e1' })
+          averba.on('subject.synced', () => console.log('synced ' + subject))
+          for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) console.log(each.status)
+          ${more}
+        },
+      },
+    })`,
+  )
+}
+
+async function portOf(run: RunningCommand, message: string): Promise<number> {
+  return JSON.parse(await run.line(`"message":"${message}"`)).port
+}
+
+test('averba run is ready, reads, receives, handles, and ends when it is told to', async () => {
+  const folder = newFolder()
+  const at = await startServices(folder)
+  configure(folder, at)
+  const run = start(folder, ['run'])
+  const origin = `http://127.0.0.1:${await portOf(run, 'listening')}`
+  const get = async (path: string) => {
+    const response = await fetch(`${origin}${path}`)
+    return { status: response.status, text: await response.text() }
+  }
+  expect(await get('/healthz')).toMatchObject({ status: 200 })
+  expect(await get('/readyz')).toMatchObject({ status: 200, text: expect.stringContaining('"ready":true') })
+  expect(await get('/nothing')).toMatchObject({ status: 404 })
+  expect((await fetch(`${origin}/readyz`, { method: 'POST' })).status).toBe(405)
+
+  // Its first reading is owed since the person was enrolled, and goes without anybody asking.
+  await run.line('synced ')
+
+  const to = `127.0.0.1:${await portOf(run, 'receiving')}`
+  const control = (path: string, body: object) =>
+    fetch(`${at.control.baseUrl}${path}`, { method: 'POST', body: JSON.stringify(body) })
+  await control('/connect-to', { from: 'receptor.exemplo.br:443', to })
+  const notice = { evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: at.samples.cnpj, body: { n: 1 } }
+  expect(await (await control('/notifications', notice)).json()).toMatchObject({
+    deliveries: [{ isDelivered: true }],
+  })
+  await run.line('handled ')
+
+  run.child.kill('SIGTERM')
+  expect(await run.ended).toBe(0)
+  const messages = run.lines.flatMap(line => (line.startsWith('{') ? [JSON.parse(line).message] : []))
+  expect(messages.slice(-2)).toEqual(['stopping', 'stopped'])
+  expect(run.said()).toBe('')
+})
