@@ -1,7 +1,9 @@
 import type { Performer, Performers } from './adapters/performer.ts'
-import { type Clock, type Entropy, fromInstant, toInstant } from './clock.ts'
+import { noTracing, type Tracing } from './adapters/tracing.ts'
+import { type Clock, type Entropy, fromInstant, stopwatchOf, toInstant } from './clock.ts'
 import type { Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
+import type { Attempted } from './hints.ts'
 import type { Carried, Json, Outcome, Owed, Settlement } from './message.ts'
 import type { About, Recorder } from './recorder.ts'
 import { backoffMs, exhaustion, retryPolicyOf } from './retry-policy.ts'
@@ -24,6 +26,7 @@ export interface AttemptParts {
   readonly routers: Readonly<Record<string, Router>>
   /** Told of what an operator should know. */
   readonly onTrouble: (what: string, error: unknown) => void
+  readonly tracing?: Tracing
 }
 
 const withoutServiceMs = 15 * 60_000
@@ -32,10 +35,16 @@ const withoutServiceMs = 15 * 60_000
 export class Attempts {
   readonly #parts: AttemptParts
   readonly #recorder: Recorder
+  readonly #tracing: Tracing
+  readonly #elapsedMs: () => number
+  readonly #onAttempted: (hint: Attempted) => void
 
-  constructor(parts: AttemptParts, recorder: Recorder) {
+  constructor(parts: AttemptParts, recorder: Recorder, onAttempted: (hint: Attempted) => void) {
     this.#parts = parts
     this.#recorder = recorder
+    this.#tracing = parts.tracing ?? noTracing
+    this.#elapsedMs = stopwatchOf(parts.clock)
+    this.#onAttempted = onAttempted
   }
 
   /** One attempt, if the effect is due and nobody else has it. It is written down before the request leaves. */
@@ -50,17 +59,50 @@ export class Attempts {
       return store.deferEffect(id, clock.now() + withoutServiceMs, 'its service is not configured')
     const isRepeatable = performer.effectClass === 'read' || performer.effectClass === 'idempotent'
     if (claimed.wasStarted && !isRepeatable) {
+      const { type: operation, attempts: attempt } = owed
+      this.#onAttempted({
+        operation,
+        effectClass: performer.effectClass,
+        attempt,
+        outcome: 'unknown',
+        ms: 0,
+      })
       return this.#settle(owed, performer.lost(owed), 'unknown', 'the attempt never reported back', since)
     }
-    const attempt = this.#open(owed).then(opened => performer.perform(owed, opened))
-    const outcome = await attempt.catch((error: unknown): Outcome => {
+    const outcome = await this.#perform(owed, performer)
+    if (outcome.status === 'deferred') return this.#putOff(owed, performer, outcome)
+    return this.#settle(owed, outcome.fact, outcome.status, outcome.because ?? '', since)
+  }
+
+  /** Performs it, and tells of it. */
+  async #perform(owed: Owed, performer: Performer): Promise<Outcome> {
+    const { type: operation, attempts: attempt, position } = owed
+    const { effectClass } = performer
+    const began = this.#elapsedMs()
+    const attributes = {
+      'averba.operation': operation,
+      'averba.attempt': attempt,
+      'averba.position': position,
+    }
+    const outcome = await this.#tracing.span('client', `averba ${operation}`, attributes, async end => {
+      const made = await this.#send(owed, performer)
+      end({ 'averba.outcome': made.status })
+      return made
+    })
+    const ms = this.#elapsedMs() - began
+    this.#onAttempted({ operation, effectClass, attempt, outcome: outcome.status, ms })
+    return outcome
+  }
+
+  async #send(owed: Owed, performer: Performer): Promise<Outcome> {
+    try {
+      return await performer.perform(owed, await this.#open(owed))
+    } catch (error) {
       if (!(error instanceof AverbaError)) throw error
       // Our own errors come before anything is sent: a part, a certificate or a secret that could not be had.
       this.#parts.onTrouble(error.message, error)
       return { status: 'deferred', because: error.message }
-    })
-    if (outcome.status === 'deferred') return this.#putOff(owed, performer, outcome)
-    return this.#settle(owed, outcome.fact, outcome.status, outcome.because ?? '', since)
+    }
   }
 
   /**

@@ -1,6 +1,6 @@
+import { loadTracing } from './adapters/load-tracing.ts'
 import type { Performer } from './adapters/performer.ts'
 import { createReceiver, type Receiver } from './adapters/receiver.ts'
-import { openSocket, type Socket, type SocketOptions } from './adapters/transport.ts'
 import { createArea } from './area.ts'
 import type { Router } from './attempts.ts'
 import { type AwarenessArea, createAwareness } from './awareness.ts'
@@ -17,6 +17,7 @@ import type { Events, Recorded } from './events.ts'
 import { Followers } from './followers.ts'
 import { checkInstant } from './given.ts'
 import { checkHealth, type Health, type HealthOptions } from './health.ts'
+import type { Hints } from './hints.ts'
 import { createLog, type Log } from './log.ts'
 import { type LogLine, onlyAllowed } from './log-line.ts'
 import { createLogins, type Logins } from './logins.ts'
@@ -34,9 +35,16 @@ import { Subjects } from './subjects.ts'
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
 import { createValidations, type Validations } from './validations.ts'
 import { type Views, views } from './views/views.ts'
+import { createWaysOut } from './ways-out.ts'
 import { createPerformers, createRouters, limitsOf, machines } from './wiring.ts'
 
 export { Medium }
+/** What a listener is given: the event of its type, or the hint. */
+export type Told<T extends keyof Events | keyof Hints> = T extends keyof Hints
+  ? Hints[T]
+  : T extends keyof Events
+    ? Recorded<T>
+    : never
 
 /** An open log with the services that the host works with. */
 export interface Averba {
@@ -59,10 +67,10 @@ export interface Averba {
   /** Typed tables of current state, read-only. Rows hold clear data and the addresses of sealed parts. */
   readonly views: ViewsHandle<Views>
   /**
-   * Hears of events after their commit, in this process, at most once: for screens and metrics. What must
-   * not be missed is read from the log.
+   * Hears of events after their commit, and of the work itself, in this process, at most once: for screens and
+   * metrics. What must not be missed is read from the log.
    */
-  on<T extends keyof Events>(type: T, listener: (event: Recorded<T>) => void): () => void
+  on<T extends keyof Events | keyof Hints>(type: T, listener: (told: Told<T>) => void): () => void
   /**
    * Goes on until the signal: performs what is due, and calls followers. Wakes up at once when this process appends,
    * and every second for what others did. Safe in several processes on one file.
@@ -103,7 +111,9 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
   const log = safely(options.logger)
   const createId = createIds(clock, entropy)
   const desired = new Desired(options)
+  const tracing = await loadTracing()
   let wake: () => void = () => undefined
+  let tellCommitted: (ms: number) => void = () => undefined
   const store = await Store.open({
     onCommitted: () => wake(),
     path: options.store,
@@ -113,18 +123,11 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
     entropy,
     createId,
     onViewStopped: view => log({ message: 'a view failed and stands still: rebuild it', view }),
+    onTransacted: ms => tellCommitted(ms),
     onKeyringCreated: path => log({ message: 'a keyring was made; back it up, apart from the store:', path }),
   })
   const onTrouble = (what: string, error: unknown) => log({ message: what, error: nameOf(error) })
-  const sockets: Socket[] = []
-  const fetchOf = (socketOptions: Omit<SocketOptions, 'clock'>) => {
-    if (options.fetch) return options.fetch
-    const onExpiring = (daysLeft: number) =>
-      log({ message: 'the client certificate ends soon: renew it', daysLeft })
-    const socket = openSocket({ clock, onExpiring, ...socketOptions })
-    sockets.push(socket)
-    return socket.fetch
-  }
+  const waysOut = createWaysOut(options, { clock, tracing, log })
   // The engine performs effects through clients whose tokens come from the engine: filled in below.
   const performers: Record<string, Performer> = {}
   const routers: Record<string, Router> = {}
@@ -138,14 +141,17 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
     routers,
     limits: limitsOf(options),
     onTrouble,
+    tracing,
   })
   const followers = new Followers(store, clock, name =>
     log({ message: 'a follower failed too often and is parked', follower: name }),
   )
   wake = () => followers.wake()
+  tellCommitted = ms => engine.hint('committed', { ms })
   const subjects = new Subjects(store, createId)
   const { actor, basis } = options
-  const commands = new Commands(engine, store, clock, { ...(actor && { actor }), ...(basis && { basis }) })
+  const defaults = { ...(actor && { actor }), ...(basis && { basis }) }
+  const commands = new Commands(engine, store, clock, defaults, tracing)
   const handle = openViews<Views>(store.reader)
   const area = createArea({
     options: { ...options, logger: log },
@@ -158,7 +164,7 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
     entropy,
     createId,
   })
-  Object.assign(performers, createPerformers(area, desired, fetchOf))
+  Object.assign(performers, createPerformers(area, desired, waysOut))
   Object.assign(routers, createRouters(area, desired))
   const subscriptions = createSubscriptions(area, desired)
   const schedules = new Schedules(area, onTrouble)
@@ -166,7 +172,7 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
   let closed: Promise<void> | undefined
   const close = async () => {
     await Promise.all([engine.close(), followers.close()])
-    await Promise.all(sockets.map(socket => socket.close()))
+    await waysOut.close()
     await store.close()
   }
 
@@ -187,6 +193,8 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
       async store(incoming) {
         await engine.admit(() => engine.record(routeNotification(area, incoming)))
       },
+      tracing,
+      onAnswered: (status, ms) => engine.hint('answered', { status, ms }),
       onRefused: status => log({ message: 'a notification was refused', status }),
       onStoreError: error =>
         log({ message: 'a notification was not stored: answered 503', error: nameOf(error) }),
@@ -202,7 +210,7 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
         if (asOf.at !== undefined) checkInstant(asOf.at, 'at')
         return (await store.viewAsOf(name, asOf)) as Views[N][] // The view of this name has these rows.
       }),
-    on: (type, listener) => engine.on(type, event => listener(event as never)), // The type names its event.
+    on: (type, listener) => engine.on(type, told => listener(told as never)), // The type names what is told.
     run: ({ signal }) => runAll({ engine, followers, schedules, clock, signal, log }),
     settle: () =>
       engine.admit(async () => {

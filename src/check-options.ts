@@ -6,6 +6,8 @@ import { checkActor, checkBasis } from './given.ts'
 import type { AverbaOptions } from './options.ts'
 import { checkSyncEveryMs } from './sync-schedule.ts'
 
+const services = ['consentService', 'tokenService', 'validationService', 'portal']
+
 /** How much of a service is used at most. */
 const limits = ['requestsPerSecond', 'requestsAtOnceMax']
 
@@ -16,7 +18,7 @@ const limits = ['requestsPerSecond', 'requestsAtOnceMax']
 export const optionNames: Readonly<Record<string, readonly string[]>> = {
   '': [
     ...['store', 'actor', 'basis', 'consentService', 'tokenService', 'validationService', 'portal'],
-    ...['receiver', 'subscriptions', 'schedules', 'clock', 'entropy', 'fetch', 'logger', 'run'],
+    ...['receiver', 'subscriptions', 'schedules', 'clock', 'entropy', 'fetch', 'logger', 'run', 'tracing'],
   ],
   consentService: ['baseUrl', 'certificate', 'ca', 'redirectUrls', 'syncEveryMs', ...limits],
   tokenService: ['url', 'consumerKey', 'consumerSecret', 'credential', 'ca'],
@@ -24,6 +26,7 @@ export const optionNames: Readonly<Record<string, readonly string[]>> = {
   portal: ['baseUrl', 'authenticate', 'ca', ...limits],
   receiver: ['publicUrl', 'trustedProxies', 'sources', 'secretFrom'],
   subscriptions: ['evento', 'endpoint', 'chaveSecreta', 'chaveAutenticacao', 'recreate'],
+  tracing: ['traceparentTo'],
   run: ['host', 'port', 'receiver', 'prepare'],
 }
 
@@ -63,6 +66,15 @@ export async function checkOptions(options: AverbaOptions, clock: Clock): Promis
     throw misconfigured('Cannot use receiver.trustedProxies: it must be 0 or more')
   }
   checkRun(options)
+  checkTracing(options)
+}
+
+function checkTracing({ tracing: { traceparentTo = [] } = {} }: AverbaOptions): void {
+  const unknown = traceparentTo.find(name => !services.includes(name))
+  if (unknown === undefined) return
+  throw misconfigured('Cannot use tracing.traceparentTo: it names no service', {
+    hint: `Use any of ${services.join(', ')}`,
+  })
 }
 
 function checkRun({ run = {}, receiver }: AverbaOptions): void {

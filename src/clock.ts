@@ -36,6 +36,14 @@ export const systemClock: Clock = {
     }),
 }
 
+/**
+ * Milliseconds, with fractions, for what is shorter than the clock can tell: those of the machine, which never go back,
+ * for the machine's clock, and a clock's own for any other.
+ */
+export function stopwatchOf(clock: Clock): () => number {
+  return clock === systemClock ? () => performance.now() : () => clock.now()
+}
+
 const poolBytes = 8_192
 let pool = new Uint8Array()
 

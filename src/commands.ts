@@ -1,3 +1,4 @@
+import { type Attributes, noTracing, type Tracing } from './adapters/tracing.ts'
 import type { Clock } from './clock.ts'
 import type { Delivery } from './decisions.ts'
 import type { Engine, Handled } from './engine.ts'
@@ -9,23 +10,38 @@ import type { Store } from './store/store.ts'
 
 const defaultWaitMs = 30_000
 
+/** What a command id stands for: the method of the API that was called, or the type of the message, and with what. */
+type Input = ({ readonly method: string } | { readonly type: string }) & { readonly [key: string]: Json }
+
 /** Sends commands for every area of the API: record the intention, perform the effect, tell the outcome. */
 export class Commands {
   readonly #engine: Engine
   readonly #store: Store
   readonly #clock: Clock
   readonly #defaults: { readonly actor?: Actor; readonly basis?: Basis }
+  readonly #tracing: Tracing
 
-  constructor(engine: Engine, store: Store, clock: Clock, defaults: { actor?: Actor; basis?: Basis }) {
+  constructor(
+    engine: Engine,
+    store: Store,
+    clock: Clock,
+    defaults: { actor?: Actor; basis?: Basis },
+    tracing: Tracing = noTracing,
+  ) {
     this.#engine = engine
     this.#store = store
     this.#clock = clock
     this.#defaults = defaults
+    this.#tracing = tracing
   }
 
   /** Records a command that owes nothing to the outside. */
-  record(input: Json, deliver: () => Promise<Delivery>, ask: Ask = {}): Promise<Handled> {
-    return this.#engine.admit(async () => this.#engine.handle(input, deliver, this.#aboutOf(ask)))
+  record(input: Input, deliver: () => Promise<Delivery>, ask: Ask = {}): Promise<Handled> {
+    return this.#traced(input, async end => {
+      const handled = await this.#engine.handle(input, deliver, this.#aboutOf(ask))
+      end({ 'averba.outcome': 'recorded', 'averba.replayed': handled.replayed })
+      return handled
+    })
   }
 
   /**
@@ -35,12 +51,23 @@ export class Commands {
    * @param value reads the value of a settled effect, given the event that ended it
    */
   send<T>(
-    input: Json,
+    input: Input,
     deliver: () => Promise<Delivery>,
     ask: Ask,
     value: (ended: Recorded) => Promise<T>,
   ): Promise<Outcome<T>> {
-    return this.#engine.admit(() => this.#send(input, deliver, ask, value))
+    return this.#traced(input, async end => {
+      const outcome = await this.#send(input, deliver, ask, value)
+      end({ 'averba.outcome': outcome.status, 'averba.replayed': outcome.replayed })
+      return outcome
+    })
+  }
+
+  /** Lets a host's command in, in a span of its own: its name and what became of it, and nothing of its input. */
+  #traced<T>(input: Input, work: (end: (more: Attributes) => void) => Promise<T>): Promise<T> {
+    const method = String(input.method ?? input.type)
+    const attributes = { 'averba.method': method }
+    return this.#engine.admit(() => this.#tracing.span('internal', `averba ${method}`, attributes, work))
   }
 
   async #send<T>(

@@ -1,7 +1,9 @@
 import { EventEmitter } from 'eventemitter3'
+import type { EffectClass } from './adapters/performer.ts'
 import { type AttemptParts, Attempts } from './attempts.ts'
 import { Decisions, type Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
+import type { Hints } from './hints.ts'
 import type { Machine } from './machines/machine.ts'
 import type { Json, Recorded } from './message.ts'
 import { canonicalJson } from './proof/canonical-json.ts'
@@ -49,9 +51,12 @@ export class Engine {
   constructor(parts: EngineParts) {
     this.#parts = parts
     const decisions = new Decisions(parts.store, parts.machines)
-    const announce = (event: Recorded) => this.#emitter.emit(event.type, event)
+    const announce = (event: Recorded) => {
+      this.#emitter.emit(event.type, event)
+      this.#emitter.emit('recorded', event)
+    }
     this.#recorder = new Recorder(parts.store, parts.clock, decisions, announce)
-    this.#attempts = new Attempts(parts, this.#recorder)
+    this.#attempts = new Attempts(parts, this.#recorder, hint => this.hint('attempted', hint))
   }
 
   /**
@@ -178,12 +183,22 @@ export class Engine {
     if (bugs.length > 0) throw bugs[0]
   }
 
-  /** Hears of events after their commit, in this process, at most once. */
-  on(type: string, listener: (event: Recorded) => unknown): () => void {
-    const guarded = (event: Recorded) => {
+  /** Tells of the work itself, as `on` tells of events. */
+  hint<K extends Exclude<keyof Hints, 'recorded'>>(name: K, hint: Hints[K]): void {
+    this.#emitter.emit(name, hint)
+  }
+
+  /** The class of what performs effects of a type; `undefined` for a type that this process cannot perform. */
+  classOf(type: string): EffectClass | undefined {
+    return this.#parts.performers[type]?.effectClass
+  }
+
+  /** Hears of events after their commit, and of hints, in this process, at most once. */
+  on(type: string, listener: (told: unknown) => unknown): () => void {
+    const guarded = (told: unknown) => {
       const fail = (error: unknown) => this.#parts.onTrouble('a listener failed', error)
       try {
-        Promise.resolve(listener(event)).catch(fail)
+        Promise.resolve(listener(told)).catch(fail)
       } catch (error) {
         fail(error)
       }

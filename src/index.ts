@@ -15,7 +15,7 @@ export {
 export type { Source } from './adapters/source.ts'
 export type { Fetch } from './adapters/transport.ts'
 export type { FieldResult } from './adapters/validation/protocol.ts'
-export { type Averba, openAverba } from './averba.ts'
+export { type Averba, openAverba, type Told } from './averba.ts'
 export type { Awareness, AwarenessArea, AwarenessDetail } from './awareness.ts'
 export { type Clock, type Entropy, systemClock } from './clock.ts'
 export { isCnpj, parseCnpj } from './cnpj.ts'
@@ -29,8 +29,8 @@ export { AverbaError, type ErrorCode } from './errors.ts'
 export type { Events, Recorded } from './events.ts'
 export type { Failure, Failures, Harvested } from './failures.ts'
 export type { HandlerCall, HandlerTime } from './handler-time.ts'
-export type { Check, Health } from './health.ts'
 export type { Check, Health, HealthOptions } from './health.ts'
+export type { Attempted, Hints } from './hints.ts'
 export type { Log } from './log.ts'
 export { type LogLine, onlyAllowed } from './log-line.ts'
 export type { LoginState, Logins } from './logins.ts'
@@ -48,7 +48,13 @@ export {
   restoreParts,
   restoreStore,
 } from './operating.ts'
-export { type AverbaOptions, type DesiredSubscription, defineConfig, type RunOptions } from './options.ts'
+export {
+  type AverbaOptions,
+  type DesiredSubscription,
+  defineConfig,
+  type RunOptions,
+  type TracingOptions,
+} from './options.ts'
 export { type Ask, type Outcome, OutcomeError, valueOf } from './outcome.ts'
 export type { Change, Plan } from './plan.ts'
 export { ConsentNotEffectiveError, type Standing, type Standings } from './standings.ts'

@@ -79,8 +79,19 @@ export interface AverbaOptions {
   readonly fetch?: Fetch
   /** Told of what an operator should know: allow-listed fields only. */
   readonly logger?: (line: LogLine) => void
+  /** What is told to telemetry of yours, where `@opentelemetry/api` is installed. */
+  readonly tracing?: TracingOptions
   /** What the process `averba run` does besides. A host that embeds averba leaves it alone. */
   readonly run?: RunOptions
+}
+
+/** What of the host's traces leaves this process. */
+export interface TracingOptions {
+  /**
+   * The services that are sent the `traceparent` of the attempt, as W3C Trace Context has it: none when absent. Nothing
+   * else of a trace is ever sent.
+   */
+  readonly traceparentTo?: readonly ('consentService' | 'tokenService' | 'validationService' | 'portal')[]
 }
 
 /** How `averba run` shows itself, and what it serves. */

@@ -2,17 +2,17 @@ import { hash } from 'node:crypto'
 import type { Performers } from './adapters/performer.ts'
 import { createPortalClient } from './adapters/portal/client.ts'
 import type { SessionShare } from './adapters/portal/shared-session.ts'
-import type { Fetch, SocketOptions } from './adapters/transport.ts'
 import type { Area } from './area.ts'
 import type { Desired } from './desired.ts'
 import type { AverbaOptions } from './options.ts'
+import type { WaysOut } from './ways-out.ts'
 
 /** Performs the portal's calls: with a login, over connections that present its certificate. */
 export function createPortalPerformers(
   area: Area,
   desired: Desired,
   portal: NonNullable<AverbaOptions['portal']>,
-  fetchOf: (options: Omit<SocketOptions, 'clock'>) => Fetch,
+  waysOut: WaysOut,
 ): Performers {
   const { baseUrl, authenticate, ca } = portal
   const login = typeof authenticate === 'object' ? authenticate : undefined
@@ -21,7 +21,7 @@ export function createPortalPerformers(
     baseUrl,
     authenticate,
     clock: area.clock,
-    fetch: fetchOf({ ...(ca !== undefined && { ca }), ...(certificate && { certificate }) }),
+    fetch: waysOut.open('portal', { ...(ca !== undefined && { ca }), ...(certificate && { certificate }) }),
     secretsOf: desired.secretsOf.bind(desired),
     ...(login && { share: shareSession(area, baseUrl, login.profile) }),
   })

@@ -2,7 +2,6 @@ import { createConsentClient } from './adapters/consent/client.ts'
 import type { Performer, Performers } from './adapters/performer.ts'
 import { createTokenClient } from './adapters/token/client.ts'
 import type { TokenSource } from './adapters/token/with-token.ts'
-import type { Fetch, SocketOptions } from './adapters/transport.ts'
 import { createValidationClient } from './adapters/validation/client.ts'
 import type { Area } from './area.ts'
 import type { Router } from './attempts.ts'
@@ -27,6 +26,7 @@ import { routeSubscriptions } from './subscription-routes.ts'
 import { againAfterDecline } from './sync-schedule.ts'
 import { givenToken, Tokens } from './tokens.ts'
 import { routeAnswer } from './validation-reuse.ts'
+import type { WaysOut } from './ways-out.ts'
 
 /** Every machine. */
 export const machines: readonly Machine[] = [
@@ -43,33 +43,34 @@ export const machines: readonly Machine[] = [
 ]
 
 /** Makes what performs effects, for the services that are configured. */
-export function createPerformers(
-  area: Area,
-  desired: Desired,
-  fetchOf: (options: Omit<SocketOptions, 'clock'>) => Fetch,
-): Performers {
+export function createPerformers(area: Area, desired: Desired, waysOut: WaysOut): Performers {
   const { options, clock } = area
   const { consentService, tokenService, validationService, portal } = options
   const common = { clock }
   const performers: Record<string, Performer> = {}
   if (consentService) {
     const { baseUrl, certificate } = consentService
-    const fetch = fetchOf({ certificate, ...caOf(consentService) })
+    const fetch = waysOut.open('consentService', { certificate, ...caOf(consentService) })
     Object.assign(performers, createConsentClient(baseUrl, { ...common, fetch }))
   }
   const tokens = tokensOf(area)
   if (validationService && tokens) {
-    const fetch = fetchOf(caOf(validationService))
+    const fetch = waysOut.open('validationService', caOf(validationService))
     Object.assign(performers, createValidationClient({ ...common, ...validationService, fetch, tokens }))
     if (tokenService && tokens instanceof Tokens) {
       const { keeper } = tokens
       Object.assign(
         performers,
-        createTokenClient({ ...common, ...tokenService, fetch: fetchOf(caOf(tokenService)), keeper }),
+        createTokenClient({
+          ...common,
+          ...tokenService,
+          fetch: waysOut.open('tokenService', caOf(tokenService)),
+          keeper,
+        }),
       )
     }
   }
-  if (portal) Object.assign(performers, createPortalPerformers(area, desired, portal, fetchOf))
+  if (portal) Object.assign(performers, createPortalPerformers(area, desired, portal, waysOut))
   return performers
 }
 

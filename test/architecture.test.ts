@@ -27,6 +27,7 @@ const layers: Record<string, { imports: readonly string[]; packages: readonly st
       '@peculiar/x509',
       'node-forge',
       'reflect-metadata',
+      '@opentelemetry/api',
     ],
   },
   engine: {
@@ -39,7 +40,7 @@ const layers: Record<string, { imports: readonly string[]; packages: readonly st
   },
   simulation: { imports: ['vocabulary', 'adapters', 'api'], packages: [] },
   // The text that `averba init` writes imports averba by its name.
-  cli: { imports: ['api', 'simulation', 'proof'], packages: ['commander', 'averba'] },
+  cli: { imports: ['api', 'simulation', 'proof'], packages: ['commander', 'prom-client', 'averba'] },
 }
 
 interface File {
@@ -51,9 +52,16 @@ interface File {
   readonly imports: readonly { readonly name: string; readonly isOurs: boolean }[]
 }
 
-const engine = ['engine', 'attempts', 'retry-policy', 'throttle', 'decisions', 'recorder', 'turns'].map(
-  name => `${name}.ts`,
-)
+const engine = [
+  'engine',
+  'attempts',
+  'retry-policy',
+  'throttle',
+  'decisions',
+  'recorder',
+  'turns',
+  'hints',
+].map(name => `${name}.ts`)
 
 function layerOf(path: string): string {
   const [first = '', ...rest] = path.split('/')

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Clock } from '../clock.ts'
+import { type Clock, stopwatchOf } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import { isAuthentic } from './authentic.ts'
 import { type Deadline, Deadlines } from './deadlines.ts'
@@ -8,6 +8,7 @@ import { limits, type RecipientKind, recipientKinds, sourceRanges } from './port
 import { bodyOfIncoming, bodyOfRequest, type ReadBody } from './received-body.ts'
 import { headOfIncoming, headOfRequest, type ReceivedHead } from './received-head.ts'
 import { clientAddress, parseRanges } from './source-ranges.ts'
+import { noTracing, type Tracing } from './tracing.ts'
 
 /** A notification as it came in, checked and not yet stored. */
 export interface Incoming {
@@ -31,6 +32,9 @@ export interface ReceiverOptions {
   /** Resolves when the notification is durable. */
   readonly store: (incoming: Incoming) => Promise<void>
   readonly bodyBytesMax?: number
+  /** Told of every answer, and how long it took. */
+  readonly onAnswered?: (status: number, ms: number) => void
+  readonly tracing?: Tracing
   /** Told of what was refused, by status. */
   readonly onRefused: (status: number) => void
   /** Told of what could not be stored, and was answered 503. */
@@ -66,6 +70,8 @@ const defaultBodyBytesMax = 1_048_576
 export function createReceiver(options: ReceiverOptions): Receiver {
   const { clock, sources = sourceRanges, trustedProxies = 0, bodyBytesMax = defaultBodyBytesMax } = options
   const isAllowed = sources === 'any' ? undefined : parseRanges(sources)
+  const { tracing = noTracing } = options
+  const elapsedMs = stopwatchOf(clock)
   const deadlines = new Deadlines(clock, budgetMs)
   const miswired = (code: 'BODY_CONSUMED' | 'REMOTE_ADDRESS_MISSING', message: string, hint: string) => {
     const error = new AverbaError(code, message, { hint })
@@ -130,7 +136,14 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   async function receive(head: ReceivedHead, remoteAddress: string, readBody: ReadBody): Promise<Answer> {
-    const answer = refuse(head, remoteAddress) ?? (await inTime(head, readBody))
+    const began = elapsedMs()
+    // Whose trace the sender says that it belongs to is not asked: anybody may say it.
+    const answer = await tracing.span('server', 'averba notification', {}, async end => {
+      const made = refuse(head, remoteAddress) ?? (await inTime(head, readBody))
+      end({ 'http.response.status_code': made.status })
+      return made
+    })
+    options.onAnswered?.(answer.status, elapsedMs() - began)
     if (answer.status >= 400 && answer.status < 500) options.onRefused(answer.status)
     return answer
   }

@@ -39,6 +39,8 @@ export interface SocketOptions {
   readonly certificate?: Source<Certificate>
   /** Told of a certificate that ends within a month, when it is first used. */
   readonly onExpiring?: (daysLeft: number) => void
+  /** Told when a function gives no usable certificate any more: the one before is used on. */
+  readonly onTrouble?: (error: AverbaError) => void
   /** The whole exchange, from the look-up of the name to the last byte. */
   readonly budgetMs?: number
   readonly bodyBytesMax?: number
@@ -84,11 +86,22 @@ export function openSocket(options: SocketOptions): Socket {
     return { agent, certificate, askedAt }
   }
 
+  /** A vault that is away, or a file that is half written, holds up nothing while there is a certificate. */
+  async function renewOrKeep(before: Opened | undefined): Promise<Opened> {
+    try {
+      return await renew(before)
+    } catch (error) {
+      if (!before || !(error instanceof AverbaError)) throw error
+      options.onTrouble?.(error)
+      return { ...before, askedAt: clock.now() }
+    }
+  }
+
   /** One renewal at a time: a burst of requests must not open an agent each. */
   async function current(): Promise<Agent> {
     const isOld = opened !== undefined && clock.now() - opened.askedAt >= certificateAgeMaxMs
     if (opened && !(isOld && typeof options.certificate === 'function')) return opened.agent
-    renewal ??= renew(opened).finally(() => {
+    renewal ??= renewOrKeep(opened).finally(() => {
       renewal = undefined
     })
     opened = await renewal

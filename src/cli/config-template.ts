@@ -145,6 +145,12 @@ export default defineConfig({
   // that end, the client certificate.
   // schedules: true,
 
+  // ---- Traces, where @opentelemetry/api is installed and your program registers a provider. Delete the block if not.
+  tracing: {
+    // The services that are sent the traceparent of a call. None when left out.
+    // traceparentTo: ['validationService'],
+  },
+
   // ---- The process "averba run", which does what is due, and serves. A host that embeds averba can delete the block.
   run: {
     // Where /healthz, /readyz and /metrics are served, without authentication.

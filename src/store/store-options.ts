@@ -22,6 +22,8 @@ export interface StoreOptions {
   readonly onViewStopped?: (view: string) => void
   /** Told after every commit of this process, with the end of the log. */
   readonly onCommitted?: (position: number) => void
+  /** Told how long each committed transaction took, in milliseconds: the event loop stood still for so long. */
+  readonly onTransacted?: (ms: number) => void
 }
 
 /** How a rebuild of all views goes. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { toInstant } from '../clock.ts'
+import { stopwatchOf, toInstant } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Instant, Json, Owed, PartAddress, Recorded } from '../message.ts'
 import type { Keyring } from '../vault/keyring.ts'
@@ -39,7 +39,9 @@ import { type AsOf, Rebuilder, type Rebuilt } from './rebuilder.ts'
 import type { Schemas } from './schemas.ts'
 import { Secrets } from './secrets.ts'
 import { openSqlite } from './sqlite.ts'
+import { countOwed, type OwedCount } from './store-facts.ts'
 import type { RebuildAll, StoreOptions } from './store-options.ts'
+import { timed } from './timed.ts'
 import { treeRoot } from './tree.ts'
 import { Writer, type WriterParts } from './writer.ts'
 
@@ -86,8 +88,9 @@ export class Store {
    * `KEYS_MISMATCH`
    */
   static async open(options: StoreOptions): Promise<Store> {
-    const { medium } = options
-    const connection = await (medium?.open() ?? openSqlite(options.path))
+    const { medium, clock, onTransacted = () => undefined } = options
+    const opened = await (medium?.open() ?? openSqlite(options.path))
+    const connection = timed(opened, stopwatchOf(clock), onTransacted)
     try {
       await connection.transact(() => prepareTables(connection, options.path))
       await connection.read(() => checkEnd(options.path))
@@ -225,6 +228,11 @@ export class Store {
 
   effects(filter: { stream?: string; states?: readonly Owed['state'][] }): Promise<Owed[]> {
     return this.#connection.read(() => listEffects(this.#connection, this.#schemas, filter))
+  }
+
+  /** Counts the effects that are open, by type and state. */
+  countOwed(): Promise<readonly OwedCount[]> {
+    return this.#connection.read(countOwed)
   }
 
   /** Builds every view anew from the log and says how the serving rows differed. Ended, it gives those done. */

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 
 const root = resolve(import.meta.dirname, '../..')
 const scenario = join(import.meta.dirname, 'both-runtimes.ts')
+const withoutTelemetry = join(import.meta.dirname, 'without-telemetry.ts')
 const certificates = join(import.meta.dirname, 'certificates-on-a-runtime.ts')
 const bin = (name: string) => join(root, 'node_modules/.bin', name)
 
@@ -37,6 +38,13 @@ describe.each([
         'validation.answered',
       ],
       differences: 0,
+    })
+  })
+
+  test('does the same in a host without telemetry', async () => {
+    expect(await run(command, [...args, withoutTelemetry])).toMatchObject({
+      approved: 'ATIVO',
+      fields: { sexo: { result: 'match' } },
     })
   })
 

@@ -1,0 +1,30 @@
+import type { Connection } from './connection.ts'
+
+/**
+ * Tells how long each write transaction took that was committed, from its first statement: a lock of another process is
+ * waited for before that, and does not count.
+ */
+export function timed(
+  connection: Connection,
+  elapsedMs: () => number,
+  onCommitted: (ms: number) => void,
+): Connection {
+  return {
+    dialect: connection.dialect,
+    compiler: connection.compiler,
+    listTables: connection.listTables,
+    foreignWrites: connection.foreignWrites,
+    async transact(steps) {
+      let began = 0
+      const result = await connection.transact(() => {
+        began = elapsedMs()
+        return steps()
+      })
+      onCommitted(elapsedMs() - began)
+      return result
+    },
+    read: steps => connection.read(steps),
+    readOnly: query => connection.readOnly(query),
+    close: () => connection.close(),
+  }
+}
