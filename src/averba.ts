@@ -14,6 +14,7 @@ import { createEffects, type Effects } from './effects.ts'
 import { Engine } from './engine.ts'
 import { AverbaError } from './errors.ts'
 import type { Events, Recorded } from './events.ts'
+import { type Figures, readFigures } from './figures.ts'
 import { Followers } from './followers.ts'
 import { checkInstant } from './given.ts'
 import { checkHealth, type Health, type HealthOptions } from './health.ts'
@@ -85,6 +86,8 @@ export interface Averba {
    * no service unless it is told to `reach` for them. Never throws.
    */
   health(options?: HealthOptions): Promise<Health>
+  /** Where averba stands, in numbers: for metrics. */
+  figures(): Promise<Figures>
   /**
    * Builds every view anew from the log, beside the rows that serve, and puts it in their place;
    * `differences` 0 says that they were equal. A signal ends it between two pages, and the next call goes on.
@@ -225,6 +228,7 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
         return listDue(area, schedules, until)
       }),
     health: options => checkHealth({ area, followers }, options),
+    figures: () => engine.admit(() => readFigures(area, followers)),
     rebuild: options => engine.admit(() => store.rebuild(options)),
     close() {
       closed ??= close()

@@ -1,8 +1,13 @@
 import type { Averba } from '../index.ts'
+import type { Metrics } from './metrics.ts'
 import type { Answer } from './status-server.ts'
 
-/** What probes ask for: whether the process is alive, and whether it may be given work. */
-export function createProbes(averba: Averba, stopping: AbortSignal): Record<string, () => Promise<Answer>> {
+/** What probes and scrapers ask for: whether the process is alive, whether it may be given work, and how it does. */
+export function createProbes(
+  averba: Averba,
+  metrics: Metrics,
+  stopping: AbortSignal,
+): Record<string, () => Promise<Answer>> {
   return {
     async '/healthz'() {
       const { checks } = await averba.health({ only: ['store'] })
@@ -13,6 +18,9 @@ export function createProbes(averba: Averba, stopping: AbortSignal): Record<stri
       if (stopping.aborted) return { status: 503, body: { ready: false, reasons: ['it is stopping'] } }
       const { ready, checks, reasons } = await averba.health()
       return { status: ready ? 200 : 503, body: { ready, reasons, checks } }
+    },
+    async '/metrics'() {
+      return { status: 200, body: await metrics.scrape(), contentType: metrics.contentType }
     },
   }
 }

@@ -11,6 +11,7 @@ import {
   systemClock,
 } from '../index.ts'
 import { defaultConfig, loadConfig } from './load-config.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
 import { createProbes } from './probes.ts'
 import { serveStatus } from './status-server.ts'
 import { stopSignals } from './stop-signals.ts'
@@ -45,30 +46,37 @@ async function run(config: string): Promise<void> {
   const logger = (line: LogLine) =>
     console.log(JSON.stringify({ at: new Date(clock.now()).toISOString(), ...onlyAllowed(line) }))
   const averba = await openAverba({ ...options, logger })
+  const metrics = createMetrics(averba, clock)
   try {
     await options.run?.prepare?.(averba)
-    await serveAndRun(averba, options, stopping, logger)
+    await serveAndRun({ averba, metrics, options, stopping, logger })
   } finally {
+    metrics.close()
     await averba.close()
   }
   logger({ message: 'stopped' })
 }
 
+interface Running {
+  readonly averba: Averba
+  readonly metrics: Metrics
+  readonly options: AverbaOptions
+  readonly stopping: AbortSignal
+  readonly logger: (line: LogLine) => void
+}
+
 /** Serves first, so that a port that is taken is said before anything runs, and goes on until told to stop. */
-async function serveAndRun(
-  averba: Averba,
-  options: AverbaOptions,
-  stopping: AbortSignal,
-  logger: (line: LogLine) => void,
-): Promise<void> {
+async function serveAndRun({ averba, metrics, options, stopping, logger }: Running): Promise<void> {
   const { host = defaultHost, port = defaultPort } = options.run ?? {}
-  const status = await serveStatus({ host, port }, createProbes(averba, stopping))
+  const status = await serveStatus({ host, port }, createProbes(averba, metrics, stopping))
   let receiver: ReceiverServer | undefined
   try {
     logger({ message: 'listening', host, port: status.port })
     receiver = await serveReceiver(averba, options, logger)
-    stopping.addEventListener('abort', () => logger({ message: 'stopping', signal: String(stopping.reason) }))
-    const draining = aborted(stopping).then(() => receiver?.close())
+    const draining = aborted(stopping).then(() => {
+      logger({ message: 'stopping', signal: String(stopping.reason) })
+      return receiver?.close()
+    })
     await Promise.all([averba.run({ signal: stopping }), draining])
   } finally {
     await receiver?.close()

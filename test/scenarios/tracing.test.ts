@@ -52,7 +52,7 @@ async function givenWorld(averba: Partial<AverbaOptions> = {}) {
 test('a command, its attempts and a notification are spans, each with what it came to', async () => {
   const { world } = await givenWorld()
   const { averba } = world
-  world.faults.add({ kind: 'status', status: 503, service: 'validationService', times: 1 })
+  await world.faults.add({ kind: 'status', status: 503, service: 'validationService', times: 1 })
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   await averba.consents.sync({ subject })
   await averba.consents.approve({ subject, id: 'never-heard-of' }).catch(() => undefined)

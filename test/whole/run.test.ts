@@ -74,6 +74,9 @@ async function portOf(run: RunningCommand, message: string): Promise<number> {
   return JSON.parse(await run.line(`"message":"${message}"`)).port
 }
 
+/** A handler that never ends. */
+const stuck = `averba.log.follow('stuck', ['subject.enrolled'], () => new Promise(() => console.log('stuck')))`
+
 test('averba run is ready, reads, receives, handles, and ends when it is told to', async () => {
   const folder = newFolder()
   const at = await startServices(folder)
@@ -101,10 +104,83 @@ test('averba run is ready, reads, receives, handles, and ends when it is told to
     deliveries: [{ isDelivered: true }],
   })
   await run.line('handled ')
+  await control('/notifications', notice)
+
+  const metrics = await get('/metrics')
+  expect(metrics.status).toBe(200)
+  for (const sample of [
+    /^averba_commit_seconds_count [1-9]/m,
+    /^averba_attempts_total\{operation="consentService\.listConsents",outcome="settled"\} 1$/m,
+    /^averba_notifications_received_total\{how="received"\} 1$/m,
+    /^averba_notifications_received_total\{how="copied"\} 1$/m,
+    /^averba_notification_answer_seconds_count\{status="204"\} 2$/m,
+    /^averba_certificate_days_left\{certificate="certificate"\} \d+$/m,
+    /^averba_ready 1$/m,
+    /^nodejs_eventloop_lag_seconds /m,
+  ])
+    expect(metrics.text).toMatch(sample)
+  const told = [metrics.text, (await get('/healthz')).text, (await get('/readyz')).text, ...run.lines]
+  const { consumerKey, consumerSecret } = at.tokenService
+  const secrets = [consumerKey, consumerSecret, 'segredo-canario', ...Object.values(at.portal.headers)]
+  for (const canary of [...secrets, at.samples.cpf]) expect(told.join('\n')).not.toContain(canary)
 
   run.child.kill('SIGTERM')
   expect(await run.ended).toBe(0)
   const messages = run.lines.flatMap(line => (line.startsWith('{') ? [JSON.parse(line).message] : []))
   expect(messages.slice(-2)).toEqual(['stopping', 'stopped'])
   expect(run.said()).toBe('')
+})
+
+test('what is under way when it is told to stop ends, and is recorded', async () => {
+  const folder = newFolder()
+  const at = await startServices(folder)
+  const control = (path: string, body: object) =>
+    fetch(`${at.control.baseUrl}${path}`, { method: 'POST', body: JSON.stringify(body) })
+  await control('/faults', { kind: 'delay', ms: 9_000, service: 'consentService', times: 1 })
+  configure(folder, at)
+  const run = start(folder, ['run'])
+  await expect
+    .poll(async () => await (await fetch(`${at.control.baseUrl}/requests`)).text(), { timeout: 20_000 })
+    .toContain('"consentService"')
+  run.child.kill('SIGTERM')
+  await run.line('"message":"stopping"')
+  expect(run.lines.join('\n')).not.toContain('synced ')
+  await control('/clock/advance', { ms: 9_000 })
+  await run.line('synced ')
+  expect(await run.ended).toBe(0)
+})
+
+test('a second signal ends it at once, whatever is under way', async () => {
+  const folder = newFolder()
+  configure(folder, await startServices(folder), stuck)
+  const run = start(folder, ['run'])
+  await run.line('stuck')
+  run.child.kill('SIGINT')
+  await run.line('"signal":"SIGINT"')
+  run.child.kill('SIGTERM')
+  expect(await run.ended).toBe(143)
+  expect(run.lines.join('\n')).not.toContain('"stopped"')
+})
+
+test.each([
+  ['without a configuration', undefined, 1, /^NOT_FOUND: .*\n.*averba init/],
+  ['with an option that cannot work', `{ store: '' }`, 1, /^MISCONFIGURED: .*store is missing/],
+  [
+    'where it cannot listen',
+    `{ store: ':memory:', run: { host: '203.0.113.7', port: 1 } }`,
+    1,
+    /EADDRNOTAVAIL/,
+  ],
+  [
+    'with a handler that a bug is in',
+    `{ store: ':memory:', run: { port: 0, prepare() { throw new TypeError('x') } } }`,
+    70,
+    /^This is a bug/,
+  ],
+])('%s it does not start, and says why', async (_, options, code, said) => {
+  const folder = newFolder()
+  if (options !== undefined) writeFileSync(join(folder, 'averba.config.ts'), `export default ${options}`)
+  const run = start(folder, ['run'])
+  expect(await run.ended).toBe(code)
+  expect(run.said()).toMatch(said)
 })

@@ -1,0 +1,137 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Averba, Clock, Figures, Health } from '../index.ts'
+
+/** Metrics of one log, as Prometheus reads them. */
+export interface Metrics {
+  readonly contentType: string
+  scrape(): Promise<string>
+  close(): void
+}
+
+/** A durable commit takes less than a millisecond on a good disk, and holds up everything else on a bad one. */
+const commitBuckets = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2]
+/** The portal gives up after 3.5 seconds. */
+const answerBuckets = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 3.5]
+const attemptBuckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10]
+
+/** Counts what averba tells of its work from now on, and asks for where it stands at every scrape. */
+export function createMetrics(averba: Averba, clock: Clock): Metrics {
+  const register = new Registry()
+  const registers = [register]
+  collectDefaultMetrics({ register })
+  const stops = [...countWork(averba, registers)]
+  const shown = createGauges(registers)
+  return {
+    contentType: register.contentType,
+    async scrape() {
+      shown.figures(await averba.figures(), clock.now())
+      shown.health(await averba.health())
+      return register.metrics()
+    },
+    close() {
+      for (const stop of stops) stop()
+      register.clear()
+    },
+  }
+}
+
+/** Labels are names of our own code alone: states, classes, operations, machines, statuses. */
+function* countWork(averba: Averba, registers: Registry[]): Iterable<() => void> {
+  const commits = new Histogram({
+    name: 'averba_commit_seconds',
+    help: 'Time of a durable commit, for which the event loop stands still.',
+    buckets: commitBuckets,
+    registers,
+  })
+  yield averba.on('committed', ({ ms }) => commits.observe(ms / 1_000))
+
+  const events = new Counter({
+    name: 'averba_events_total',
+    help: 'Events that this process appended, by machine.',
+    labelNames: ['machine'],
+    registers,
+  })
+  yield averba.on('recorded', ({ machine }) => events.inc({ machine: machine.name }))
+
+  const attempts = new Counter({
+    name: 'averba_attempts_total',
+    help: 'Attempts at calls that ended, by operation and outcome.',
+    labelNames: ['operation', 'outcome'],
+    registers,
+  })
+  const took = new Histogram({
+    name: 'averba_attempt_seconds',
+    help: 'Time of an attempt at a call, by service.',
+    labelNames: ['service'],
+    buckets: attemptBuckets,
+    registers,
+  })
+  const tokens = new Counter({
+    name: 'averba_token_requests_total',
+    help: 'Token requests that this process sent or tried to send.',
+    registers,
+  })
+  yield averba.on('attempted', ({ operation, outcome, ms }) => {
+    attempts.inc({ operation, outcome })
+    took.observe({ service: operation.split('.')[0] ?? '' }, ms / 1_000)
+    if (operation === 'tokenService.requestToken') tokens.inc()
+  })
+
+  const received = new Counter({
+    name: 'averba_notifications_received_total',
+    help: 'Notifications stored by this process: new, copies, and recovered from failure records.',
+    labelNames: ['how'],
+    registers,
+  })
+  for (const how of ['received', 'copied', 'recovered'] as const)
+    yield averba.on(`notification.${how}`, () => received.inc({ how }))
+
+  const answers = new Histogram({
+    name: 'averba_notification_answer_seconds',
+    help: 'Time until a request to the receiver was answered, by HTTP status.',
+    labelNames: ['status'],
+    buckets: answerBuckets,
+    registers,
+  })
+  yield averba.on('answered', ({ status, ms }) => answers.observe({ status }, ms / 1_000))
+}
+
+function createGauges(registers: Registry[]) {
+  const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
+    new Gauge({ name: `averba_${name}`, help, labelNames, registers })
+  const position = gauge('log_position', 'The end of the log.')
+  const effects = gauge('effects', 'Calls that have not ended.', ['service', 'class', 'state'])
+  const viewLag = gauge('view_lag_events', 'Events that a view is behind the log.', ['view'])
+  const followerLag = gauge('followers_lag_events', 'Events that the slowest follower is behind the log.')
+  const followersParked = gauge('followers_parked', 'Followers that wait for a person.')
+  const newest = gauge('reading_age_seconds', 'Time since consents were last read, of anybody.')
+  const oldest = gauge(
+    'reading_age_oldest_seconds',
+    'The same of whom has waited the longest of those scheduled.',
+  )
+  const daysLeft = gauge('certificate_days_left', 'Days until a certificate ends.', ['certificate'])
+  const ready = gauge('ready', 'Whether it may be given work.')
+  const checks = gauge('check_ok', 'Whether a check of averba.health() is well.', ['check'])
+  const age = (at: string | null, now: number) => (at === null ? Number.NaN : (now - Date.parse(at)) / 1_000)
+  return {
+    figures({ effects: owed, views, followers, readings, ...figures }: Figures, now: number) {
+      position.set(figures.position)
+      for (const each of [effects, viewLag]) each.reset()
+      for (const { service, effectClass, state, count } of owed)
+        effects.set({ service, class: effectClass, state }, count)
+      for (const { view, behind } of views) viewLag.set({ view }, behind)
+      followerLag.set(followers.behindMax)
+      followersParked.set(followers.parked)
+      newest.set(age(readings.newestAt, now))
+      oldest.set(age(readings.oldestAt, now))
+    },
+    health({ ready: isReady, checks: found }: Health) {
+      ready.set(isReady ? 1 : 0)
+      for (const each of [checks, daysLeft]) each.reset()
+      for (const { name: check, ok, daysLeft: days } of found) {
+        checks.set({ check }, ok ? 1 : 0)
+        if (days !== undefined) daysLeft.set({ certificate: check }, days)
+      }
+    },
+  }
+}

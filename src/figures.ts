@@ -1,0 +1,78 @@
+import type { EffectClass } from './adapters/performer.ts'
+import type { Area, ServiceName } from './area.ts'
+import type { Followers } from './followers.ts'
+import type { EffectState, Instant } from './message.ts'
+import { serviceOf } from './throttle.ts'
+
+/** Where averba stands, in numbers: for metrics. Nothing in it names anybody. */
+export interface Figures {
+  /** The end of the log. */
+  readonly position: number
+  /** Calls that have not ended. `other` is what this process does not know or is not configured for. */
+  readonly effects: readonly OwedFigure[]
+  /** How many events each view is behind the log. */
+  readonly views: readonly { readonly view: string; readonly behind: number; readonly isRunning: boolean }[]
+  readonly followers: { readonly count: number; readonly parked: number; readonly behindMax: number }
+  readonly readings: {
+    /** When consents were last read, of anybody. */
+    readonly newestAt: Instant | null
+    /** Of those that are read by themselves, the one that was read the longest ago, or enrolled and never read. */
+    readonly oldestAt: Instant | null
+  }
+}
+
+/** Calls of one service, class and state. */
+export interface OwedFigure {
+  readonly service: ServiceName | 'other'
+  readonly effectClass: EffectClass | 'other'
+  readonly state: EffectState
+  readonly count: number
+}
+
+const services: readonly ServiceName[] = ['consentService', 'tokenService', 'validationService', 'portal']
+
+/** Counts, from the ledger, the views and the followers as they stand. */
+export async function readFigures({ store, engine, views }: Area, followers: Followers): Promise<Figures> {
+  const [last] = await store.read({ backward: true, limit: 1 })
+  const position = last?.position ?? 0
+  const followed = await followers.list()
+  const [newest] = await views
+    .selectFrom('subjects')
+    .select(eb => eb.fn.max('synced_at').as('at'))
+    .execute()
+  const [oldest] = await views
+    .selectFrom('subjects')
+    .select(eb => eb.fn.min(eb.fn.coalesce('synced_at', 'enrolled_at')).as('at'))
+    .where('sync_every_ms', 'is not', null)
+    .execute()
+  const behind = (at: number) => Math.max(0, position - at)
+  return {
+    position,
+    effects: sum(
+      (await store.countOwed()).map(({ type, state, count }) => ({
+        service: services.find(name => name === serviceOf(type)) ?? 'other',
+        effectClass: engine.classOf(type) ?? 'other',
+        state,
+        count,
+      })),
+    ),
+    views: (await store.checkpoints()).map(({ view, isRunning, position: at }) => {
+      return { view, behind: behind(at), isRunning }
+    }),
+    followers: {
+      count: followed.length,
+      parked: followed.filter(each => each.isParked).length,
+      behindMax: Math.max(0, ...followed.map(each => behind(each.position))),
+    },
+    readings: { newestAt: newest?.at ?? null, oldestAt: oldest?.at ?? null },
+  }
+}
+
+function sum(figures: readonly OwedFigure[]): OwedFigure[] {
+  const sums = new Map<string, OwedFigure>()
+  for (const figure of figures) {
+    const key = `${figure.service} ${figure.effectClass} ${figure.state}`
+    sums.set(key, { ...figure, count: figure.count + (sums.get(key)?.count ?? 0) })
+  }
+  return [...sums.values()]
+}
