@@ -2,7 +2,7 @@ import { type Certificate, useCertificate } from './adapters/certificate.ts'
 import { type Source, valueFrom } from './adapters/source.ts'
 import type { Clock } from './clock.ts'
 import { AverbaError } from './errors.ts'
-import type { Found } from './health.ts'
+import type { Check, Found } from './health.ts'
 import type { AverbaOptions } from './options.ts'
 
 /** From when on a certificate that ends is not well. */
@@ -12,7 +12,7 @@ const daysMin = 7
  * Looks at one certificate: whether it can be had and read, is its key's, and has not ended. One that cannot be used
  * has no `daysLeft`.
  */
-export async function checkCertificate(
+async function checkCertificate(
   source: Source<Certificate>,
   clock: Clock,
   whose: 'client' | 'server' = 'client',
@@ -27,6 +27,21 @@ export async function checkCertificate(
     if (!(error instanceof AverbaError)) throw error
     return { ok: false, detail: [error.message, error.hint].filter(Boolean).join(': ') }
   }
+}
+
+/** Looks at every certificate that the options give. With a way out of the host's own, they are the host's business. */
+export async function checkCertificates(options: AverbaOptions, clock: Clock): Promise<Check[]> {
+  const sources = {
+    certificate: options.fetch ? undefined : options.consentService?.certificate,
+    portalCertificate: options.fetch ? undefined : portalCertificateOf(options),
+    receiverCertificate: options.run?.receiver?.certificate,
+  }
+  const checks: Check[] = []
+  for (const [name, source] of Object.entries(sources) as [keyof typeof sources, Source<Certificate>?][]) {
+    const whose = name === 'receiverCertificate' ? 'server' : 'client'
+    if (source !== undefined) checks.push({ name, ...(await checkCertificate(source, clock, whose)) })
+  }
+  return checks
 }
 
 /** The client certificate of the portal's login, where it has one. */

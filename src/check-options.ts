@@ -36,6 +36,18 @@ export const optionNames: Readonly<Record<string, readonly string[]>> = {
  * @throws {AverbaError} `MISCONFIGURED`, and as `actor` and `basis` are checked
  */
 export async function checkOptions(options: AverbaOptions, clock: Clock): Promise<void> {
+  checkShape(options)
+  // With a way out of the host's own, certificates are the host's business.
+  const certificate = options.fetch ? undefined : options.consentService?.certificate
+  if (typeof certificate === 'object') await useCertificate(certificate, clock.now())
+}
+
+/**
+ * The same without a look into certificates.
+ *
+ * @throws {AverbaError} as `checkOptions`
+ */
+export function checkShape(options: AverbaOptions): void {
   checkNames(options)
   checkStore(options.store)
   checkAddresses(options)
@@ -48,9 +60,6 @@ export async function checkOptions(options: AverbaOptions, clock: Clock): Promis
       hint: 'Give consentService.certificate: { cert, key } as PEM text, or { pfx, passphrase }',
     })
   }
-  // With a way out of the host's own, certificates are the host's business.
-  const certificate = options.fetch ? undefined : consentService?.certificate
-  if (typeof certificate === 'object') await useCertificate(certificate, clock.now())
   if (validationService && !tokenService && validationService.bearer === undefined) {
     throw misconfigured('Cannot use the validationService: there is no token for it', {
       hint: 'Give the option tokenService, or validationService.bearer',

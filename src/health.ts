@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Area } from './area.ts'
-import { checkCertificate, portalCertificateOf } from './certificate-checks.ts'
+import { checkCertificates } from './certificate-checks.ts'
 import { AverbaError } from './errors.ts'
 import type { Followers } from './followers.ts'
 import { reachServices } from './reach-services.ts'
@@ -8,12 +8,13 @@ import { planSync } from './sync-plan.ts'
 
 /** What is looked at in this process and its file, without asking anybody. */
 const own = [
-  ...(['store', 'writing', 'keyring', 'views', 'effects', 'followers', 'consents', 'certificate'] as const),
-  ...(['portalCertificate', 'token'] as const),
+  ...(['store', 'writing', 'keyring', 'views', 'effects', 'followers', 'consents', 'token'] as const),
 ]
 
+const certificates = ['certificate', 'portalCertificate', 'receiverCertificate'] as const
+
 /** The services that are reached for, and what their answers say of our clock. */
-export const outside = ['consentService', 'tokenService', 'validationService', 'portal', 'clock'] as const
+type Outside = 'consentService' | 'tokenService' | 'validationService' | 'portal' | 'clock'
 
 /** What was found at one thing. */
 export interface Found {
@@ -25,7 +26,7 @@ export interface Found {
 
 /** One thing that was looked at. */
 export interface Check extends Found {
-  readonly name: (typeof own)[number] | (typeof outside)[number] | 'configuration' | 'receiverCertificate'
+  readonly name: (typeof own)[number] | (typeof certificates)[number] | Outside | 'configuration'
 }
 
 /** How averba is. */
@@ -50,11 +51,14 @@ export interface HealthOptions {
 
 /** Without these nothing can be done. */
 const vital: ReadonlySet<string> = new Set(['store', 'writing', 'keyring', 'views'])
-const certificates: ReadonlySet<string> = new Set(['certificate', 'portalCertificate', 'receiverCertificate'])
+
+function isCertificate(name: string): boolean {
+  return certificates.some(each => each === name)
+}
 
 /** A certificate that ends soon stands in nobody's way: one that cannot be used has no days left. */
 function standsInTheWay({ name, ok, daysLeft }: Check): boolean {
-  return !ok && (vital.has(name) || (certificates.has(name) && daysLeft === undefined))
+  return !ok && (vital.has(name) || (isCertificate(name) && daysLeft === undefined))
 }
 
 /** Looks at everything that a host or an operator has to know of. Never throws. */
@@ -104,15 +108,6 @@ export async function checkHealth(
       const { ok, detail } = await planSync(area)
       return { ok, detail: ok ? detail : `${detail}: raise requestsPerSecond, or syncEveryMs` }
     },
-    async certificate() {
-      // With a way out of the host's own, certificates are the host's business.
-      const { consentService, fetch } = options
-      return consentService && !fetch ? checkCertificate(consentService.certificate, clock) : undefined
-    },
-    async portalCertificate() {
-      const certificate = portalCertificateOf(options)
-      return certificate && !options.fetch ? checkCertificate(certificate, clock) : undefined
-    },
     async token() {
       if (!options.tokenService) return undefined
       const rows = await views.selectFrom('tokens').select('token').where('state', '=', 'locked').execute()
@@ -126,6 +121,7 @@ export async function checkHealth(
     const found = await looks[name]().catch((error: unknown) => ({ ok: false, detail: inWords(error) }))
     if (found) checks.push({ name, ...found })
   }
+  if (!only || only.some(isCertificate)) checks.push(...(await checkCertificates(options, clock)))
   if (reach) checks.push(...(await reachServices(options, clock)))
   const inTheWay = checks.filter(standsInTheWay)
   return {

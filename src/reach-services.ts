@@ -6,7 +6,7 @@ import type { Check } from './health.ts'
 import type { AverbaOptions } from './options.ts'
 
 /** How far our clock may be from a service's: more than a slow answer and the whole seconds of `Date` explain. */
-export const clockSkewMaxMs = 60_000
+const clockSkewMaxMs = 60_000
 
 type Service = 'consentService' | 'tokenService' | 'validationService' | 'portal'
 

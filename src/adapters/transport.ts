@@ -131,14 +131,15 @@ export function openSocket(options: SocketOptions): Socket {
 }
 
 function createAgent(options: SocketOptions, certificate: UsableCertificate | undefined): Agent {
-  const { ca, localAddress, connectTo } = options
+  const { ca, localAddress, connectTo, budgetMs = defaultBudgetMs } = options
   const tls = {
     ...(ca !== undefined && { ca }),
     ...(certificate && { cert: certificate.cert, key: certificate.key }),
     minVersion: 'TLSv1.2' as const,
     allowH2: false,
   }
-  const connector = buildConnector(tls)
+  // A signal does not end a connection that is only being made.
+  const connector = buildConnector({ ...tls, timeout: budgetMs })
   return new Agent({
     connect(target, callback) {
       const port = target.port || (target.protocol === 'https:' ? '443' : '80')
@@ -277,6 +278,7 @@ function inWords(code: string): string {
 function wordsOf(code: string): string | undefined {
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'the name of the service was not found'
   if (code === 'ECONNREFUSED') return 'the connection was refused'
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'there is no connection in time'
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return "the service's certificate is for another name"
   if (code === 'CERT_HAS_EXPIRED') return "the service's certificate has expired"
   if (code.includes('ALERT')) return 'the service refused the handshake'

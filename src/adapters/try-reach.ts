@@ -10,8 +10,8 @@ export interface Reach {
   readonly skewMs?: number
 }
 
-/** How long a trial may take. */
-const budgetMs = 5_000
+/** How long a trial may take when nothing is said. */
+const defaultBudgetMs = 5_000
 
 /**
  * Finds the name of a service, connects, shakes hands, and sends `HEAD /`: none of the service's operations, no
@@ -20,7 +20,7 @@ const budgetMs = 5_000
  */
 export async function tryReach(
   address: string,
-  { fetch, ...options }: SocketOptions & { readonly fetch?: Fetch },
+  { fetch, budgetMs = defaultBudgetMs, ...options }: SocketOptions & { readonly fetch?: Fetch },
 ): Promise<Reach> {
   const { clock } = options
   const socket = fetch ? undefined : openSocket({ ...options, budgetMs })
@@ -40,21 +40,25 @@ export async function tryReach(
     const skewMs = Math.round(date + 500 - (began + ended) / 2)
     return { isReached: true, detail, ...(!Number.isNaN(date) && { skewMs }) }
   } catch (error) {
-    return { isReached: false, detail: whyNot(error, isConnected || fetch !== undefined) }
+    const detail = whyNot(error, { budgetMs, isConnected, isNamed: options.certificate !== undefined })
+    return { isReached: false, detail }
   } finally {
     await socket?.close()
   }
 }
 
-function whyNot(error: unknown, isConnected: boolean): string {
+function whyNot(
+  error: unknown,
+  { budgetMs, isConnected, isNamed }: { budgetMs: number; isConnected: boolean; isNamed: boolean },
+): string {
   if (error instanceof AverbaError) return [error.message, error.hint].filter(Boolean).join(': ')
   if (error instanceof UnsentError) return `${error.message}${adviceFor(error.message)}`
   const words = describe(error)
-  if (words !== 'no answer in time') return `it ended the connection (${words})`
-  const within = `within ${budgetMs / 1_000} s`
-  return isConnected
-    ? `there is a connection, and no answer ${within}: ask the service`
-    : `there is no connection ${within}: does a firewall stand in between?`
+  if (words === 'no answer in time') {
+    return `there is ${isConnected ? 'a connection, and ' : ''}no answer within ${budgetMs / 1_000} s: ask the service`
+  }
+  const advice = isNamed ? ': does it know our client certificate?' : ': ask the service'
+  return `it ended the connection (${words})${advice}`
 }
 
 /** What is untrusted or missing says so itself. */
@@ -62,6 +66,7 @@ function adviceFor(words: string): string {
   if (/ENOTFOUND|EAI_AGAIN/.test(words)) return ": correct its address, or this machine's resolver"
   if (/ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL/.test(words))
     return ': nothing listens at its address and port, or something in between refuses'
+  if (/CONNECT_TIMEOUT/.test(words)) return ': does a firewall stand in between?'
   if (/ALTNAME/.test(words)) return ': correct its address'
   if (/CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/.test(words))
     return ": compare this machine's clock, then ask the service"

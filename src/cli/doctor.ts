@@ -1,29 +1,60 @@
 import { Command } from 'commander'
-import { type Diagnosis, diagnoseStore } from '../index.ts'
+import { AverbaError, type Diagnosis, diagnoseStore, type Examination, examine } from '../index.ts'
 import { describeBytes, describeOwed } from './describe-owed.ts'
+import { defaultConfig, loadConfig } from './load-config.ts'
 import { createProgress } from './progress.ts'
+
+interface Options {
+  readonly config: string
+  readonly deep?: boolean
+  readonly token?: boolean
+  readonly json?: boolean
+}
 
 /** The command `averba doctor`. */
 export function doctorCommand(): Command {
   return new Command('doctor')
-    .description(
-      'Look at a store, which may be in use, without writing to it: its size, growth, debts and faults.',
-    )
-    .argument('<store>', 'the file of the log, or a backup of one')
-    .option('--deep', 'compare everything in it with everything else: reads the whole file')
+    .description('Look at a configuration and all that it needs, or at a store alone, and say what to do.')
+    .argument('[store]', 'the file of the log, or a backup of one: then nothing else is looked at')
+    .option('--config <file>', 'the configuration', defaultConfig)
+    .option('--deep', 'compare everything in the store with everything else: reads the whole file')
+    .option('--token', 'ask the gateway for a token as well, once')
     .option('--json', 'print one JSON object')
-    .addHelpText('after', '\nExit codes: 0 all is well, 1 something is wrong or it cannot be opened.')
+    .addHelpText(
+      'after',
+      '\nNothing is written to the log, which may be in use. Each service is sent a HEAD / and none of its operations:\n' +
+        "no paid call, and no token request but with --token. Our clock may be 60 s from the services'.\n" +
+        'Exit codes: 0 all is well, 1 something is wrong or it cannot be opened.',
+    )
     .action(doctor)
 }
 
-async function doctor(
-  store: string,
-  { json = false, deep = false }: { json?: boolean; deep?: boolean },
-): Promise<void> {
+async function doctor(store: string | undefined, options: Options): Promise<void> {
+  if (store === undefined) return examineConfig(options)
+  const { json = false, deep = false } = options
   const found = await diagnoseStore({ store, isDeep: deep, onProgress: createProgress() })
   if (found.problems.length > 0) process.exitCode = 1
   if (json) console.log(JSON.stringify(found))
   else for (const line of describe(found)) console.log(line)
+}
+
+async function examineConfig({ config, token = false, deep = false, json = false }: Options): Promise<void> {
+  const { ok, checks, store } = await loadConfig(config).then(
+    options => examine(options, { token, isDeep: deep }),
+    cannotLoad,
+  )
+  if (!ok) process.exitCode = 1
+  if (json) return console.log(JSON.stringify({ ok, checks, ...(store && { store }) }))
+  for (const { name, ok: isWell, detail } of checks)
+    console.log(`${isWell ? 'well ' : 'WRONG'}  ${name.padEnd(19)}  ${detail}`)
+  console.log(ok ? 'Nothing is wrong.' : `${checks.filter(each => !each.ok).length} to look after.`)
+}
+
+/** A configuration that cannot even be loaded is what was found. */
+function cannotLoad(error: unknown): Examination {
+  if (!(error instanceof AverbaError)) throw error
+  const detail = [error.message, error.hint].filter(Boolean).join(': ')
+  return { ok: false, checks: [{ name: 'configuration', ok: false, detail }] }
 }
 
 function* describe(found: Diagnosis): Iterable<string> {

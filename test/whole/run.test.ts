@@ -131,6 +131,39 @@ test('averba run is ready, reads, receives, handles, and ends when it is told to
   expect(run.said()).toBe('')
 })
 
+test('averba doctor looks at the same configuration, and its exit code says what it found', async () => {
+  const folder = newFolder()
+  const services = start(folder, ['simulate', '--json'])
+  configure(folder, JSON.parse(await services.line('{')))
+  const well = start(folder, ['doctor'])
+  expect(await well.ended).toBe(0)
+  expect(well.lines).toContainEqual(
+    expect.stringMatching(/^well +consentService +it answered within \d+ ms$/),
+  )
+  expect(well.lines).toContainEqual(expect.stringMatching(/^well +receiverCertificate +it ends in \d+ days$/))
+  expect(well.lines.at(-1)).toBe('Nothing is wrong.')
+  const asked = start(folder, ['doctor', '--json', '--token'])
+  expect(await asked.ended).toBe(0)
+  expect(JSON.parse(asked.lines[0] ?? '').checks).toContainEqual({
+    name: 'token',
+    ok: true,
+    detail: 'the gateway gave a token',
+  })
+
+  services.child.kill('SIGKILL')
+  await services.ended
+  const gone = start(folder, ['doctor', '--json'])
+  expect(await gone.ended).toBe(1)
+  const wrong = JSON.parse(gone.lines[0] ?? '').checks.filter((each: { ok: boolean }) => !each.ok)
+  expect(wrong.map((each: { name: string }) => each.name)).toEqual([
+    ...['consentService', 'tokenService', 'validationService', 'portal'],
+  ])
+  writeFileSync(join(folder, 'averba.config.ts'), 'export default undefined')
+  const none = start(folder, ['doctor', '--json'])
+  expect(await none.ended).toBe(1)
+  expect(JSON.parse(none.lines[0] ?? '')).toMatchObject({ ok: false, checks: [{ name: 'configuration' }] })
+})
+
 test('what is under way when it is told to stop ends, and is recorded', async () => {
   const folder = newFolder()
   const at = await startServices(folder)

@@ -1,0 +1,25 @@
+import { type ExchangeOptions, exchange } from '../exchange.ts'
+import { type Source, valueFrom } from '../source.ts'
+import { readToken, writeRequestToken } from './protocol.ts'
+
+/** Asks for a token once, and says in words what came of it. The token goes nowhere. */
+export async function tryCredentials(
+  options: ExchangeOptions & {
+    readonly url: string
+    readonly consumerKey: Source<string>
+    readonly consumerSecret: Source<string>
+  },
+): Promise<{ readonly ok: boolean; readonly detail: string }> {
+  const key = await valueFrom(options.consumerKey, 'consumer key')
+  const secret = await valueFrom(options.consumerSecret, 'consumer secret')
+  const result = await exchange(options, 'once', () => writeRequestToken(options.url, key, secret))
+  if (result.status !== 'answered') return { ok: false, detail: result.because }
+  const { status, text } = result.answer
+  if (status === 200) {
+    const isToken = readToken(text) !== undefined
+    return { ok: isToken, detail: isToken ? 'the gateway gave a token' : 'its answer cannot be read' }
+  }
+  const isNo = status === 400 || status === 401 || status === 403
+  const advice = isNo ? ': correct the consumer key and secret' : ': try again later'
+  return { ok: false, detail: `the gateway answered ${status}${advice}` }
+}

@@ -1,0 +1,143 @@
+import { accessSync, constants, existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { valueFrom } from './adapters/source.ts'
+import { tryCredentials } from './adapters/token/try-credentials.ts'
+import { openSocket } from './adapters/transport.ts'
+import { checkCertificates } from './certificate-checks.ts'
+import { checkShape } from './check-options.ts'
+import { type Clock, systemClock } from './clock.ts'
+import { Desired } from './desired.ts'
+import { AverbaError } from './errors.ts'
+import { type Check, type Found, inWords } from './health.ts'
+import { diagnoseStore } from './operating.ts'
+import type { AverbaOptions } from './options.ts'
+import { reachServices } from './reach-services.ts'
+import type { Diagnosis } from './store/diagnose.ts'
+
+/** What an examination found. */
+export interface Examination {
+  /** Every check is well. */
+  readonly ok: boolean
+  readonly checks: readonly Check[]
+  /** The store in detail, where there is one. */
+  readonly store?: Diagnosis
+}
+
+/**
+ * Looks at everything that a configuration needs to work, without opening its log and without writing: the options, the
+ * secrets and certificates that they give, the store and its keyring, the way to each service, and the clock. A service
+ * is sent a `HEAD /` and none of its operations; with `token`, the gateway is asked for a token, once. `isDeep` compares
+ * everything in the store with everything else. Never throws: what is wrong is a check that says what to do.
+ */
+export async function examine(
+  options: AverbaOptions,
+  { token = false, isDeep = false }: { readonly token?: boolean; readonly isDeep?: boolean } = {},
+): Promise<Examination> {
+  const { clock = systemClock } = options
+  const configuration = await found('configuration', async () => {
+    checkShape(options)
+    await askSecrets(options)
+    return { ok: true, detail: 'its options can be used, and its secrets can be had' }
+  })
+  // What the options say cannot be looked at before they are right.
+  if (!configuration?.ok) return { ok: false, checks: [configuration].filter(each => each !== undefined) }
+  const diagnosis = existsSync(options.store) ? await diagnosisOf(options.store, isDeep) : undefined
+  const checks = [
+    configuration,
+    ...storeChecks(options.store, diagnosis),
+    await found('writing', async () => checkAccess(options.store)),
+    ...(await checkCertificates(options, clock)),
+    ...(await reachServices(options, clock)),
+    token ? await found('token', () => askToken(options, clock)) : undefined,
+  ].filter(each => each !== undefined)
+  const store = typeof diagnosis === 'object' && { store: diagnosis }
+  return { ok: checks.every(each => each.ok), checks, ...store }
+}
+
+async function found(
+  name: Check['name'],
+  look: () => Promise<Found | undefined>,
+): Promise<Check | undefined> {
+  const seen = await look().catch((error: unknown) => ({ ok: false, detail: inWords(error) }))
+  return seen && { name, ...seen }
+}
+
+/** Asks every source of a secret, and forgets what it gives. Throws for the first that fails. */
+async function askSecrets(options: AverbaOptions): Promise<void> {
+  const { tokenService, validationService, portal, receiver } = options
+  const sources = {
+    'consumer key': tokenService?.consumerKey,
+    'consumer secret': tokenService?.consumerSecret,
+    'bearer token': validationService?.bearer,
+    'receiver.secretFrom': receiver?.secretFrom,
+  }
+  for (const [what, source] of Object.entries(sources)) {
+    if (source === undefined) continue
+    const value = await valueFrom(source, what)
+    if (typeof value !== 'string' || value === '')
+      throw new AverbaError('MISCONFIGURED', `Cannot use the ${what}: it is empty`)
+  }
+  const desired = new Desired(options)
+  for (const { evento, endpoint } of desired.all) await desired.secretsOf(evento, { endpoint, generation: 1 })
+  if (typeof portal?.authenticate === 'object') await portal.authenticate.write(portal.baseUrl)
+}
+
+/** What was found, or why nothing could be. */
+async function diagnosisOf(store: string, isDeep: boolean): Promise<Diagnosis | string> {
+  try {
+    return await diagnoseStore({ store, isDeep })
+  } catch (error) {
+    return inWords(error)
+  }
+}
+
+function* storeChecks(store: string, diagnosis: Diagnosis | string | undefined): Iterable<Check> {
+  if (diagnosis === undefined) return yield missingStore(store)
+  if (typeof diagnosis === 'string') return yield { name: 'store', ok: false, detail: diagnosis }
+  const { problems, position, keys, owed } = diagnosis
+  const ofKeys = problems.filter(each => each.startsWith('keys: '))
+  const others = problems.filter(each => !each.startsWith('keys: '))
+  yield { name: 'store', ok: others.length === 0, detail: others.join('; ') || `${position} events` }
+  const keyring = keys.isPresent
+    ? ofKeys.map(each => each.slice('keys: '.length)).join('; ')
+    : `${keys.path} is gone: put it back, the log cannot be opened without it`
+  yield { name: 'keyring', ok: ofKeys.length === 0, detail: keyring || (keys.id ?? keys.path) }
+  const parked = owed.filter(each => each.state === 'parked').reduce((sum, each) => sum + each.count, 0)
+  const detail = parked === 0 ? '0 parked' : `${parked} parked: see effects.retry`
+  yield { name: 'effects', ok: parked === 0, detail }
+}
+
+function missingStore(store: string): Check {
+  const name = 'store'
+  if (store === ':memory:') return { name, ok: true, detail: 'it is in memory, and ends with the process' }
+  if (existsSync(`${store}.keys`)) {
+    return { name, ok: false, detail: 'its file is gone, and its keyring is there: restore a backup' }
+  }
+  return { name, ok: true, detail: 'it is not there yet: it is made when it is opened' }
+}
+
+/** SQLite makes files beside the store. */
+function checkAccess(store: string): Found {
+  if (store === ':memory:') return { ok: true, detail: 'it is in memory' }
+  const paths = [dirname(store), store, `${store}.keys`].filter((path, i) => i === 0 || existsSync(path))
+  for (const path of paths) {
+    try {
+      accessSync(path, constants.R_OK | constants.W_OK)
+    } catch {
+      return { ok: false, detail: `this user may not read and write "${path}", or it is not there` }
+    }
+  }
+  return { ok: true, detail: 'this user may write the file and its folder' }
+}
+
+async function askToken(options: AverbaOptions, clock: Clock): Promise<Found | undefined> {
+  const { tokenService, fetch } = options
+  if (!tokenService) return undefined
+  const { ca } = tokenService
+  const socket = openSocket({ clock, ...(ca !== undefined && { ca }) })
+  try {
+    return await tryCredentials({ ...tokenService, clock, fetch: fetch ?? socket.fetch })
+  } finally {
+    await socket.close()
+  }
+}
