@@ -22,9 +22,12 @@ test('the portal is shown the certificate over TLS, and the login goes by its he
     },
     { ...(await authority.issueServer(['localhost'])), clientCa: ca },
   )
-  const certificate = await authority.issueClient('importadora')
+  let certificate = await authority.issueClient('importadora')
+  let laterMs = 0
+  const clock = { ...systemClock, now: () => systemClock.now() + laterMs }
   const averba = await openAverba({
     store: ':memory:',
+    clock,
     portal: {
       baseUrl: `https://localhost:${server.port}`,
       ca,
@@ -36,6 +39,11 @@ test('the portal is shown the certificate over TLS, and the login goes by its he
     ['/portal/api/autenticar', 'importadora', 'IMPEXP'],
     ['/portal/api/ext/webhook', 'importadora', null],
   ])
+  // The certificate is asked for again, without a restart: the connections of a minute later present the new one.
+  certificate = await authority.issueClient('importadora-nova')
+  laterMs = 60_000
+  expect((await averba.subscriptions.plan()).changes).toEqual([])
+  expect(seen.at(-1)).toEqual(['/portal/api/ext/webhook', 'importadora-nova', null])
   await averba.close()
   await server.close()
 })

@@ -167,6 +167,40 @@ test('a certificate that is rotated is used without a restart, and a wrong one m
   await socket.close()
 })
 
+test('a vault that is away, or a file that is half written, leaves the certificate before in use, and is told of', async () => {
+  const clock = new VirtualClock()
+  const told: string[] = []
+  let give = (): typeof client => client
+  const onTrouble = ({ message }: Error) => void told.push(message)
+  const socket = openSocket({ clock, ca: authority.ca, certificate: () => give(), onTrouble })
+  const name = async () => {
+    await socket.fetch(new Request(`https://localhost:${server.port}/`))
+    return seen.at(-1)?.clientName
+  }
+  expect(await name()).toBe('gestora')
+  const next = await authority.issueClient('gestora-nova')
+  const halves: (typeof give)[] = [
+    () => {
+      throw new Error('the vault is sealed')
+    },
+    () => ({ ...client, cert: next.cert }),
+  ]
+  for (const half of halves) {
+    give = half
+    await clock.advance(60_000)
+    expect(await name()).toBe('gestora')
+    expect(await name()).toBe('gestora')
+  }
+  expect(told).toEqual([
+    'Cannot get the client certificate: the function that gives it failed',
+    'Cannot use the client certificate: its key belongs to another certificate',
+  ])
+  give = () => next
+  await clock.advance(60_000)
+  expect(await name()).toBe('gestora-nova')
+  await socket.close()
+})
+
 test('a burst of first requests, and one after a rotation, asks for the certificate once each', async () => {
   const clock = new VirtualClock()
   let asked = 0
