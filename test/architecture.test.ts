@@ -162,15 +162,6 @@ test('database drivers are loaded on first use only', () => {
   expect(files.filter(({ text }) => text.includes("await import('better-sqlite3')"))).toHaveLength(1)
 })
 
-test('time and randomness come from clock.ts only', () => {
-  const ambient =
-    /Date\.now\(|new Date\(\)|Math\.random\(|randomUUID\(|randomBytes\(|\bsetTimeout\(|\bsetInterval\(/
-  const wrong = files
-    .filter(file => file.path !== 'clock.ts' && ambient.test(file.text))
-    .map(file => file.path)
-  expect(wrong).toEqual([])
-})
-
 test('no file has outgrown 330 lines', () => {
   expect(files.filter(file => file.lines > 330).map(file => `${file.path}: ${file.lines}`)).toEqual([])
 })

@@ -57,7 +57,7 @@ export class SimulatedProcess {
   /** Opens an engine on the store. */
   async start(): Promise<Averba> {
     const { clock, options } = this.#parts
-    const { fetch = this.#parts.fetch } = options
+    const { fetch: send = this.#parts.fetch } = options
     const time = clock.forProcess()
     let isOver = false
     const never = <T>() => new Promise<T>(() => undefined)
@@ -73,7 +73,7 @@ export class SimulatedProcess {
       ...options,
       fetch: async request => {
         if (isOver || this.#isFatal('beforeRequest')) return never()
-        const answer = await fetch(request)
+        const answer = await send(request)
         return isOver || this.#isFatal('afterRequest') ? never() : answer
       },
     })

@@ -3,12 +3,12 @@ import { defaultBudgetMs, type Fetch } from '../adapters/transport.ts'
 import type { Clock } from '../clock.ts'
 
 /** Takes answers as a socket does, without one: whole, within the client's budget by this clock, and bounded. */
-export function withinBudget(clock: Clock, fetch: Fetch): Fetch {
+export function withinBudget(clock: Clock, forward: Fetch): Fetch {
   return async request => {
     const done = new AbortController()
     const late = clock.sleep(defaultBudgetMs, done.signal, 'the budget of a request').then(() => undefined)
     try {
-      const taken = await Promise.race([takeWhole(fetch, request), late])
+      const taken = await Promise.race([takeWhole(forward, request), late])
       if (!taken) throw new DOMException('The budget is over', 'TimeoutError')
       return taken
     } finally {
@@ -17,7 +17,7 @@ export function withinBudget(clock: Clock, fetch: Fetch): Fetch {
   }
 }
 
-async function takeWhole(fetch: Fetch, request: Request): Promise<Response> {
-  const { body, status, headers } = await fetch(request)
+async function takeWhole(forward: Fetch, request: Request): Promise<Response> {
+  const { body, status, headers } = await forward(request)
   return new Response(body && (await readBounded(body, answerBytesMax)), { status, headers })
 }
