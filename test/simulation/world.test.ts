@@ -2,6 +2,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { giveWay } from '../../src/clock.ts'
 import { valueOf } from '../../src/index.ts'
 import { type CrashPoint, samples, simulate, type World } from '../../src/simulation/index.ts'
 
@@ -56,6 +57,23 @@ describe.each([
     expect(await typesOf(world)).toEqual(['log.began', 'subject.enrolled'])
     await world.close()
   })
+})
+
+test('what is on its way to the store when the process dies does not arrive', async () => {
+  const lengths = new Set<number>()
+  for (let steps = 0; steps < 30; steps++) {
+    const world = await simulate()
+    void world.averba.consents.enrol({ cpf: samples.cpf })
+    for (let step = 0; step < steps; step++) await (step < 15 ? undefined : giveWay())
+    world.crash()
+    const before = await world.digest()
+    await world.clock.quiet()
+    expect(await world.digest(), `after ${steps} steps`).toBe(before)
+    await world.restart()
+    lengths.add((await typesOf(world)).length)
+    await world.close()
+  }
+  expect(lengths).toEqual(new Set([1, 2]))
 })
 
 describe('a process that dies', () => {
