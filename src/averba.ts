@@ -35,11 +35,11 @@ import { openViews, type ViewsHandle } from './store/views-handle.ts'
 import { Subjects } from './subjects.ts'
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
 import { createValidations, type Validations } from './validations.ts'
-import { type Views, views } from './views/views.ts'
 import { createWaysOut } from './ways-out.ts'
-import { createPerformers, createRouters, limitsOf, machines } from './wiring.ts'
+import { createPerformers, createRouters, limitsOf, machines, type Views, views } from './wiring.ts'
 
 export { Medium }
+
 /** What a listener is given: the event of its type, or the hint. */
 export type Told<T extends keyof Events | keyof Hints> = T extends keyof Hints
   ? Hints[T]

@@ -28,6 +28,8 @@ import { givenToken, Tokens } from './tokens.ts'
 import { routeAnswer } from './validation-reuse.ts'
 import type { WaysOut } from './ways-out.ts'
 
+export { type Views, views } from './views/views.ts'
+
 /** Every machine. */
 export const machines: readonly Machine[] = [
   budgetMachine,

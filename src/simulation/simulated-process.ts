@@ -114,12 +114,7 @@ export class SimulatedProcess {
     const life = this.#life
     if (!life) return
     this.#life = undefined
-    let isClosed = false
-    const closing = life.averba.close().finally(() => {
-      isClosed = true
-    })
-    // Where no time is waited for, it is the outside.
-    await Promise.race([closing, this.#parts.clock.runUntil(() => isClosed).catch(() => closing)])
+    await this.#parts.clock.finish(life.averba.close())
   }
 
   /** Lets go of the store. */

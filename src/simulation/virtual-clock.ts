@@ -167,6 +167,23 @@ export class VirtualClock implements Clock {
     }
   }
 
+  /**
+   * Lets time pass until the work has ended, and no longer. Where nobody sleeps, the work waits for the outside, and is
+   * waited for. Throws what the work throws.
+   *
+   * @throws {AverbaError} `ENDLESS` when more than `wakesMax` were woken meanwhile
+   */
+  async finish<T>(work: Promise<T>, limit: RunLimit = {}): Promise<T> {
+    let hasEnded = false
+    const ended = work.finally(() => {
+      hasEnded = true
+    })
+    const passing = this.runUntil(() => hasEnded, limit).catch((error: unknown) => {
+      if (error instanceof AverbaError && error.code === 'ENDLESS') throw error
+    })
+    return Promise.race([ended, passing.then(() => ended)])
+  }
+
   /** Shows another time from now on, later or earlier. Who sleeps does so for as long as before. */
   jump(ms: number): void {
     this.#now += ms

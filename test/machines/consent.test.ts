@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { consentMachine } from '../../src/machines/consent.ts'
 import { askedFrom, consentStatuses } from '../../src/machines/consent-status.ts'
 import type { Event, Message } from '../../src/message.ts'
-import { decideAfter } from './decide-after.ts'
+import { answerOf } from '../../src/simulation/index.ts'
 
 const reading = (status: string) => ({ status, createdAt: null, expiresAt: null, controller: null })
 const observe = (status: string): Message => ({
@@ -10,7 +9,7 @@ const observe = (status: string): Message => ({
   data: { ...reading(status), consent: 'c', subject: 's' },
 })
 
-const after = decideAfter(consentMachine)
+const after = (...messages: Message[]) => answerOf('consent', ...messages)
 
 function eventsAfter(...messages: Message[]): readonly Event[] {
   const decision = after(...messages)

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { subscriptionMachine } from '../../src/machines/subscription.ts'
 import type { Message } from '../../src/message.ts'
-import { decideAfter } from './decide-after.ts'
+import { answerOf } from '../../src/simulation/index.ts'
 
 const endpoint = 'https://a.exemplo.br/x'
 const declare: Message = { type: 'subscription.declare', data: { subscription: 'a', evento: 'e', endpoint } }
@@ -25,7 +24,7 @@ const failure = (remoteId: number): Message => ({
   data: { failure: `f${remoteId}`, remoteId, failedAt: '2026-11-21T12:00:00.000Z', evento: 'e' },
 })
 
-const after = decideAfter(subscriptionMachine)
+const after = (...messages: Message[]) => answerOf('subscription', ...messages)
 
 test('an active subscription is not registered again', () => {
   expect(after(declare, register, subscribed, register)).toHaveProperty('refused')

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { tokenMachine } from '../../src/machines/token.ts'
 import type { Message } from '../../src/message.ts'
-import { decideAfter } from './decide-after.ts'
+import { answerOf } from '../../src/simulation/index.ts'
 
 const at = '2026-11-20T12:00:00.000Z'
 const request = (need: string, credential = 'k1', when = at): Message => ({
@@ -15,7 +14,7 @@ const issued = (generation: number): Message => ({
 const repeated = (until: string): Message => ({ type: 'tokenService.repeated', data: { until } })
 const reject = (generation: number): Message => ({ type: 'token.reject', data: { generation } })
 
-const after = decideAfter(tokenMachine)
+const after = (...messages: Message[]) => answerOf('token', ...messages)
 
 test('a second request is refused while one is out', () => {
   expect(after(request('absent'), request('absent'))).toHaveProperty('refused')

@@ -1,0 +1,84 @@
+import type { ErrorCode } from '../errors.ts'
+import type { Events } from '../events.ts'
+import type { Event, Message } from '../message.ts'
+import { machines } from '../wiring.ts'
+import { type Expected, meets } from './expectation.ts'
+
+/** The machines of averba, by the name that their messages and events begin with. */
+export type MachineName = Exclude<
+  keyof Events extends infer T ? (T extends `${infer N}.${string}` ? N : never) : never,
+  'log'
+>
+
+/** What a machine answers: the events to record, or why it refuses. */
+export type Answer =
+  | { readonly events: readonly Event[] }
+  | { readonly refused: string; readonly code?: ErrorCode }
+
+/** An event that a machine knows, as a test gives it. */
+export type GivenEvent = {
+  [T in keyof Events]: Pick<Event<T, Events[T]>, 'type' | 'data' | 'anomaly'>
+}[keyof Events]
+
+/** One decision of a machine. */
+export interface MachineCase {
+  readonly machine: MachineName
+  /** What had happened: the stream as it stands in the log. */
+  readonly given?: readonly GivenEvent[]
+  /** Commands and facts that the machine decides before, and has to accept. */
+  readonly after?: readonly Message[]
+  /** The command, or the fact from outside, that it is asked about. */
+  readonly when: Message
+  /** What it answers: these events, every one of them, or a refusal. */
+  readonly expected?:
+    | { readonly events: readonly Expected<Event>[] }
+    | { readonly refused: string | RegExp; readonly code?: ErrorCode }
+}
+
+/**
+ * Asks a machine what it decides, and compares the answer with the one expected. Pure: nothing is opened, and no time
+ * passes. Returns the answer.
+ *
+ * @throws {ExpectationError} when the answer is another one
+ * @throws {TypeError} when an event is given that the machine does not have, or it refuses a message of `after`
+ *
+ * @example
+ * ```ts
+ * decides({
+ *   machine: 'validation',
+ *   after: [{ type: 'validation.request', data: { validation: 'v', id: 'pedido', subject: 's' } }],
+ *   when: { type: 'validationService.lost', data: {} },
+ *   expected: { events: [{ type: 'validation.inconclusive' }] },
+ * })
+ * ```
+ */
+export function decides({ machine: name, given = [], after = [], when, expected }: MachineCase): Answer {
+  const machine = machineOf(name)
+  let state = machine.initial
+  for (const event of given) {
+    if (!event.type.startsWith(`${name}.`))
+      throw new TypeError(`The machine ${name} has no event ${event.type}`)
+    state = machine.evolve(state, event)
+  }
+  for (const message of after) {
+    const answer = machine.decide(state, message)
+    if ('refused' in answer) throw new TypeError(`It refuses ${message.type}: ${answer.refused}`)
+    for (const event of answer.events) state = machine.evolve(state, event)
+  }
+  const answer: Answer = machine.decide(state, when)
+  if (expected) meets(`the answer of ${name} to ${when.type}`, answer, expected)
+  return answer
+}
+
+/** What a machine answers to the last of some messages, after it accepted those before. Throws as `decides` does. */
+export function answerOf(machine: MachineName, ...messages: readonly Message[]): Answer {
+  const when = messages.at(-1)
+  if (!when) throw new TypeError('There is no message to decide')
+  return decides({ machine, after: messages.slice(0, -1), when })
+}
+
+function machineOf(name: MachineName): (typeof machines)[number] {
+  const machine = machines.find(each => each.name === name)
+  if (machine) return machine
+  throw new TypeError(`There is no machine ${name}`)
+}

@@ -1,0 +1,184 @@
+import { AverbaError } from '../errors.ts'
+import type { Recorded } from '../events.ts'
+import { ExpectationError, type Expected, meets, misfitOf } from './expectation.ts'
+import { goQuiet, type QuietWorld } from './go-quiet.ts'
+import { simulate, type World, type WorldOptions } from './simulate.ts'
+
+/** A sentence about the whole: the services, the engine, and the time that passes. */
+export interface Scenario<G, R> {
+  /** The world that it takes place in: seed, policies, faults, and the engine's options. */
+  readonly world?: Omit<WorldOptions, 'crashAt'>
+  /** What stands before: what it returns, the others are given. */
+  readonly given?: (world: World) => G | Promise<G>
+  /** What somebody does. Time passes until it has ended, and no longer. */
+  readonly when: (world: World, given: G) => R | Promise<R>
+  readonly expected?: Ending<G, R>
+  /**
+   * Runs it again for every point at which the engine's process may die meanwhile, and lets it die there. Each time it
+   * is started again, does what is left, and `when` is asked for once more, as a host would: give your commands ids.
+   */
+  readonly survivesCrashes?: boolean
+}
+
+/** What has to be true in the end. */
+export interface Ending<G, R> {
+  /** What `when` comes to. */
+  readonly result?: Expected<R>
+  /** What `when` throws. */
+  readonly error?: Expected<{ name: string; message: string; code: string }>
+  /** Events that were recorded since, in this order; others may stand between them. */
+  readonly events?: readonly Expected<Recorded>[]
+  /** Types of events of which none was recorded since. */
+  readonly without?: readonly Recorded['type'][]
+  /** Calls that nobody can make any more without a person: none unless said otherwise. */
+  readonly stuck?: number
+  /** Anything else, also after every crash. */
+  readonly always?: (world: World, given: G) => void | Promise<void>
+}
+
+/** What came of a scenario. */
+export interface Played<R> {
+  /** What `when` returned; `undefined` when it threw. */
+  readonly result: R | undefined
+  readonly events: readonly Recorded[]
+  /** At how many points the process died, one after the other, each in a world of its own. */
+  readonly crashes: number
+}
+
+/**
+ * Plays a scenario in a world of its own, and closes it. Afterwards faults end, what is owed is done, and whatever the
+ * scenario says, this has to hold: every view equals a replay of the log, and nothing is owed.
+ *
+ * @throws {ExpectationError} when something came out otherwise: with the seed, and with what was recorded
+ */
+export async function scenario<R, G = undefined>(played: Scenario<G, R>): Promise<Played<R>> {
+  const whole = await play(played)
+  let crashes = 0
+  if (!played.survivesCrashes) return { ...whole, crashes }
+  const { from, to } = whole
+  for (let fatal = from + 1; fatal <= to; fatal++) {
+    await play(played, fatal)
+    crashes += 1
+  }
+  return { result: whole.result, events: whole.events, crashes }
+}
+
+/** One run: through, or with a death at one point. */
+async function play<G, R>(
+  { world: options = {}, given, when, expected = {} }: Scenario<G, R>,
+  fatal?: number,
+): Promise<{ result: R | undefined; events: readonly Recorded[]; from: number; to: number }> {
+  let points = 0
+  const crashAt = ({ number }: { number: number }) => {
+    points = number
+    return number === fatal
+  }
+  const world = await simulate({ ...options, crashAt })
+  const { clock } = world
+  let events: readonly Recorded[] = []
+  try {
+    const context = (await clock.finish(Promise.resolve(given?.(world)))) as G // Without `given`, G is undefined.
+    const from = points
+    const begin = await endOf(world)
+    const act = async () => when(world, context)
+    const ended = await end(world, act)
+    const to = points
+    if (fatal !== undefined) {
+      if (!world.isDown)
+        throw new TypeError(`No process died at point ${fatal}: the scenario is not the same in every run`)
+      await world.restart()
+      await clock.advance(leaseMs + 1)
+      await goQuiet(world)
+      await end(world, act)
+    }
+    const quiet = await goQuiet(world)
+    events = await since(world, begin)
+    if (fatal === undefined) checkEnd(ended, events, expected)
+    checkQuiet(quiet, fatal === undefined ? (expected.stuck ?? 0) : undefined)
+    await expected.always?.(world, context)
+    return { result: 'result' in ended ? ended.result : undefined, events, from, to }
+  } catch (error) {
+    throw explained(error, world, events, fatal)
+  } finally {
+    await world.close()
+  }
+}
+
+/** How long what a dead process had taken belongs to it. */
+const leaseMs = 60_000
+
+type Ended<R> = { readonly result: R } | { readonly error: unknown } | { readonly died: true }
+
+/** Lets it end, or the process that does it. */
+async function end<R>(world: World, act: () => Promise<R>): Promise<Ended<R>> {
+  let ended: Ended<R> | undefined
+  const acting = act().then(
+    result => {
+      ended = { result }
+    },
+    (error: unknown) => {
+      ended = { error }
+    },
+  )
+  const over = world.clock.runUntil(() => ended !== undefined || world.isDown)
+  // Where nobody sleeps, it waits for the outside.
+  const isOutside = (error: unknown) => error instanceof AverbaError && error.code === 'NOTHING_DUE'
+  await over.catch((error: unknown) => (isOutside(error) ? acting : Promise.reject(error)))
+  return ended ?? { died: true }
+}
+
+function checkEnd<G, R>(ended: Ended<R>, events: readonly Recorded[], expected: Ending<G, R>): void {
+  if ('error' in ended && expected.error === undefined) throw ended.error
+  if (expected.error !== undefined) {
+    const error = 'error' in ended ? ended.error : undefined
+    const { name, message } = error instanceof Error ? error : { name: '', message: '' }
+    const code = error instanceof AverbaError ? error.code : ''
+    meets('what is thrown', error === undefined ? undefined : { name, message, code }, expected.error)
+  }
+  if (expected.result !== undefined && 'result' in ended) meets('the result', ended.result, expected.result)
+  checkOrder(events, expected.events ?? [])
+  const unwanted = events.filter(event => expected.without?.includes(event.type))
+  meets('the events that must not be', unwanted, [])
+}
+
+/** Every one is there, in this order; others may stand between. */
+function checkOrder(events: readonly Recorded[], expected: readonly unknown[]): void {
+  let from = 0
+  for (const [i, each] of expected.entries()) {
+    const found = events.findIndex((event, at) => at >= from && misfitOf(event, each, '') === undefined)
+    if (found < 0) {
+      throw new ExpectationError(
+        `Expected event ${i + 1} of ${expected.length}, which was not recorded, or not in this order`,
+        each,
+        events.slice(from),
+      )
+    }
+    from = found + 1
+  }
+}
+
+function checkQuiet({ owed, stuck, differences }: QuietWorld, stuckMax: number | undefined): void {
+  meets('the views that differ from a replay', differences, [])
+  meets('the calls that are owed in the end', owed, [])
+  if (stuckMax !== undefined) meets('how many calls need a person', stuck.length, stuckMax)
+}
+
+async function endOf({ averba }: World): Promise<number> {
+  for await (const event of averba.log.read({ backward: true })) return event.position
+  return 0
+}
+
+async function since({ averba }: World, position: number): Promise<readonly Recorded[]> {
+  const events: Recorded[] = []
+  for await (const event of averba.log.read({ after: position })) events.push(event)
+  return events
+}
+
+/** The same error, which says how to see it again. */
+function explained(error: unknown, { seed }: World, events: readonly Recorded[], fatal?: number): unknown {
+  if (!(error instanceof Error)) return error
+  const died = fatal === undefined ? '' : `, its process dead at point ${fatal}`
+  const timeline = events.map(event => `  ${event.position} ${event.at} ${event.type} ${event.stream}`)
+  error.message += `\n\nin the world of seed ${seed}${died}\n${timeline.join('\n')}`
+  return error
+}

@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest'
+import { valueOf } from '../../src/index.ts'
+import { ExpectationError, samples, scenario, type World } from '../../src/simulation/index.ts'
+
+const validation = { id: 'pedido', cpf: samples.cpf, claims: { sexo: 'F' } } as const
+const validate = ({ averba }: World) => averba.validations.validate(validation)
+
+/** A person whose consents were read. */
+async function someone({ averba }: World) {
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
+  return { subject, id: pending?.id ?? '' }
+}
+
+test('a scenario is given, done, and compared', async () => {
+  const { result, events, crashes } = await scenario({
+    given: someone,
+    when: ({ averba }, which) => averba.consents.approve(which),
+    expected: {
+      result: { status: 'settled', value: { status: 'ATIVO' } },
+      events: [{ type: 'consent.changeRequested' }, { type: 'consent.approved', data: { by: 'us' } }],
+      without: ['consent.conflicted'],
+      always: async ({ averba }, which) => {
+        const { subject } = which
+        expect(await averba.consents.list({ subject, status: 'ATIVO' })).toHaveLength(3)
+      },
+    },
+  })
+  expect(result?.status).toBe('settled')
+  expect(events.map(event => event.type)).toEqual(['consent.changeRequested', 'consent.approved'])
+  expect(crashes).toBe(0)
+})
+
+test('time passes until what is done has ended, and what is owed is done afterwards', async () => {
+  const day = 86_400_000
+  let startedAt = 0
+  await scenario({
+    world: { faults: [{ kind: 'refuse', service: 'validationService', times: 9 }] },
+    given: ({ clock }) => {
+      startedAt = clock.now()
+    },
+    when: async world => (await validate(world)).status,
+    expected: {
+      result: 'deferred',
+      events: [{ type: 'validation.answered' }],
+      always: async ({ averba, clock }) => {
+        expect(await averba.validations.get('pedido')).toMatchObject({ state: 'answered' })
+        expect(clock.now() - startedAt).toBeLessThan(2 * day)
+      },
+    },
+  })
+  await scenario({
+    world: { faults: [{ kind: 'delay', ms: 5_000, service: 'validationService', times: 1 }] },
+    when: validate,
+    expected: { result: { status: 'settled' } },
+  })
+})
+
+test('what is thrown is compared too, and is not swallowed where nothing is said of it', async () => {
+  const when = ({ averba }: World) => averba.consents.approve({ cpf: samples.cpf, id: '1' })
+  await scenario({ when, expected: { error: { code: 'NOT_FOUND' } } })
+  await expect(scenario({ when })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(scenario({ when, expected: { error: { code: 'REFUSED' } } })).rejects.toThrow(ExpectationError)
+  await expect(scenario({ when: validate, expected: { error: {} } })).rejects.toThrow(ExpectationError)
+})
+
+describe('what came out otherwise is an error with the seed and with what was recorded', () => {
+  test.each([
+    ['the result', { result: { status: 'declined' } }, /the result\.status to be "declined"/],
+    [
+      'an event that is missing',
+      { events: [{ type: 'validation.declined' }] },
+      /event 1 of 1, which was not recorded/,
+    ],
+    [
+      'the order of events',
+      { events: [{ type: 'validation.answered' }, { type: 'token.renewed' }] },
+      /event 2 of 2, .* or not in this order/,
+    ],
+    ['an event that must not be', { without: ['token.renewed'] }, /the events that must not be/],
+    ['calls that need a person', { stuck: 1 }, /how many calls need a person/],
+  ] as const)('%s', async (_, expected, message) => {
+    const played = scenario({ world: { seed: 4711 }, when: validate, expected })
+    await expect(played).rejects.toThrow(message)
+    await expect(played).rejects.toThrow(/seed 4711\n[\s\S]*validation\.requested .*\n.*token\.requested/)
+    await expect(played).rejects.toThrow(ExpectationError)
+  })
+})
+
+test('a call whose answer was lost for good needs a person, and a scenario says how many there are', async () => {
+  const faults = [{ kind: 'lose', service: 'validationService', times: 1 }] as const
+  const expected = { result: { status: 'unknown', next: 'person' }, stuck: 1 } as const
+  await scenario({ world: { faults }, when: validate, expected })
+  await expect(scenario({ world: { faults }, when: validate })).rejects.toThrow(
+    /how many calls need a person/,
+  )
+})
+
+describe('a scenario that survives crashes', () => {
+  test('is run again for every point at which the process may die, and holds what it promises at each', async () => {
+    const answered: number[] = []
+    const { crashes } = await scenario({
+      when: validate,
+      survivesCrashes: true,
+      expected: {
+        result: { status: 'settled' },
+        always: async world => {
+          answered.push(world.validationService.answered)
+          expect(world.validationService.answered).toBeLessThanOrEqual(1)
+        },
+      },
+    })
+    expect(crashes).toBeGreaterThan(15)
+    expect(answered).toHaveLength(crashes + 1)
+    expect(new Set(answered)).toEqual(new Set([0, 1]))
+  })
+
+  test('says at which point it does not hold', async () => {
+    const played = scenario({
+      given: someone,
+      when: ({ averba }, which) => averba.consents.approve(which, { commandId: 'a' }),
+      survivesCrashes: true,
+      expected: {
+        always: async ({ averba }, { subject }) => {
+          const types: string[] = []
+          for await (const event of averba.log.read()) types.push(event.type)
+          expect(types).not.toContain('consent.changeLost')
+          expect(await averba.consents.list({ subject, status: 'ATIVO' })).toHaveLength(3)
+        },
+      },
+    })
+    await expect(played).rejects.toThrow(
+      /consent\.changeLost[\s\S]*in the world of seed 1, its process dead at point \d+/,
+    )
+  })
+})
