@@ -1,20 +1,10 @@
 import { expect, test } from 'vitest'
 import { toInstant } from '../../src/clock.ts'
-import { type Consent, type Recorded, valueOf } from '../../src/index.ts'
-import { simulate, type World } from '../../src/simulation/index.ts'
+import { type Recorded, valueOf } from '../../src/index.ts'
+import type { World } from '../../src/simulation/index.ts'
+import { givenConsent } from './given-consent.ts'
 
 const minuteMs = 60_000
-
-type Intercept = NonNullable<NonNullable<Parameters<typeof simulate>[0]>['intercept']>
-
-/** A world whose subject is enrolled and read, and a consent of it. */
-async function given(status: 'PENDENTE' | 'ATIVO', intercept?: Intercept) {
-  const world = await simulate(intercept ? { intercept } : {})
-  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
-  valueOf(await world.averba.consents.sync({ subject }))
-  const [consent] = await world.averba.consents.list({ subject, status })
-  return { world, subject, consent: consent as Consent }
-}
 
 async function eventsAfter(world: World, after: number): Promise<Recorded[]> {
   const events: Recorded[] = []
@@ -31,7 +21,7 @@ const isDetail = (request: Request) =>
   request.method === 'GET' && /consentimentos\/\d+\/\w+$/.test(request.url)
 
 test('a consent that was approved and revoked between two readings gives both events, with the times of the service', async () => {
-  const { world, subject, consent } = await given('PENDENTE')
+  const { world, subject, consent } = await givenConsent('PENDENTE')
   const { averba, clock, consentService, samples } = world
   const since = await endOf(world)
   await clock.advance(minuteMs)
@@ -64,7 +54,7 @@ test('a consent that was approved and revoked between two readings gives both ev
 test('what is recorded of a consent while a list is under way does not hide what the list shows', async () => {
   const held = Promise.withResolvers<void>()
   let holds = false
-  const { world, subject, consent } = await given('ATIVO', async (request, forward) => {
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     const response = await forward(request)
     if (holds && !isDetail(request)) await held.promise
     return response
@@ -84,7 +74,7 @@ test('what is recorded of a consent while a list is under way does not hide what
 })
 
 test('when nothing changed, a reading that was asked for leaves two small events on its subject and none on a consent', async () => {
-  const { world, subject } = await given('ATIVO')
+  const { world, subject } = await givenConsent('ATIVO')
   const since = await endOf(world)
   expect(valueOf(await world.averba.consents.sync({ subject }))).toMatchObject({ read: 4, changed: 0 })
   const events = await eventsAfter(world, since)
@@ -96,7 +86,7 @@ test('when nothing changed, a reading that was asked for leaves two small events
 })
 
 test('whoever asks for fresh consents while a reading is under way shares it, and within the age nobody reads', async () => {
-  const { world, subject, consent } = await given('ATIVO')
+  const { world, subject, consent } = await givenConsent('ATIVO')
   const { consents } = world.averba
   const since = await endOf(world)
   await world.clock.advance(2 * minuteMs)
@@ -115,7 +105,7 @@ test('whoever asks for fresh consents while a reading is under way shares it, an
 
 test('a change whose history cannot be read is shown at once, nothing is asked of it, and the history comes later', async () => {
   let isDown = false
-  const { world, subject, consent } = await given('ATIVO', (request, forward) => {
+  const { world, subject, consent } = await givenConsent('ATIVO', (request, forward) => {
     if (isDown && isDetail(request)) throw new Error('reset')
     return forward(request)
   })
@@ -136,7 +126,7 @@ test('a change whose history cannot be read is shown at once, nothing is asked o
 })
 
 test('a change whose history is declined is believed as the list shows it', async () => {
-  const { world, subject, consent } = await given('ATIVO', async (request, forward) =>
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) =>
     isDetail(request) ? Response.json({}, { status: 403 }) : forward(request),
   )
   const { averba, consentService, samples } = world
@@ -150,7 +140,7 @@ test('a change whose history is declined is believed as the list shows it', asyn
 
 test('what the contract does not foresee is recorded as an anomaly and announced', async () => {
   let isEmpty = false
-  const { world, subject, consent } = await given('ATIVO', async (request, forward) => {
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     const response = await forward(request)
     const isList = request.method === 'GET' && /consentimentos\/\d+$/.test(request.url)
     return isList && isEmpty ? Response.json([]) : response
@@ -170,7 +160,7 @@ test('what the contract does not foresee is recorded as an anomaly and announced
   expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'deferred' })
   await world.close()
 
-  const other = await given('ATIVO', async (request, forward) => {
+  const other = await givenConsent('ATIVO', async (request, forward) => {
     const response = await forward(request)
     if (isDetail(request) || request.method !== 'GET') return response
     const records = (await response.json()) as { id: string; status: string }[]
@@ -190,7 +180,7 @@ test('what the contract does not foresee is recorded as an anomaly and announced
 })
 
 test('a contrary reading after a lost answer is a recorded conflict, and the change is reported as not done', async () => {
-  const { world, subject, consent } = await given('PENDENTE', async (request, forward) => {
+  const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
     if (request.method === 'PUT') throw new Error('reset')
     return forward(request)
   })
@@ -206,7 +196,7 @@ test('a contrary reading after a lost answer is a recorded conflict, and the cha
 })
 
 test('reason and evidence of a decision are sealed under the data subject, beside the event that asks for it', async () => {
-  const { world, subject, consent } = await given('ATIVO')
+  const { world, subject, consent } = await givenConsent('ATIVO')
   const { averba, samples } = world
   const evidence = { channel: 'app', screen: 'Maria de Exemplo', clicks: 2, rate: 0.5 }
   const why = {

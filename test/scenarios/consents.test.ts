@@ -1,18 +1,8 @@
 import { expect, test } from 'vitest'
 import { toInstant } from '../../src/clock.ts'
-import { type Consent, valueOf } from '../../src/index.ts'
+import { valueOf } from '../../src/index.ts'
 import { simulate, type World } from '../../src/simulation/index.ts'
-
-type Intercept = NonNullable<NonNullable<Parameters<typeof simulate>[0]>['intercept']>
-
-/** A world whose subject is enrolled and read, and a consent of it. */
-async function given(status: 'PENDENTE' | 'ATIVO', intercept?: Intercept) {
-  const world = await simulate(intercept ? { intercept } : {})
-  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
-  valueOf(await world.averba.consents.sync({ subject }))
-  const [consent] = await world.averba.consents.list({ subject, status })
-  return { world, subject, consent: consent as Consent }
-}
+import { givenConsent } from './given-consent.ts'
 
 const puts = (world: World) =>
   [...world.consentService.requests]
@@ -26,7 +16,7 @@ async function typesOf(world: World): Promise<string[]> {
 }
 
 test('an approval, a denial and a revocation are made at the service and shown by the views', async () => {
-  const { world, subject, consent } = await given('PENDENTE')
+  const { world, subject, consent } = await givenConsent('PENDENTE')
   const { averba, samples, consentService } = world
   const outcome = await averba.consents.approve({ subject, id: consent.id })
   expect(outcome).toMatchObject({
@@ -44,7 +34,7 @@ test('an approval, a denial and a revocation are made at the service and shown b
 })
 
 test('a change that the table forbids is refused before any request leaves', async () => {
-  const { world, subject, consent } = await given('ATIVO')
+  const { world, subject, consent } = await givenConsent('ATIVO')
   await expect(world.averba.consents.deny({ subject, id: consent.id })).rejects.toMatchObject({
     code: 'REFUSED',
     message: 'Cannot do this now: it is ATIVO, and only PENDENTE becomes NEGADO',
@@ -54,7 +44,7 @@ test('a change that the table forbids is refused before any request leaves', asy
 })
 
 test('an approval whose answer was lost is found by reading back, and never sent twice', async () => {
-  const { world, subject, consent } = await given('PENDENTE', async (request, forward) => {
+  const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
     const response = await forward(request)
     if (request.method === 'PUT') throw new Error('reset')
     return response
@@ -70,7 +60,7 @@ test('an approval whose answer was lost is found by reading back, and never sent
 
 test('an approval that was lost on the way is read back, reported as not done, and may be asked again', async () => {
   let isLossy = true
-  const { world, subject, consent } = await given('PENDENTE', (request, forward) => {
+  const { world, subject, consent } = await givenConsent('PENDENTE', (request, forward) => {
     if (request.method === 'PUT' && isLossy) throw new Error('reset')
     return forward(request)
   })
@@ -84,7 +74,7 @@ test('an approval that was lost on the way is read back, reported as not done, a
 
 test('while nobody can tell whether a revocation was made, the consent is uncertain and nothing else is sent', async () => {
   let isDown = false
-  const { world, subject, consent } = await given('ATIVO', (request, forward) => {
+  const { world, subject, consent } = await givenConsent('ATIVO', (request, forward) => {
     if (request.method === 'PUT') isDown = true
     if (isDown) throw new Error('reset')
     return forward(request)
@@ -104,7 +94,7 @@ test('while nobody can tell whether a revocation was made, the consent is uncert
 })
 
 test('a change that the service declines leaves the consent as it was, with the problem told', async () => {
-  const { world, subject, consent } = await given('PENDENTE', async (request, forward) => {
+  const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
     if (request.method !== 'PUT') return forward(request)
     const properties = { code: 'TITULAR-01', cpf: '25774435016' }
     const body = {
@@ -126,7 +116,7 @@ test('a change that the service declines leaves the consent as it was, with the 
 })
 
 test('the same command id gives the same result, and another input under it is an error', async () => {
-  const { world, subject, consent } = await given('PENDENTE')
+  const { world, subject, consent } = await givenConsent('PENDENTE')
   const { averba } = world
   const first = await averba.consents.approve({ subject, id: consent.id }, { commandId: 'c1' })
   const second = await averba.consents.approve({ subject, id: consent.id }, { commandId: 'c1' })
@@ -139,7 +129,7 @@ test('the same command id gives the same result, and another input under it is a
 })
 
 test('a refused command is refused again under its id, also when the state would now allow it', async () => {
-  const { world, subject, consent } = await given('PENDENTE')
+  const { world, subject, consent } = await givenConsent('PENDENTE')
   const { averba } = world
   const revoke = () => averba.consents.revoke({ subject, id: consent.id }, { commandId: 'c1' })
   await expect(revoke()).rejects.toMatchObject({ code: 'REFUSED' })
@@ -152,7 +142,7 @@ test('a refused command is refused again under its id, also when the state would
 })
 
 test('what changed at the service behind our back is seen by the next reading, and nothing else is recorded', async () => {
-  const { world, subject, consent } = await given('ATIVO')
+  const { world, subject, consent } = await givenConsent('ATIVO')
   const { averba, consentService, samples } = world
   expect(valueOf(await averba.consents.sync({ subject })).changed).toBe(0)
   consentService.change(samples.cpf, consent.id, 'REVOGADO')
@@ -166,7 +156,7 @@ test('what changed at the service behind our back is seen by the next reading, a
 
 test('waiting ends when the host says so, and the work goes on', async () => {
   const held = Promise.withResolvers<void>()
-  const { world, subject, consent } = await given('PENDENTE', async (request, forward) => {
+  const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
     if (request.method === 'PUT') await held.promise
     return forward(request)
   })
@@ -196,7 +186,7 @@ test('a CPF is enrolled once, whoever asks and how often', async () => {
 })
 
 test('consents are filtered by controller and status, and a wrong filter is an error', async () => {
-  const { world, subject } = await given('PENDENTE')
+  const { world, subject } = await givenConsent('PENDENTE')
   const { list } = world.averba.consents
   expect(await list({ subject, cnpj: world.samples.cnpj })).toHaveLength(2)
   expect(await list({ subject, cnpj: '12.ABC.345/01DE-35', status: 'ATIVO' })).toHaveLength(1)
@@ -208,7 +198,7 @@ test('consents are filtered by controller and status, and a wrong filter is an e
 })
 
 test('awareness records, login state and login address are read and kept', async () => {
-  const { world, subject } = await given('PENDENTE')
+  const { world, subject } = await givenConsent('PENDENTE')
   const { averba, consentService, samples, clock } = world
   const [record] = await averba.awareness.list({ subject })
   const detail = await averba.awareness.get({ subject, id: record?.id ?? '' })
@@ -225,7 +215,7 @@ test('awareness records, login state and login address are read and kept', async
 
 test('a consent that the service stops listing has vanished, and nothing is asked of it', async () => {
   let isEmpty = false
-  const { world, subject, consent } = await given('ATIVO', async (request, forward) => {
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     const isList = request.method === 'GET' && /consentimentos\/\d+$/.test(request.url)
     return isList && isEmpty ? Response.json([]) : forward(request)
   })
@@ -242,7 +232,7 @@ test('a consent that the service stops listing has vanished, and nothing is aske
 test('a reading that was under way while a consent was revoked does not bring it back', async () => {
   const held = Promise.withResolvers<void>()
   let holds = false
-  const { world, subject, consent } = await given('ATIVO', async (request, forward) => {
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     const response = await forward(request)
     if (holds && request.method === 'GET') await held.promise
     return response
@@ -260,7 +250,7 @@ test('a reading that was under way while a consent was revoked does not bring it
 
 test('a vanished consent is left out of lists, and given as it was last read in full', async () => {
   let isEmpty = false
-  const { world, subject, consent } = await given('ATIVO', async (request, forward) => {
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
     const isList = request.method === 'GET' && /consentimentos\/\d+$/.test(request.url)
     return isList && isEmpty ? Response.json([]) : forward(request)
   })
@@ -279,7 +269,7 @@ test('a vanished consent is left out of lists, and given as it was last read in 
 })
 
 test('many answers about one subject at once are all recorded', async () => {
-  const { world, subject } = await given('ATIVO')
+  const { world, subject } = await givenConsent('ATIVO')
   const states = await Promise.all(Array.from({ length: 150 }, () => world.averba.logins.state({ subject })))
   expect(states).toHaveLength(150)
   expect((await typesOf(world)).filter(type => type === 'subject.loginRead')).toHaveLength(150)
@@ -289,7 +279,7 @@ test('many answers about one subject at once are all recorded', async () => {
 
 test('an answer whose doubt is being read back while the log is closed still reaches its caller', async () => {
   const sent = Promise.withResolvers<void>()
-  const { world, subject, consent } = await given('PENDENTE', async (request, forward) => {
+  const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
     const response = await forward(request)
     if (request.method !== 'PUT') return response
     sent.resolve()
@@ -302,7 +292,7 @@ test('an answer whose doubt is being read back while the log is closed still rea
 })
 
 test('closing does not wait for ever for a service that never answers', async () => {
-  const { world, subject } = await given('ATIVO', (request, forward) =>
+  const { world, subject } = await givenConsent('ATIVO', (request, forward) =>
     request.url.includes('/autenticacao/') ? new Promise<never>(() => undefined) : forward(request),
   )
   void world.averba.logins.state({ subject }).catch(() => undefined)

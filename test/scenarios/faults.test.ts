@@ -65,19 +65,6 @@ async function given(): Promise<{ world: World; calls: Record<Kind, () => Promis
   return { world, calls }
 }
 
-/** Waits for a call while time passes, a step each turn. */
-async function whileTimePasses<T>({ clock }: World, stepMs: number, calling: Promise<T>): Promise<T> {
-  let isDone = false
-  const done = calling.finally(() => {
-    isDone = true
-  })
-  while (!isDone) {
-    await new Promise(resolve => setImmediate(resolve))
-    await clock.advance(stepMs)
-  }
-  return done
-}
-
 /** Whatever went wrong: nothing paid went twice, no doubt about a consent is left, and the views agree. */
 async function expectAllIsWell(world: World): Promise<void> {
   await world.clock.advance(hourMs)
@@ -93,7 +80,7 @@ describe.each(Object.values(table))('$fault.kind', ({ fault, because, stepMs = 0
   test.each(['read', 'change', 'paid'] as const)(`%s`, async kind => {
     const { world, calls } = await given()
     await world.faults.add(fault)
-    const outcome = await whileTimePasses(world, stepMs, calls[kind]())
+    const outcome = await world.clock.finish(calls[kind]())
     expect(outcome.status).toBe(expected[kind])
     if (because !== undefined) {
       const owed = await world.averba.effects.get(outcome.effect)
@@ -138,7 +125,7 @@ test('a fault befalls what it names, as often as it says, and a seed repeats its
 test('an answer that trickles within the budget is an answer', async () => {
   const { world, calls } = await given()
   await world.faults.add({ kind: 'trickle', ms: 100 })
-  expect((await whileTimePasses(world, 10, calls.read())).status).toBe('settled')
+  expect((await world.clock.finish(calls.read())).status).toBe('settled')
   await expectAllIsWell(world)
 })
 

@@ -43,19 +43,6 @@ function processes(world: World, store: string, count: number): Promise<Averba[]
 
 const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-session-')), 'log.sqlite')
 
-/** Lets the clock go on while something waits by it. */
-async function settled<T>(world: World, work: Promise<T>): Promise<T> {
-  let isDone = false
-  const done = work.finally(() => {
-    isDone = true
-  })
-  while (!isDone) {
-    await new Promise(resolve => setImmediate(resolve))
-    if (world.clock.sleeping > 0) await world.clock.advance(50)
-  }
-  return done
-}
-
 test.each(['accept', 'refuse'] as const)(
   'one login serves everything, each call sends what the last answer brought, and older tokens are %sed',
   async olderTokens => {
@@ -141,7 +128,7 @@ test.each(['accept', 'refuse'] as const)(
     const world = await given({ averba: { store } }, login, olderTokens)
     const others = await processes(world, store, 4)
     const all = [world.averba, ...others]
-    const plans = await settled(world, Promise.allSettled(all.map(each => each.subscriptions.plan())))
+    const plans = await world.clock.finish(Promise.allSettled(all.map(each => each.subscriptions.plan())))
     expect(world.portal.session.logins).toBe(1)
     if (olderTokens === 'accept') expect(plans.filter(each => each.status === 'rejected')).toEqual([])
     // One after the other they all go on with it, whatever the portal does with older tokens.
@@ -188,12 +175,14 @@ test('a process that dies while it logs in holds up the others for a minute at m
   void world.averba.subscriptions.plan().catch(() => undefined)
   await expect.poll(() => world.clock.sleeping).toBeGreaterThan(0)
   const [other] = await processes(world, store, 1)
-  const waiting = await settled(world, other?.subscriptions.plan().catch(error => error) ?? Promise.resolve())
+  const waiting = await world.clock.finish(
+    other?.subscriptions.plan().catch(error => error) ?? Promise.resolve(),
+  )
   expect(waiting).toMatchObject({
     outcome: { status: 'deferred', because: 'another process is logging in at the portal' },
   })
   await world.clock.advance(minuteMs)
-  await settled(world, Promise.resolve(other?.subscriptions.plan()))
+  await world.clock.finish(Promise.resolve(other?.subscriptions.plan()))
   expect(world.portal.session.logins).toBe(1)
   await other?.close()
 })

@@ -38,23 +38,10 @@ async function givenOwedReadings(
   })
   const subjects = await Promise.all(cpfs(count).map(cpf => world.averba.consents.enrol({ cpf })))
   const putOff = Promise.all(subjects.map(subject => world.averba.consents.sync({ subject })))
-  await whileTimePasses(world, 100, putOff)
+  await world.clock.finish(putOff)
   isReady = true
   await world.clock.advance(2 * 3_600_000)
   return world
-}
-
-/** Lets time pass, step by step, until the work is done. */
-async function whileTimePasses<T>(world: World, stepMs: number, work: Promise<T>): Promise<T> {
-  let isDone = false
-  const done = work.finally(() => {
-    isDone = true
-  })
-  while (!isDone) {
-    await world.clock.advance(stepMs)
-    await new Promise(resolve => setImmediate(resolve))
-  }
-  return done
 }
 
 test('no more calls begin in a second than the service is to be given', async () => {
@@ -67,11 +54,11 @@ test('no more calls begin in a second than the service is to be given', async ()
   const { averba, samples } = world
   const settling = averba.settle()
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  const own = await whileTimePasses(world, 50, averba.consents.sync({ subject }))
+  const own = await world.clock.finish(averba.consents.sync({ subject }))
   // A host's own call stands in line with few others, not behind all that is owed.
   expect(own.status).toBe('settled')
   expect(world.clock.now() - began).toBeLessThan(6_000)
-  await whileTimePasses(world, 50, settling)
+  await world.clock.finish(settling)
   expect(at).toHaveLength(41)
   for (const start of at) {
     // The bucket may be full, and fills while it empties.
@@ -93,7 +80,7 @@ test('what is due is performed at the same time up to the bound, and no further'
     return forward(request)
   })
   const began = world.clock.now()
-  const counts = await whileTimePasses(world, 100, world.averba.settle())
+  const counts = await world.clock.finish(world.averba.settle())
   expect(counts).toEqual({ settled: 12, deferred: 0, unknown: 0 })
   expect(most).toBe(3)
   expect(world.clock.now() - began).toBeLessThan(6_000)
@@ -109,10 +96,10 @@ test('a service that hangs holds up no other', async () => {
   const stop = new AbortController()
   const running = averba.run({ signal: stop.signal })
   await expect.poll(async () => (await averba.effects.list({ state: 'started' })).length).toBe(8)
-  await whileTimePasses(world, 100, averba.subscriptions.failures())
+  await world.clock.finish(averba.subscriptions.failures())
   stop.abort()
-  await whileTimePasses(world, 1_000, running)
-  await whileTimePasses(world, 1_000, world.close())
+  await world.clock.finish(running)
+  await world.clock.finish(world.close())
 })
 
 test('a bound that lets nothing through is refused', async () => {

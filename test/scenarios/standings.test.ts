@@ -1,26 +1,16 @@
 import { expect, test } from 'vitest'
 import { toInstant } from '../../src/clock.ts'
-import {
-  AverbaError,
-  type Consent,
-  ConsentNotEffectiveError,
-  type Recorded,
-  valueOf,
-} from '../../src/index.ts'
+import { AverbaError, ConsentNotEffectiveError, type Recorded, valueOf } from '../../src/index.ts'
 import { simulate, type World } from '../../src/simulation/index.ts'
+import { givenConsent } from './given-consent.ts'
 
 const minuteMs = 60_000
 const dayMs = 86_400_000
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
 
-type Intercept = NonNullable<NonNullable<Parameters<typeof simulate>[0]>['intercept']>
-
-async function given(status: 'PENDENTE' | 'ATIVO', intercept?: Intercept) {
-  const world = await simulate(intercept ? { intercept } : {})
-  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
-  valueOf(await world.averba.consents.sync({ subject }))
-  const [consent] = await world.averba.consents.list({ subject, status })
-  const which = { subject, id: (consent as Consent).id }
+async function given(...args: Parameters<typeof givenConsent>) {
+  const { world, subject, consent } = await givenConsent(...args)
+  const which = { subject, id: consent.id }
   return { world, which, standing: world.averba.consents.standing, now: () => toInstant(world.clock.now()) }
 }
 

@@ -32,20 +32,13 @@ async function hasHung(world: World): Promise<void> {
   await expect.poll(() => world.validationService.answered).toBe(1)
 }
 
-/** Ends the work that waits at most 15 seconds of the clock. */
-async function afterTheBound(world: World, work: Promise<unknown>): Promise<void> {
-  await expect.poll(() => world.clock.sleeping).toBeGreaterThan(0)
-  await world.clock.advance(15_000)
-  await work
-}
-
 test('what was out when the log was closed is in doubt for the next process, and the rest goes', async () => {
   const store = inFile()
   const world = await givenServiceThatHangs(store)
   await validate(world, 'v1')
   await hasHung(world)
   await validate(world, 'v2') // It stands in line, and nothing of it has left.
-  await afterTheBound(world, world.averba.close())
+  await world.clock.finish(world.averba.close())
 
   const next = await simulate({ seed: 2, averba: { store } })
   const states = async () => (await next.averba.effects.list()).map(each => `${each.type} ${each.state}`)
@@ -72,7 +65,7 @@ test('run ends in time after its signal, whatever hangs, and the log stays in us
   await hasHung(world)
   await validate(world, 'v2')
   stop.abort()
-  await afterTheBound(world, running)
+  await world.clock.finish(running)
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'settled' })
   await world.close()
@@ -118,7 +111,7 @@ test('a call of the host that still stands in line when closing has waited long 
   await averba.consents.sync({ subject })
   await averba.consents.sync({ subject }, { waitMs: 0 })
   await expect.poll(() => clock.sleeping).toBe(1)
-  await afterTheBound(world, averba.close())
+  await clock.finish(averba.close())
   expect(clock.sleeping).toBe(0)
   await clock.advance(600_000)
   expect(world.requests).toHaveLength(1)
