@@ -69,6 +69,11 @@ test('the README fits on a page, and its lines of code are the example', () => {
   expect(code.trim().split('\n')).toHaveLength(15)
 })
 
+test('the lines of the page about simulation that use the kit are the example', () => {
+  const code = blocksOf('docs/simulation.md').map(block => block.code)
+  expect(code).toContain(read('examples/with-the-kit.ts'))
+})
+
 test("the README's folders are the folders of src", () => {
   const named = [...read('README.md').matchAll(/^\| `src\/(\w+)` +\|/gm)].map(([, name = '']) => name)
   const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter(entry => entry.isDirectory())
@@ -81,6 +86,7 @@ test('the page about the log has a row for every table', () => {
   expect(named.sort()).toEqual(tables.sort())
 })
 
+// Each script is a process of its own, and all of them run at the same time.
 test('the code in the pages runs', async () => {
   const scripts = pages.flatMap(page => blocksOf(page).filter(block => block.info === 'ts'))
   expect(scripts.length).toBeGreaterThanOrEqual(2)
@@ -90,6 +96,8 @@ test('the code in the pages runs', async () => {
   expect(all).toMatch(/'EXPIRADO',\s+'EXPIRADO',\s+'EXPIRADO',\s+'EXPIRADO'/)
   expect(all).toContain('REFUSED Cannot do this now: it is REVOGADO, and only ATIVO becomes REVOGADO')
   expect(all).toContain('isDelivered: true')
+  expect(all).toContain('settled\n{ settled: 0, deferred: 0, unknown: 0 }\n4\n64\n')
+  expect(all).toContain("[ 'tokenService' ]\n")
   expect(all).toContain(
     '26BR1 of 12ABC34501DE35 is REGISTRADA_AGUARDANDO_CANAL\nhandled \nfailing the body does not fit its schema',
   )
@@ -99,7 +107,7 @@ test('the code in the pages runs', async () => {
   expect(all).toMatch(
     /restored up to 2; owed then: 0\n0 problems, \d+ bytes per event\nno part is as old as that\n/,
   )
-})
+}, 120_000)
 
 test('every trap of the page about testing has its test', () => {
   const rows = [...read('docs/testing.md').matchAll(/^\| .+ \| ([\w/.-]+\.ts) > (.+) \|$/gm)]
