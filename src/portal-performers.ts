@@ -23,6 +23,7 @@ export function createPortalPerformers(
     clock: area.clock,
     fetch: waysOut.open('portal', { ...(ca !== undefined && { ca }), ...(certificate && { certificate }) }),
     secretsOf: desired.secretsOf.bind(desired),
+    closedTimes: shareText(area, `portal-closed-${digestOf(baseUrl)}`),
     ...(login && { share: shareSession(area, baseUrl, login.profile) }),
   })
 }
@@ -31,13 +32,23 @@ export function createPortalPerformers(
  * Shares the portal's session with the other processes of the file: sealed, disposable, and never in the log. Another
  * portal, or another profile there, is another session.
  */
-function shareSession({ store, clock }: Area, baseUrl: string, profile: string): SessionShare {
-  const name = `portal-session-${hash('sha256', `${baseUrl}\0${profile}`, 'hex').slice(0, 16)}`
+function shareSession(area: Area, baseUrl: string, profile: string): SessionShare {
+  const name = `portal-session-${digestOf(`${baseUrl}\0${profile}`)}`
+  return {
+    ...shareText(area, name),
+    take: () => area.store.secrets.leases.take(name),
+    release: () => area.store.secrets.leases.release(name),
+  }
+}
+
+function shareText({ store, clock }: Area, name: string): Pick<SessionShare, 'find' | 'keep'> {
   return {
     find: async () => (await store.secrets.find(name))?.value,
     // The newest counts, by the clock: of two that are kept at once either will do.
     keep: value => store.secrets.keep(name, { generation: clock.now(), value }),
-    take: () => store.secrets.leases.take(name),
-    release: () => store.secrets.leases.release(name),
   }
+}
+
+function digestOf(text: string): string {
+  return hash('sha256', text, 'hex').slice(0, 16)
 }

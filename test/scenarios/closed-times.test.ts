@@ -1,16 +1,21 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { simulate, VirtualClock } from '../../src/simulation/index.ts'
 
 const hourMs = 3_600_000
 
+const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-closed-')), 'log.sqlite')
+
 /** A world at a time of the day in Brasilia, whose portal answers with a code while there is one. */
-async function givenPortalAt(time: string) {
+async function givenPortalAt(time: string, store = ':memory:') {
   let code = ''
   let status = 422
   const clock = new VirtualClock(`2026-11-20T${time}:00.000-03:00`)
   let sent = 0
   const world = await simulate({
-    averba: { clock },
+    averba: { clock, store },
     intercept: async (request, forward) => {
       sent += 1
       if (code === '') return forward(request)
@@ -92,4 +97,43 @@ test('a stop at another time of the day is tried again as anything else', async 
   expect(asked).toMatchObject({ state: 'deferred' })
   expect(Date.parse(asked?.dueAt ?? '')).toBeLessThan(Date.parse('2026-11-20T18:01:00.000Z'))
   await dispose()
+})
+
+test.each([
+  ['a block', 'PUCX-ER1001', '10:20', '2026-11-20T14:01:00.000Z'],
+  ['the stop of the night', 'PUCX-ER0401', '01:10', '2026-11-20T06:01:00.000Z'],
+])('%s is known after a restart: nothing is sent to hear of it again', async (_, code, time, until) => {
+  const store = newStore()
+  const before = await givenPortalAt(time, store)
+  before.answer(code)
+  expect(await before.ask()).toMatchObject({ dueAt: until })
+  await before.dispose()
+  const after = await givenPortalAt(time, store)
+  after.answer(code)
+  expect(await after.ask()).toMatchObject({ state: 'deferred', dueAt: until })
+  expect(after.sent()).toBe(0)
+  await after.dispose()
+})
+
+test('how often a function was blocked on a day is known after a restart: the second block lasts longer', async () => {
+  const store = newStore()
+  const before = await givenPortalAt('10:20', store)
+  before.answer('PUCX-ER1001')
+  expect(await before.ask()).toMatchObject({ dueAt: '2026-11-20T14:01:00.000Z' })
+  await before.dispose()
+  const after = await givenPortalAt('11:10', store)
+  after.answer('PUCX-ER1001')
+  expect(await after.ask()).toMatchObject({ dueAt: '2026-11-20T16:01:00.000Z' })
+  await after.dispose()
+})
+
+test('another process of the file that is told of a block keeps this one from asking', async () => {
+  const store = newStore()
+  const [one, other] = [await givenPortalAt('10:20', store), await givenPortalAt('10:20', store)]
+  one.answer('PUCX-ER1001')
+  await one.ask()
+  expect(await other.ask()).toMatchObject({ state: 'deferred', dueAt: '2026-11-20T14:01:00.000Z' })
+  expect(other.sent()).toBe(0)
+  await one.dispose()
+  await other.dispose()
 })

@@ -23,6 +23,8 @@ export interface PortalClientOptions extends ExchangeOptions {
   readonly authenticate: PortalAuthentication
   /** Where a session that is logged into is kept for all processes; in this one when absent. */
   readonly share?: SessionShare
+  /** Where it is kept for all processes when the portal is closed; in this one when absent. */
+  readonly closedTimes?: Pick<SessionShare, 'find' | 'keep'>
   /** The secrets of a subscription, asked for when they are sent. */
   readonly secretsOf: (evento: string, held: { endpoint: string; generation: number }) => Promise<Secrets>
 }
@@ -89,7 +91,7 @@ const operations: Readonly<Record<string, Operation>> = {
 
 /** The webhook portal over a way out (document 3, section 4). */
 export function createPortalClient(options: PortalClientOptions): Performers {
-  const times = new ClosedTimes(options.clock)
+  const times = new ClosedTimes(options.clock, options.closedTimes ?? shareInMemory())
   const session = authenticatedBy(options, times)
   return Object.fromEntries(
     Object.entries(operations).map(([verb, operation]) => {
@@ -111,7 +113,7 @@ function toPerformer(
     effectClass,
     lost,
     async perform(owed) {
-      const closed = times.before(verb)
+      const closed = await times.before(verb)
       if (closed) return closed
       const secrets = effectClass === 'read' ? {} : await options.secretsOf(dataOf(owed).evento, heldIn(owed))
       const send = (headers: Record<string, string>) =>
@@ -125,7 +127,7 @@ function toPerformer(
       }
       const result = await session.send(send)
       if (result.status === 'deferred') return result
-      const refused = result.status === 'answered' ? times.after(verb, result.answer) : undefined
+      const refused = result.status === 'answered' ? await times.after(verb, result.answer) : undefined
       return refused ?? conclude(result, effectClass, reading, options.clock)
     },
   }

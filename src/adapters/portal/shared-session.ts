@@ -152,7 +152,7 @@ export class SharedSession implements Authenticated {
 
   async #logIn(known: Session): Promise<Session | Barred> {
     const { baseUrl, login, times } = this.#options
-    const closed = times.before(operation)
+    const closed = await times.before(operation)
     if (closed) return closed
     const request = await login.write(baseUrl)
     const result = await exchange(this.#options, 'once', () => request.clone())
@@ -165,7 +165,9 @@ export class SharedSession implements Authenticated {
       const loggedInAt = toInstant(this.#options.clock.now())
       return this.#keepNewest({ ...none, authorization, loggedInAt }, answer)
     }
-    const { because, afterMs = quietMs } = times.after(operation, answer) ?? { because: refusalIn(answer) }
+    const { because, afterMs = quietMs } = (await times.after(operation, answer)) ?? {
+      because: refusalIn(answer),
+    }
     return this.#bar(known, because, afterMs)
   }
 
