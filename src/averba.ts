@@ -16,7 +16,7 @@ import { AverbaError } from './errors.ts'
 import type { Events, Recorded } from './events.ts'
 import { type Figures, readFigures } from './figures.ts'
 import { Followers } from './followers.ts'
-import { checkInstant } from './given.ts'
+import { checkInstant, checkMs } from './given.ts'
 import { checkHealth, type Health, type HealthOptions } from './health.ts'
 import type { Hints } from './hints.ts'
 import { createLog, type Log } from './log.ts'
@@ -25,7 +25,7 @@ import { createLogins, type Logins } from './logins.ts'
 import type { Instant } from './message.ts'
 import { createNotifications, type Notifications, routeNotification } from './notifications.ts'
 import type { AverbaOptions } from './options.ts'
-import { runAll } from './run-all.ts'
+import { runAll, settleAll } from './run-all.ts'
 import { Schedules } from './schedules.ts'
 import { Medium } from './store/medium.ts'
 import type { AsOf, Rebuilt } from './store/rebuilder.ts'
@@ -77,8 +77,13 @@ export interface Averba {
    * and every second for what others did. Safe in several processes on one file.
    */
   run(options: { signal: AbortSignal }): Promise<void>
-  /** Performs what is due now, and calls followers for what is there now. For scripts, cron and tests. */
-  settle(): Promise<{ settled: number; deferred: number; unknown: number }>
+  /**
+   * Performs what is due now, and calls followers for what is there now. For scripts, cron and tests. After `timeoutMs`
+   * it begins nothing more and says what has ended by then; what is under way goes on by itself.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` when `timeoutMs` is no whole number of milliseconds
+   */
+  settle(options?: { timeoutMs?: number }): Promise<{ settled: number; deferred: number; unknown: number }>
   /** What will happen by itself until an instant: calls that go, readings, ends of consents, deletions at the portal. */
   due(until: Instant): Promise<Due[]>
   /**
@@ -215,13 +220,10 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
       }),
     on: (type, listener) => engine.on(type, told => listener(told as never)), // The type names what is told.
     run: ({ signal }) => runAll({ engine, followers, schedules, clock, signal, log }),
-    settle: () =>
-      engine.admit(async () => {
-        await schedules.look()
-        const counts = await engine.settle()
-        await followers.settle()
-        return counts
-      }),
+    async settle({ timeoutMs } = {}) {
+      if (timeoutMs !== undefined) checkMs(timeoutMs, 'timeoutMs')
+      return settleAll({ engine, followers, schedules, clock }, timeoutMs)
+    },
     due: until =>
       engine.admit(() => {
         checkInstant(until, 'until')

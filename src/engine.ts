@@ -140,25 +140,32 @@ export class Engine {
     return [...new Set(Object.keys(this.#parts.performers).map(serviceOf)), '']
   }
 
-  /** Performs what is due now, and what comes due by it, every service at its own pace. */
-  async settle(): Promise<Counts> {
-    const counts = { settled: 0, deferred: 0, unknown: 0 }
+  /** Performs what is due now, and what comes due by it, every service at its own pace, until the signal. */
+  async settle(counts: Counts, signal: AbortSignal): Promise<void> {
     const tried = new Set<string>()
     for (let before = -1; tried.size > before; ) {
       before = tried.size
       // One that has nothing left may owe something again because of another.
       const ended = await Promise.allSettled(
-        this.services.map(service => this.settleService(service, counts, tried)),
+        this.services.map(service => this.settleService(service, { counts, tried, signal })),
       )
       const failed = ended.find(each => each.status === 'rejected')
       if (failed) throw failed.reason
     }
-    return counts
   }
 
   /** The same for one service: no two services wait for each other. One effect that fails holds up no other. */
-  async settleService(service: string, counts?: Counts, tried = new Set<string>()): Promise<void> {
+  async settleService(
+    service: string,
+    {
+      counts,
+      tried = new Set(),
+      signal,
+    }: { counts?: Counts; tried?: Set<string>; signal?: AbortSignal } = {},
+  ): Promise<void> {
     const { store, clock, performers } = this.#parts
+    const closing = this.#closing.signal
+    const over = signal ? AbortSignal.any([closing, signal]) : closing
     const known = Object.keys(performers)
     const types = known.filter(type => serviceOf(type) === service)
     const which = service === '' ? { exceptTypes: known } : { types }
@@ -167,11 +174,11 @@ export class Engine {
       const page = this.#throttleOf(service).atOnceMax * 2 // Few stand in line: a host's own call comes soon.
       const filter = { ...which, limit: page + tried.size }
       const due = (await store.dueEffects(clock.now(), filter)).filter(id => !tried.has(id)).slice(0, page)
-      if (due.length === 0 || this.#closing.signal.aborted) break
+      if (due.length === 0 || over.aborted) break
       await Promise.all(
         due.map(async id => {
           tried.add(id)
-          await this.#performUntil(this.#closing.signal, id).catch(error => bugs.push(error))
+          await this.#performUntil(over, id).catch(error => bugs.push(error))
           const state = (await store.effect(id))?.state
           if (!counts) return
           if (state === 'settled' || state === 'declined') counts.settled += 1

@@ -52,7 +52,7 @@ export class Followers {
     const timeoutMs = checkHandlerTime(time)
     const own = [...types]
     const call = (event: Recorded) => callInTime(this.#clock, timeoutMs, given => handler(event, given))
-    this.attach(name, () => this.#followOn(name, own, call))
+    this.attach(name, closing => this.#followOn(name, own, call, closing))
   }
 
   /**
@@ -74,9 +74,10 @@ export class Followers {
     this.#awake = Promise.withResolvers<void>()
   }
 
-  /** Calls every handler for what is there now. Those that fail wait for their time, or for a person. */
-  async settle(): Promise<void> {
-    await Promise.all([...this.#following.values()].map(following => this.#work(following)))
+  /** Calls every handler for what is there now, until the signal. Those that fail wait for their time, or for a person. */
+  async settle(signal: AbortSignal): Promise<void> {
+    const over = AbortSignal.any([this.#closing.signal, signal])
+    await Promise.all([...this.#following.values()].map(following => this.#work(following, over)))
   }
 
   /** Goes on until the signal: at once when this process appends, and every second for the others. */
@@ -102,7 +103,7 @@ export class Followers {
   async #runOne(following: Following, over: AbortSignal): Promise<void> {
     while (!over.aborted) {
       const awake = this.#awake.promise
-      await this.#work(following)
+      await this.#work(following, this.#closing.signal)
       await this.#rest(awake, over)
     }
   }
@@ -151,10 +152,10 @@ export class Followers {
   }
 
   /** One at a time for each follower, whoever asks. */
-  #work(following: Following): Promise<void> {
+  #work(following: Following, closing: AbortSignal): Promise<void> {
     const running = this.#working.get(following.name)
     if (running) return running
-    const work = following.work(this.#closing.signal).finally(() => this.#working.delete(following.name))
+    const work = following.work(closing).finally(() => this.#working.delete(following.name))
     this.#working.set(following.name, work)
     return work
   }
@@ -171,8 +172,9 @@ export class Followers {
     name: string,
     types: readonly string[],
     call: (event: Recorded) => Promise<string | undefined>,
+    closing: AbortSignal,
   ): Promise<void> {
-    if (!(await this.mayHaveWork(name))) return
+    if (closing.aborted || !(await this.mayHaveWork(name))) return
     const taken = await this.take(name)
     if (!taken || !this.#isDue(taken)) return
     let follower = taken
@@ -185,7 +187,7 @@ export class Followers {
         follower = { ...follower, position: event.position, attempts: 0 }
         // A handler that waits for nothing would keep everybody else from their turn.
         await giveWay()
-        if (this.#closing.signal.aborted) return
+        if (closing.aborted) return
       }
       if (events.length > 0) continue
       // Nothing between here and the end is of its types: next time it need not be looked at again.

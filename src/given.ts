@@ -28,6 +28,16 @@ export function checkInstant(at: unknown, what: string): asserts at is Instant {
   })
 }
 
+/**
+ * Checks how long something may take.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when it is no whole number from 0 on
+ */
+export function checkMs(ms: unknown, what: string): void {
+  if (Number.isSafeInteger(ms) && Number(ms) >= 0) return
+  throw new AverbaError('INVALID_INPUT', `Cannot use "${what}": it is no whole number of milliseconds`)
+}
+
 /** Checks who acts. Throws as `checkId` does. */
 export function checkActor({ kind, ref }: Actor): void {
   if (kind !== 'subject' && kind !== 'person' && kind !== 'system') {

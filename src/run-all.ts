@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts'
-import type { Engine } from './engine.ts'
+import type { Counts, Engine } from './engine.ts'
 import { AverbaError } from './errors.ts'
 import type { Followers } from './followers.ts'
 import type { LogLine } from './log-line.ts'
@@ -11,6 +11,31 @@ const lookEveryMs = 1_000
 const scheduleEveryMs = 60_000
 /** How long what is under way is waited for after the signal. */
 const endWaitMs = 15_000
+
+/**
+ * Does what is due now, for so long at most: then nothing more is begun, and what is under way is no longer waited for.
+ * It goes on by itself.
+ */
+export async function settleAll(
+  { engine, followers, schedules, clock }: Pick<RunParts, 'engine' | 'followers' | 'schedules' | 'clock'>,
+  timeoutMs: number | undefined,
+): Promise<Counts> {
+  const counts = { settled: 0, deferred: 0, unknown: 0 }
+  const [over, done] = [new AbortController(), new AbortController()]
+  const work = async () => {
+    await schedules.look()
+    await engine.settle(counts, over.signal)
+    await followers.settle(over.signal)
+  }
+  const settling = engine.admit(work)
+  if (timeoutMs === undefined) await settling
+  else await Promise.race([settling, clock.sleep(timeoutMs, done.signal)])
+  done.abort()
+  over.abort()
+  // What fails after that is told of when it is tried again.
+  settling.catch(() => undefined)
+  return { ...counts }
+}
 
 /** What runs, on which clock, and until when. */
 export interface RunParts {

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { samples, simulate } from '../../src/simulation/index.ts'
+
+test('a script settles within its time: nothing more begins after it, and what is under way goes on by itself', async () => {
+  const answer = Promise.withResolvers<void>()
+  const world = await simulate({
+    averba: {
+      consentService: {
+        baseUrl: 'https://consentimento.exemplo.br',
+        certificate: { cert: '', key: '' },
+        requestsAtOnceMax: 1,
+      },
+    },
+    intercept: async (request, forward) => {
+      if (request.url.includes('consentimentos')) await answer.promise
+      return forward(request)
+    },
+  })
+  const { averba, clock } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const asked = [1, 2, 3].map(() => averba.consents.sync({ subject }, { waitMs: 0 }))
+  await Promise.all(asked)
+  await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: {} }, { waitMs: 0 })
+  averba.log.follow('crm', ['subject.enrolled'], () => new Promise(() => undefined))
+  const settling = averba.settle({ timeoutMs: 5_000 })
+  // Nobody else is waited for because of the one that hangs.
+  await expect.poll(async () => (await averba.validations.get('v1'))?.state).toBe('answered')
+  await expect.poll(() => clock.sleeping).toBeGreaterThan(0)
+  await clock.advance(5_000)
+  expect(await settling).toEqual({ settled: expect.any(Number), deferred: 0, unknown: 0 })
+  const readings = async () =>
+    (await averba.effects.list()).filter(each => each.type.endsWith('listConsents'))
+  expect((await readings()).map(each => each.state)).toEqual(['started', 'owed', 'owed'])
+  answer.resolve()
+  await expect.poll(async () => (await readings())[0]?.state).toBe('settled')
+  await world.close()
+  expect(clock.sleeping).toBe(0)
+})
+
+test('what is done earlier is not waited for any longer, and a time that is none is refused', async () => {
+  const world = await simulate()
+  const { averba, clock } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 60_000 })
+  expect(await averba.settle({ timeoutMs: 60_000 })).toEqual({ settled: 1, deferred: 0, unknown: 0 })
+  expect(clock.sleeping).toBe(0)
+  expect(await averba.consents.list({ subject })).toHaveLength(4)
+  for (const timeoutMs of [-1, 0.5, Number.NaN]) {
+    await expect(averba.settle({ timeoutMs })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  }
+  await world.close()
+})
