@@ -1,7 +1,7 @@
 import type { Area } from './area.ts'
 import { type Cpf, parseCpf } from './cpf.ts'
 import type { Ask } from './outcome.ts'
-import type { SubjectRef } from './subjects.ts'
+import type { SubjectRef, Who } from './subjects.ts'
 import { planSync, type SyncPlan } from './sync-plan.ts'
 import { checkSyncEveryMs, scheduleSync } from './sync-schedule.ts'
 
@@ -17,7 +17,7 @@ export interface Enrolments {
   /**
    * Enrols a data subject. Enrolling the same CPF again gives the same ref. With `syncEveryMs`, or the option
    * `consentService.syncEveryMs`, all consents are read so often while `run` or `settle` does, the first time at once;
-   * enrolling again with another number changes it.
+   * enrolling again with another number changes it, as `schedule` does.
    *
    * @throws {AverbaError} `INVALID_CPF`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`
    */
@@ -30,6 +30,13 @@ export interface Enrolments {
     people: AsyncIterable<Enrollee> | Iterable<Enrollee>,
     ask?: Omit<Ask, 'commandId'>,
   ): AsyncIterable<SubjectRef>
+  /**
+   * Says how often the consents of a data subject are read from now on: the next time at once, or, with null, no more
+   * by themselves. One reading that is owed already still goes.
+   *
+   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`
+   */
+  schedule(who: Who, ask: Ask & { syncEveryMs: number | null }): Promise<void>
   /** Says how fresh the consents of all data subjects can be kept, and tells the logger when it is not enough. */
   syncPlan(): Promise<SyncPlan>
 }
@@ -79,6 +86,15 @@ export function createEnrolments(area: Area): Enrolments {
     if (wrong !== undefined) throw wrong
   }
 
+  async function schedule(who: Who, { syncEveryMs, ...ask }: Ask & { syncEveryMs: number | null }) {
+    if (syncEveryMs !== null) checkSyncEveryMs(syncEveryMs)
+    const subject = await subjects.find(who)
+    const message =
+      syncEveryMs === null ? { type: 'subject.unschedule', data: {} } : scheduleSync(area, syncEveryMs)
+    const deliver = async () => ({ targets: [{ stream: `subject-${subject}`, message }] })
+    await commands.record({ method: 'consents.schedule', subject, syncEveryMs }, deliver, ask)
+  }
+
   async function syncPlan(): Promise<SyncPlan> {
     const plan = await planSync(area)
     const message = 'the consents cannot be kept as fresh as asked'
@@ -86,7 +102,7 @@ export function createEnrolments(area: Area): Enrolments {
     return plan
   }
 
-  return { enrol, enrolAll, syncPlan }
+  return { enrol, enrolAll, schedule, syncPlan }
 }
 
 /** Nothing of one who cannot be enrolled is recorded. */

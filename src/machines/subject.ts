@@ -33,6 +33,8 @@ export type SubjectEvent =
   | Event<'subject.syncRequested' | 'subject.awarenessRequested' | 'subject.loginRequested', unknown>
   /** Its consents are read again and again, so often. */
   | Event<'subject.scheduled', { everyMs: number }>
+  /** Its consents are no longer read by themselves. */
+  | Event<'subject.unscheduled', unknown>
   | Event<'subject.synced', { read: number; changed: number; unreadable: number }>
   /** Its part `record` holds the service's own id and texts. */
   | Event<'subject.awarenessAppeared', AwarenessReading & { subject: string }>
@@ -59,6 +61,7 @@ export type SubjectMessage =
   | Message<'subject.readLoginAddress', { hasRedirect: boolean }>
   | Message<'subject.refuseUse', { at: Instant }>
   | Message<'subject.schedule', { everyMs: number; dueAt: Instant }>
+  | Message<'subject.unschedule', unknown>
   | Message<'subject.observeAwareness', AwarenessReading>
   | Message<
       'consentService.consentsListed',
@@ -104,6 +107,7 @@ const chart = setup({
         ? { everyMs: event.data.everyMs, schedules: context.schedules + 1 }
         : {},
     ),
+    endSchedule: assign({ everyMs: null }),
     keepRecord: assign({
       awareness: ({ context, event }) =>
         event.type === 'subject.awarenessAppeared'
@@ -125,6 +129,7 @@ const chart = setup({
       on: {
         'subject.awarenessAppeared': { actions: 'keepRecord' },
         'subject.scheduled': { actions: 'keepSchedule' },
+        'subject.unscheduled': { actions: 'endSchedule' },
         'subject.loginRead': [{ guard: 'isAuthenticated', target: '.loggedIn' }, { target: '.loggedOut' }],
       },
       states: { loginUnread: {}, loggedIn: {}, loggedOut: {} },
@@ -156,6 +161,8 @@ function decide(state: SnapshotFrom<typeof chart>, message: SubjectMessage): Dec
       const next = nextSync({ ...state.context, everyMs, schedules: schedule }, { schedule, dueAt })
       return record({ type: 'subject.scheduled', data: { everyMs }, ...next })
     }
+    case 'subject.unschedule':
+      return state.context.everyMs === null ? record() : record({ type: 'subject.unscheduled', data: {} })
     case 'subject.readAwareness':
       return record({
         type: 'subject.awarenessRequested',

@@ -18,7 +18,7 @@ export interface SubjectRow {
 /** The view of data subjects. */
 export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
   name: 'subjects',
-  version: 2,
+  version: 3,
   columns: {
     subject: 'text',
     cpf: 'text',
@@ -32,6 +32,7 @@ export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
     switch (event.type) {
       case 'subject.enrolled':
       case 'subject.scheduled':
+      case 'subject.unscheduled':
       case 'subject.synced':
       case 'subject.awarenessListed':
         return event.stream.slice('subject-'.length)
@@ -53,6 +54,7 @@ export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
     }
     if (!row) return undefined
     if (event.type === 'subject.scheduled') return { ...row, sync_every_ms: event.data.everyMs }
+    if (event.type === 'subject.unscheduled') return { ...row, sync_every_ms: null }
     return event.type === 'subject.synced'
       ? { ...row, synced_at: event.at }
       : { ...row, awareness_read_at: event.at }

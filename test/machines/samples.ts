@@ -145,6 +145,7 @@ export const samples: readonly Sample[] = [
       { type: 'subject.refuseUse', data: { at: now } },
       { type: 'subject.sync', data: {} },
       { type: 'subject.schedule', data: { everyMs: 3_600_000, dueAt: failure.failedAt } },
+      { type: 'subject.unschedule', data: {} },
       {
         type: 'consentService.consentsListed',
         data: { read: 1, changed: 0, unreadable: 0, again: { schedule: 1, dueAt: failure.failedAt } },
