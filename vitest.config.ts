@@ -1,7 +1,12 @@
 import { defineConfig } from 'vitest/config'
 
 /** What takes the product from outside, or real time: not part of the quick check. */
-const whole = ['test/whole/**/*.test.ts', 'test/contracts/services.test.ts', 'test/crash/campaign.test.ts']
+const whole = [
+  'test/whole/**/*.test.ts',
+  'test/contracts/services.test.ts',
+  'test/crash/campaign.test.ts',
+  'test/crash/killed-receiver.test.ts',
+]
 
 export default defineConfig({
   test: {

@@ -109,10 +109,22 @@ test('the code in the pages runs', async () => {
   )
 }, 120_000)
 
-test('every trap of the page about testing has its test', () => {
-  const rows = [...read('docs/testing.md').matchAll(/^\| .+ \| ([\w/.-]+\.ts) > (.+) \|$/gm)]
-  expect(rows.length).toBeGreaterThan(12)
-  for (const [, file = '', title = ''] of rows) expect(read(`test/${file}`)).toContain(`'${title}'`)
+test.each([
+  ['docs/testing.md', 12],
+  ['docs/troubles.md', 50],
+])('every row of the tables of %s that name tests has its tests', (page, rowsMin) => {
+  const rows = [...read(page).matchAll(/^\| .+ \| ([\w/.-]+\.ts > .+) \|$/gm)]
+  expect(rows.length).toBeGreaterThan(rowsMin)
+  const named = rows.flatMap(([, tests = '']) => tests.split('<br>').map(test => test.split(' > ')))
+  // Each of them exists, under this very title: a missing one is shown with its file.
+  const missing = named.filter(
+    ([file = '', title = '']) =>
+      !existsSync(join(root, 'test', file)) || !read(`test/${file}`).includes(`'${title}'`),
+  )
+  expect(missing).toEqual([])
+  const tables = read(page).match(/^\| (?:trap|trouble) \|.*\n\| --- .*\n(?:\|.*\n)+/gm) ?? []
+  // And no row is without one.
+  expect(tables.join('').match(/^\| (?!trap |trouble |---)/gm)).toHaveLength(rows.length)
 })
 
 test('the layers of the page about the architecture are those that the test enforces', () => {

@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createAuthority } from '../../src/adapters/authority.ts'
+import { openSocket } from '../../src/adapters/transport.ts'
+import { systemClock } from '../../src/clock.ts'
+import { openAverba } from '../../src/index.ts'
+import { notificationOf } from './notification-of.ts'
+
+const senders = 8
+
+test('a receiver that is killed at any moment has lost nothing that it answered 2xx, and stored nothing twice', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-killed-')), 'log.sqlite')
+  const authority = await createAuthority(systemClock.now())
+  const { cert, key } = await authority.issueServer(['localhost'])
+  const acknowledged = new Set<string>()
+  const sent = new Set<string>()
+  for (const [round, killAfter] of [1, 7, 40].entries()) {
+    const child = spawn(process.execPath, [
+      '--conditions=averba-source',
+      join(import.meta.dirname, 'serve-receiver.ts'),
+      JSON.stringify({ store, cert, key }),
+    ])
+    const ended = once(child, 'exit')
+    const [port] = (await once(child.stdout, 'data')).map(data => Number(String(data)))
+    const socket = openSocket({ clock: systemClock, ca: authority.ca })
+    let count = 0
+    const sendOn = async (sender: number) => {
+      for (let n = 0; !child.killed; n++) {
+        const number = `26BR-${round}-${sender}-${n}`
+        sent.add(number)
+        const request = new Request(`https://localhost:${port}/averba`, notificationOf(number))
+        // The connection ends with the process.
+        const answer = await socket.fetch(request).catch(() => undefined)
+        if (answer?.status !== 204) continue
+        acknowledged.add(number)
+        count += 1
+        if (count >= killAfter) child.kill('SIGKILL')
+      }
+    }
+    await Promise.all(Array.from({ length: senders }, (_, sender) => sendOn(sender)))
+    expect((await ended)[1]).toBe('SIGKILL')
+    await socket.close()
+  }
+  expect(acknowledged.size).toBeGreaterThanOrEqual(48)
+  const averba = await openAverba({ store })
+  const stored: string[] = []
+  for await (const { body } of averba.notifications.list()) stored.push((body as { numero: string }).numero)
+  expect(new Set(stored).size).toBe(stored.length)
+  expect([...acknowledged].filter(number => !stored.includes(number))).toEqual([])
+  expect(stored.filter(number => !sent.has(number))).toEqual([])
+  await averba.close()
+})
