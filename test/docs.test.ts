@@ -104,6 +104,7 @@ test('the code in the pages runs', async () => {
   expect(all).toMatch(
     /match mismatch not-evaluated\nreused from order-1\nunknown inconclusive\nBUDGET_SPENT\norder-1 answered 26 \norder-3 inconclusive 26 true\norder-4 answered 26 \ntoken requests: 1\n/,
   )
+  expect(all).toContain('recorded subject.enrolled\n2 0 true 0 true\n')
   expect(all).toMatch(
     /restored up to 2; owed then: 0\n0 problems, \d+ bytes per event\nno part is as old as that\n/,
   )
@@ -125,6 +126,49 @@ test.each([
   const tables = read(page).match(/^\| (?:trap|trouble) \|.*\n\| --- .*\n(?:\|.*\n)+/gm) ?? []
   // And no row is without one.
   expect(tables.join('').match(/^\| (?!trap |trouble |---)/gm)).toHaveLength(rows.length)
+})
+
+test('the page about running has every metric, field of a line, check, exit code and attribute', () => {
+  const page = read('docs/running.md')
+  const metrics = read('src/cli/metrics.ts')
+  const names = [
+    ...[...metrics.matchAll(/name: '(averba_\w+)'/g)].map(([, name]) => name),
+    ...[...metrics.matchAll(/gauge\(\s*'(\w+)'/g)].map(([, name]) => `averba_${name}`),
+  ]
+  expect(names.length).toBeGreaterThan(14)
+  const rows = [...page.matchAll(/^\| (`averba_.*)$/gm)].flatMap(([, row = '']) => [
+    ...row.matchAll(/`(averba_\w+)`/g),
+  ])
+  expect(rows.map(([, name]) => name).sort()).toEqual(names.sort())
+  const labels = [...metrics.matchAll(/labelNames: \[(.*)\]|, \[('.*')\]\)/g)].flatMap(([, a, b]) => [
+    ...`${a ?? b}`.matchAll(/'(\w+)'/g),
+  ])
+  expect(labels.length).toBeGreaterThan(8)
+  for (const [, label] of labels) expect(page).toContain(`\`${label}\``)
+  const fields = [...read('src/log-line.ts').matchAll(/^ {2}(\w+): '(?:string|number)',$/gm)]
+  expect(fields.length).toBeGreaterThan(10)
+  for (const [, field] of fields) expect(page).toContain(`\`${field}\``)
+  const health = read('src/health.ts')
+  const checks = [...health.slice(0, health.indexOf('export interface Found')).matchAll(/'(\w+)'/g)]
+  expect(checks.length).toBeGreaterThan(14)
+  for (const [, check] of checks) expect(page).toContain(`\`${check}\``)
+  for (const code of [0, 1, 70]) expect(page).toContain(`\n| ${code} | `)
+  expect(page).toContain('\n| 130, 143 | ')
+  const spans = [
+    'src/attempts.ts',
+    'src/commands.ts',
+    'src/adapters/receiver.ts',
+    'src/adapters/load-tracing.ts',
+  ]
+  const attributes = spans.flatMap(path => [...read(path).matchAll(/'((?:averba|error|http)\.[\w.]+)'/g)])
+  expect(attributes.length).toBeGreaterThan(7)
+  for (const [, attribute] of attributes) expect(page).toContain(`\`${attribute}\``)
+})
+
+test('every trap of the page about testing has its test', () => {
+  const rows = [...read('docs/testing.md').matchAll(/^\| .+ \| ([\w/.-]+\.ts) > (.+) \|$/gm)]
+  expect(rows.length).toBeGreaterThan(12)
+  for (const [, file = '', title = ''] of rows) expect(read(`test/${file}`)).toContain(`'${title}'`)
 })
 
 test('the layers of the page about the architecture are those that the test enforces', () => {
