@@ -31,6 +31,9 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'clock.ts': 'makes them',
       'adapters/serve-receivers.ts': 'a real server ends in real time',
       'averba.ts': 'what an engine goes by when its host names nothing else',
+      'cli/run.ts': 'a process of an operator, on the machine it runs on',
+      'examine.ts': 'the findings of an operator’s tool, when no clock is given',
+      'index.ts': 'hands it to hosts who wrap it',
       'operating.ts': 'the tools of operators work on a log whose engine may not run',
       'adapters/open-connections.ts': 'real sockets part in real time',
       'store/sqlite.ts': 'the lock of another process is held in real time',
@@ -59,6 +62,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'simulation/start-services.ts': 'compares addresses, and opens nothing',
       'cli/demo.ts': 'a real server for the demonstration',
       'cli/dev.ts': 'a real server, and the control server on loopback',
+      'cli/status-server.ts': 'a real server for probes and metrics',
     },
   },
   'the process that it runs in': {

@@ -55,14 +55,8 @@ test('it is a log in which much happened, and much went wrong', () => {
   expect(first.events.length).toBeGreaterThan(500)
   expect(first.types.length).toBeGreaterThan(40)
   expect(first.crashes).toBeGreaterThan(1)
-  expect(first.types).toEqual(
-    expect.arrayContaining([
-      'consent.changeLost',
-      'validation.inconclusive',
-      'notification.recovered',
-      'token.rejected',
-    ]),
-  )
+  const troubles = /(lost|inconclusive|rejected|failed|failing)$/i
+  expect(first.types.filter(type => troubles.test(type)).length).toBeGreaterThan(3)
 })
 
 test('another seed gives another log', () => {
