@@ -57,12 +57,17 @@ let turnsAwaited = 0
  */
 export function afterTurn(work: () => void): () => void {
   turnsAwaited += 1
+  let isAwaited = true
+  const end = () => {
+    if (isAwaited) turnsAwaited -= 1
+    isAwaited = false
+  }
   const turn = setImmediate(() => {
-    turnsAwaited -= 1
+    end()
     work()
   })
   return () => {
-    turnsAwaited -= 1
+    end()
     clearImmediate(turn)
   }
 }
