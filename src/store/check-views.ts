@@ -1,11 +1,11 @@
 import { AverbaError } from '../errors.ts'
 import type { View } from '../view.ts'
 import type { OnPage } from './check-log.ts'
+import { compareRows, Differences } from './compare-rows.ts'
 import { rows, type Steps } from './connection.ts'
 import type { Faults } from './faults.ts'
 import { readCheckpoints } from './projector.ts'
 import { readAfter } from './read.ts'
-import { differencesOf } from './rebuilder.ts'
 import type { Schemas } from './schemas.ts'
 import type { Snapshot } from './snapshot.ts'
 import { createViewTable, foldOne, type Row, ViewTable } from './view-table.ts'
@@ -45,10 +45,15 @@ export async function checkViews(
   }
   for (const { view, table, changed } of built) {
     snapshot.run(() => table.write(changed.values()))
-    const [first, ...others] = snapshot.run(() => compare(view, table))
-    if (!first) continue
-    const keys = [first, ...others].map(row => row.key).join(', ')
-    faults.add('views', `${view.name} differs from the log in ${first.n} rows: ${keys}`)
+    const differences = new Differences()
+    const serving = new ViewTable(view)
+    while (differences.after !== undefined) {
+      snapshot.run(() => compareRows(view, table, differences, { serving }))
+      if (!(await onPage(position))) return
+    }
+    const { count, examples } = differences
+    if (count > 0)
+      faults.add('views', `${view.name} differs from the log in ${count} rows: ${examples.join(', ')}`)
   }
 }
 
@@ -78,8 +83,4 @@ function* foldPage(built: readonly Built[], schemas: Schemas, from: number): Ste
     changed.clear()
   }
   return page.at(-1)?.position ?? from
-}
-
-function* compare(view: View, table: ViewTable): Steps<readonly { key: string; n: number }[]> {
-  return yield* rows<{ key: string; n: number }>({ sql: differencesOf(view, table.name), parameters: [] })
 }

@@ -1,6 +1,7 @@
 import type { Recorded } from '../message.ts'
 import type { View } from '../view.ts'
 import { attempt, type Connection, first, rows, type Steps } from './connection.ts'
+import { discard } from './discarded.ts'
 import type { Known } from './known.ts'
 import { type Schema, selectPosition } from './schema.ts'
 import { createViewIndexes, createViewTable, foldOne, type Row, ViewTable } from './view-table.ts'
@@ -49,7 +50,7 @@ export class Projector {
       const { name, version } = view
       const known = yield* first(db.selectFrom('projection').select('version').where('view', '=', name))
       if (known?.version === version) continue
-      yield* rows({ sql: `drop table if exists ${name}`, parameters: [] })
+      yield* discard(this.#connection, name)
       yield* rows({ sql: createViewTable(view, name, this.#connection.dialect), parameters: [] })
       for (const sql of createViewIndexes(view)) yield* rows({ sql, parameters: [] })
       yield* rows(db.deleteFrom('projection').where('view', '=', name))

@@ -1,18 +1,21 @@
 import { type Clock, giveWay } from '../clock.ts'
-import { AverbaError } from '../errors.ts'
 import type { Instant } from '../message.ts'
 import type { View } from '../view.ts'
+import { compareRows, Differences } from './compare-rows.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
-import { readHeader } from './header.ts'
+import { sweep } from './discarded.ts'
+import { Folding } from './folding.ts'
 import { joinHead, readCheckpoints } from './projector.ts'
-import { readPage, readTexts } from './read.ts'
+import { readPage } from './read.ts'
 import { selectPosition } from './schema.ts'
 import type { Schemas } from './schemas.ts'
-import { createViewIndexes, createViewTable, foldOne, type Row, ViewTable } from './view-table.ts'
+import { SideTable } from './side-table.ts'
+import { foldOne, type Row, ViewTable } from './view-table.ts'
 
 /** What a rebuild of one view found. */
 export interface Rebuilt {
   readonly view: string
+  /** How many it has, as they were counted page by page. */
   readonly rows: number
   /** Rows that differed from the serving view: 0 means equal, where they were compared. */
   readonly differences: number
@@ -38,11 +41,10 @@ export interface AsOf {
 
 /** How many rows are held before they are written: what bounds the memory of a rebuild. */
 const rowsMax = 100_000
-/** Few enough that what a page leaves behind is collected young. */
-const pageRows = 250
+/** How many rows one transaction writes: more would hold up the event loop, and everyone else who writes. */
+const writeRows = 1_000
 /** A crash loses no more work than this. */
 const saveEveryMs = 30_000
-const examplesMax = 10
 
 /** What a rebuilder is made of. */
 export interface RebuilderParts {
@@ -53,57 +55,145 @@ export interface RebuilderParts {
   readonly onRejoined: () => void
 }
 
+/** A view that is being built anew. */
+interface Building {
+  readonly view: View
+  readonly side: SideTable
+  readonly folding: Folding
+  readonly signal: AbortSignal | undefined
+  readonly onPage: () => void
+}
+
 /** Builds views anew from the log, beside the serving rows, and puts them in their place at once. */
 export class Rebuilder {
+  readonly #parts: RebuilderParts
   readonly #connection: Connection
-  readonly #schemas: Schemas
-  readonly #clock: Clock
-  readonly #onRejoined: () => void
 
   constructor(parts: RebuilderParts) {
+    this.#parts = parts
     this.#connection = parts.connection
-    this.#schemas = parts.schemas
-    this.#clock = parts.clock
-    this.#onRejoined = parts.onRejoined
   }
 
   /**
    * Builds one view from the beginning, or from where an interrupted rebuild was saved, compares it with the
-   * serving rows and takes their place in one transaction. Appends go on meanwhile.
+   * serving rows and takes their place. All of it goes in short transactions, and appends go on meanwhile: the one
+   * that changes places folds the few events that came since, and moves no row.
    *
    * @returns `undefined` when the signal ended it
+   * @throws {AverbaError} `STORE_BUSY` when another process began to rebuild the same view meanwhile
    */
   async rebuild(
     view: View,
     { onProgress, signal, compare = true }: RebuildOptions = {},
   ): Promise<Rebuilt | undefined> {
-    const next = `${view.name}_next`
-    const connection = this.#connection
-    const begun = await connection.transact(() => begin(connection, view, next))
-    const end = await connection.read(() => headPosition())
-    const table = new ViewTable(view, next)
-    const built = new Map<string, Row | undefined>()
-    let { position } = begun
-    let savedAt = this.#clock.now()
-    let saved = position
-    const save = async () => {
-      await connection.transact(() => saveRows(table, built, view, saved, position))
-      saved = position
-    }
-    while (!signal?.aborted) {
-      const from = position
-      position = await connection.read(() => this.#foldPage(view, table, built, from))
-      if (position > from) onProgress?.(position, Math.max(position, end))
-      // What comes while others append is folded with the swap: waiting for a page without any could take for ever.
-      if (position - from < pageRows)
-        return this.#rejoined(() => this.#swap(view, table, built, saved, position, compare))
+    await sweep(this.#connection, signal)
+    const side = await this.#connection.transact(() => SideTable.begin(this.#connection, view))
+    const end = await this.#connection.read(() => headPosition())
+    const folding = new Folding(this.#parts, view, side.table, side.mark.position)
+    const onPage = () => onProgress?.(folding.position, Math.max(folding.position, end))
+    const building: Building = { view, side, folding, signal, onPage }
+    if (!(await this.#finishWriting(building))) return undefined
+    if (!(await this.#fold(building, end))) return undefined
+    const found = await this.#compare(building, compare)
+    if (!found) return undefined
+    while (!(await this.#connection.transact(() => this.#swap(building)))) {
+      await this.#writeMany(building)
       await giveWay()
-      if (built.size < rowsMax && this.#clock.now() - savedAt < saveEveryMs) continue
-      await save()
-      savedAt = this.#clock.now()
     }
-    await save()
-    return undefined
+    await sweep(this.#connection, signal)
+    return { view: view.name, rows: found.rows, differences: found.count, examples: found.examples }
+  }
+
+  /** Comes to where an interrupted rebuild was when it wrote rows down, and writes the others of them. */
+  async #finishWriting(building: Building): Promise<boolean> {
+    const { side, folding, signal, onPage } = building
+    const { written, until } = side.mark
+    if (written === 0) return true
+    folding.pass(written)
+    while (folding.position < until) {
+      if (signal?.aborted) return false
+      await this.#connection.read(() => foldAlone(side, folding.page(until)))
+      onPage()
+      await giveWay()
+    }
+    await this.#write(building)
+    folding.pass(0)
+    return true
+  }
+
+  /** Folds the log to its end. Interrupted, it writes down what there is. */
+  async #fold(building: Building, end: number): Promise<boolean> {
+    const { side, folding, signal, onPage } = building
+    let savedAt = this.#parts.clock.now()
+    while (!signal?.aborted) {
+      const from = folding.position
+      const pages = from < end ? folding.page() : folding.pages()
+      await this.#connection.read(() => foldAlone(side, pages))
+      if (folding.position > from) onPage()
+      await giveWay()
+      if (folding.isAtEnd) {
+        await this.#writeMany(building)
+        return true
+      }
+      if (folding.held.size < rowsMax && this.#parts.clock.now() - savedAt < saveEveryMs) continue
+      await this.#write(building)
+      savedAt = this.#parts.clock.now()
+    }
+    await this.#write(building)
+    return false
+  }
+
+  /**
+   * Compares the rows with the serving ones, page by page, each page on one reading, with what was appended by then
+   * folded in: so rows differ that no append has changed between the two.
+   */
+  async #compare(building: Building, isCompared: boolean): Promise<Differences | undefined> {
+    const { view, side, folding, signal } = building
+    const serving = new ViewTable(view)
+    const differences = new Differences()
+    while (differences.after !== undefined) {
+      if (signal?.aborted) {
+        await this.#write(building)
+        return undefined
+      }
+      await this.#connection.read(function* () {
+        yield* foldAlone(side, folding.pages())
+        const { held } = folding
+        if (folding.isAtEnd) yield* compareRows(view, side.table, differences, { serving, held, isCompared })
+      })
+      await giveWay()
+      await this.#writeMany(building)
+    }
+    return differences
+  }
+
+  /** Writes down the rows that are held where they are more than one transaction writes. */
+  async #writeMany(building: Building): Promise<void> {
+    if (building.folding.held.size > writeRows) await this.#write(building)
+  }
+
+  /** Writes down the rows that are held, some at a time. */
+  async #write({ side, folding }: Building): Promise<void> {
+    const { held, position } = folding
+    const before = side.mark.written
+    const changed = [...held.values()]
+    for (let from = 0; from === 0 || from < changed.length; from += writeRows) {
+      const some = changed.slice(from, from + writeRows)
+      const until = from + some.length
+      const written = until < changed.length ? before + until : undefined
+      await this.#connection.transact(() => side.write(some, position, written))
+      await giveWay()
+    }
+    held.clear()
+  }
+
+  /** Folds what came since, unless that is much, and changes places. The view stands at the end of the log then. */
+  *#swap({ view, side, folding }: Building): Steps<boolean> {
+    yield* foldAlone(side, folding.pages())
+    if (!folding.isAtEnd) return false
+    yield* side.swap(folding.held.values())
+    yield* this.#join(view)
+    return true
   }
 
   /** The rows of a view as they were at a position or an instant of the log: built in memory, and kept nowhere. */
@@ -111,7 +201,9 @@ export class Rebuilder {
     const built = new Map<string, Row | undefined>()
     const last = position ?? (await this.#connection.read(() => headPosition()))
     for (let after = 0; ; ) {
-      const page = await this.#connection.read(() => readPage(this.#connection, this.#schemas, { after }))
+      const page = await this.#connection.read(() =>
+        readPage(this.#connection, this.#parts.schemas, { after }),
+      )
       const until = page.filter(event => event.position <= last && (at === undefined || event.at <= at))
       for (const event of until) {
         const key = view.key(event)
@@ -134,162 +226,52 @@ export class Rebuilder {
     const connection = this.#connection
     const table = new ViewTable(view)
     for (;;) {
-      const built = new Map<string, Row | undefined>()
-      const page = await connection.read(() => this.#foldNext(view, table, built))
-      if (!page) return
-      const { from, until } = page
-      if (until - from >= pageRows) await connection.transact(() => moveOn(table, built, view, from, until))
-      else await this.#rejoined(() => this.#rejoin(view, table, from))
+      const folding = await connection.read(() => this.#foldNext(view, table))
+      if (!folding) return
+      const { from, page } = folding
+      await connection.transact(() =>
+        page.isAtEnd ? this.#rejoin(view, table, from) : moveOn(table, page, view, from),
+      )
       await giveWay()
     }
   }
 
-  /** Whoever remembers which views run has to forget it before the commit: right after it, the next append begins. */
-  async #rejoined<T>(steps: () => Steps<T>): Promise<T> {
-    const onRejoined = this.#onRejoined
-    return this.#connection.transact(function* () {
-      const result = yield* steps()
-      onRejoined()
-      return result
-    })
-  }
-
   *#rejoin(view: View, table: ViewTable, from: number): Steps<void> {
     if ((yield* stoppedAt(view)) !== from) return
-    const built = new Map<string, Row | undefined>()
-    yield* this.#foldToEnd(view, table, built, from)
-    yield* table.write(built.values())
+    const folding = new Folding(this.#parts, view, table, from)
+    yield* folding.pages()
+    if (!folding.isAtEnd) return
+    yield* table.write(folding.held.values())
+    yield* this.#join(view)
+  }
+
+  /** Whoever remembers which views run has to forget it before the commit: right after it, the next append begins. */
+  *#join(view: View): Steps<void> {
     yield* joinHead(view)
+    this.#parts.onRejoined()
   }
 
   /** Folds the next page of a view that stands still; `undefined` when it runs. */
-  *#foldNext(
-    view: View,
-    table: ViewTable,
-    built: Map<string, Row | undefined>,
-  ): Steps<{ from: number; until: number } | undefined> {
+  *#foldNext(view: View, table: ViewTable): Steps<{ from: number; page: Folding } | undefined> {
     const from = yield* stoppedAt(view)
     if (from === undefined) return undefined
-    return { from, until: yield* this.#foldPage(view, table, built, from) }
-  }
-
-  *#foldToEnd(
-    view: View,
-    table: ViewTable,
-    built: Map<string, Row | undefined>,
-    from: number,
-  ): Steps<number> {
-    let position = from
-    for (;;) {
-      const next = yield* this.#foldPage(view, table, built, position)
-      if (next === position) return position
-      position = next
-    }
-  }
-
-  /** Folds one page into the rows held in memory, and says how far it came. */
-  *#foldPage(view: View, table: ViewTable, built: Map<string, Row | undefined>, from: number): Steps<number> {
-    const page = yield* readTexts(this.#connection, { after: from, limit: pageRows })
-    let position = from
-    for (const { header } of page) {
-      const event = readHeader(header, this.#schemas)
-      position = event.position
-      const key = view.key(event)
-      if (key === undefined) continue
-      const held = built.get(key)
-      const before = held ?? (built.has(key) ? undefined : yield* table.find(key))
-      const row = foldOne(view, key, before, event)
-      if (held && row) keep(held, row)
-      else built.set(key, row)
-    }
-    return position
-  }
-
-  *#swap(
-    view: View,
-    table: ViewTable,
-    built: Map<string, Row | undefined>,
-    saved: number,
-    from: number,
-    isCompared: boolean,
-  ): Steps<Rebuilt> {
-    yield* checkAlone(view, saved)
-    yield* this.#foldToEnd(view, table, built, from)
-    yield* table.write(built.values())
-    const sql = differencesOf(view, table.name)
-    const differing = isCompared ? yield* rows<{ key: string; n: number }>({ sql, parameters: [] }) : []
-    const count = yield* first<{ n: number }>({
-      sql: `select count(*) as n from ${table.name}`,
-      parameters: [],
-    })
-    yield* rows({ sql: `drop table ${view.name}`, parameters: [] })
-    yield* rows({ sql: `alter table ${table.name} rename to ${view.name}`, parameters: [] })
-    for (const sql of createViewIndexes(view)) yield* rows({ sql, parameters: [] })
-    yield* rows({ sql: `delete from rebuild where view = ?`, parameters: [view.name] })
-    yield* joinHead(view)
-    return {
-      view: view.name,
-      rows: count?.n ?? 0,
-      differences: differing[0]?.n ?? 0,
-      examples: differing.map(row => row.key),
-    }
+    const page = new Folding(this.#parts, view, table, from)
+    yield* page.page()
+    return { from, page }
   }
 }
 
-/**
- * Takes over what changed. Rows that are replaced for every event of a long log live just long enough to make the
- * collector of garbage ask for more memory; most columns stay as they are.
- */
-function keep(held: Row, row: Row): void {
-  if (held === row) return
-  for (const column in held) if (!(column in row)) held[column] = null
-  for (const column in row) if (held[column] !== row[column]) held[column] = row[column] ?? null
-}
-
-/** Goes on with what an interrupted rebuild of the same version left, or begins with an empty table. */
-function* begin(connection: Connection, view: View, next: string): Steps<{ position: number }> {
-  const left = yield* first<{ position: number; version: number }>({
-    sql: selectRebuild,
-    parameters: [view.name],
-  })
-  if (left?.version === view.version) return left
-  yield* rows({ sql: `drop table if exists ${next}`, parameters: [] })
-  yield* rows({ sql: createViewTable(view, next, connection.dialect), parameters: [] })
-  yield* rows({ sql: saveRebuild, parameters: [view.name, view.version, 0] })
-  return { position: 0 }
-}
-
-/** Another process that builds the same view would write into the same table. */
-function* checkAlone({ name }: View, saved: number): Steps<void> {
-  const left = yield* first<{ position: number }>({ sql: selectRebuild, parameters: [name] })
-  if (left?.position === saved) return
-  throw new AverbaError('STORE_BUSY', `Cannot rebuild "${name}": another process rebuilds it`)
-}
-
-function* saveRows(
-  table: ViewTable,
-  built: Map<string, Row | undefined>,
-  view: View,
-  saved: number,
-  position: number,
-): Steps<void> {
-  yield* checkAlone(view, saved)
-  yield* table.write(built.values())
-  yield* rows({ sql: saveRebuild, parameters: [view.name, view.version, position] })
-  built.clear()
+/** Folds over rows that nobody else writes. */
+function* foldAlone(side: SideTable, pages: Steps<void>): Steps<void> {
+  yield* side.checkAlone()
+  yield* pages
 }
 
 /** Writes nothing where somebody else has moved the view meanwhile. */
-function* moveOn(
-  table: ViewTable,
-  built: Map<string, Row | undefined>,
-  view: View,
-  from: number,
-  until: number,
-): Steps<void> {
+function* moveOn(table: ViewTable, page: Folding, view: View, from: number): Steps<void> {
   if ((yield* stoppedAt(view)) !== from) return
-  yield* table.write(built.values())
-  yield* rows({ sql: moveStopped, parameters: [until, view.name] })
+  yield* table.write(page.held.values())
+  yield* rows({ sql: moveStopped, parameters: [page.position, view.name] })
 }
 
 /** Where a view stands still; `undefined` when it runs, or is of another version by now. */
@@ -302,18 +284,4 @@ function* headPosition(): Steps<number> {
   return (yield* first<{ position: number }>({ sql: selectPosition, parameters: [] }))?.position ?? 0
 }
 
-/** The statement that counts the rows of which only one table has the key, or that differ, and names some. */
-export function differencesOf(view: View, next: string): string {
-  const [key = '', ...others] = Object.keys(view.columns)
-  const isOther = others.map(column => `a.${column} is distinct from b.${column}`).join(' or ')
-  return `select key, count(*) over () as n from (
-    select a.${key} as key from ${view.name} a left join ${next} b on b.${key} = a.${key}
-      where b.${key} is null${isOther && ` or ${isOther}`}
-    union all select b.${key} from ${next} b left join ${view.name} a on a.${key} = b.${key} where a.${key} is null
-  ) as differing limit ${examplesMax}`
-}
-
-const selectRebuild = 'select position, version from rebuild where view = ?'
-const saveRebuild = `insert into rebuild (view, version, position) values (?, ?, ?)
-  on conflict (view) do update set version = excluded.version, position = excluded.position`
 const moveStopped = 'update projection set position = ? where view = ?'

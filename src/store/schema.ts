@@ -65,8 +65,8 @@ export interface Schema {
   secret: { name: string; generation: number; epoch: number; sealed: Uint8Array }
   /** What one process of the file does at a time, such as logging in somewhere. Rows may go at any time. */
   lease: { name: string; owner: string; until: string }
-  /** How far a view has come that is built anew, in a table of its own, beside the serving one. */
-  rebuild: { view: string; version: number; position: number }
+  /** How far a view has come that is built anew, in a table of its own, beside the serving one: see `SideTable`. */
+  rebuild: { view: string; version: number; position: number; until: number; written: number; run: number }
 }
 
 /** The end of the log. */
@@ -181,7 +181,15 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       `sealed ${bytes} not null`,
     ),
     table('lease', 'name text primary key', 'owner text not null', 'until text not null'),
-    table('rebuild', 'view text primary key', `version ${integer} not null`, `position ${integer} not null`),
+    table(
+      'rebuild',
+      'view text primary key',
+      `version ${integer} not null`,
+      `position ${integer} not null`,
+      `until ${integer} not null`,
+      `written ${integer} not null`,
+      `run ${integer} not null`,
+    ),
     `insert into head (id, schema, views) values (1, 1, '')`,
     ...(isSqlite ? appendOnlyTriggers() : []),
   ]

@@ -11,6 +11,7 @@ import { openKeyring, prepareTables } from './beginning.ts'
 import { type PlacedPart, putBackParts, removeParts } from './bundle.ts'
 import { checkEnd } from './check-end.ts'
 import type { Connection } from './connection.ts'
+import { sweep } from './discarded.ts'
 import {
   type Follower,
   type FollowerLease,
@@ -106,6 +107,7 @@ export class Store {
         })
       }
       await store.#restoreViews(options)
+      await sweep(connection)
       return store
     } catch (error) {
       await connection.close()
@@ -121,7 +123,7 @@ export class Store {
       const checkpoint = stopped.get(view.name)
       if (!checkpoint) continue
       try {
-        if (checkpoint.position === 0) await this.#rebuilder.rebuild(view)
+        if (checkpoint.position === 0) await this.#rebuilder.rebuild(view, { compare: false })
         else await this.#rebuilder.catchUp(view)
       } catch (error) {
         // Another process builds it: it rejoins by that one's hand.

@@ -47,8 +47,10 @@ export function foldOne(view: View, key: string, before: Row | undefined, event:
 /** The statement that makes the table of a view. */
 export function createViewTable(view: View, name: string, dialect: Connection['dialect']): string {
   const types = { text: 'text', integer: dialect === 'sqlite' ? 'integer' : 'bigint' }
+  // Keys are ordered by their bytes, as SQLite does.
+  const key = dialect === 'sqlite' ? ' primary key' : ' collate "C" primary key'
   const columns = Object.entries(view.columns).map(([column, type], i) => {
-    return `${column} ${types[type]}${i === 0 ? ' primary key' : ''}`
+    return `${column} ${types[type]}${i === 0 ? key : ''}`
   })
   return `create table ${name} (${columns.join(', ')}) ${dialect === 'sqlite' ? 'strict' : ''}`
 }

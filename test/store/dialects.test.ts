@@ -1,4 +1,11 @@
-import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
+import {
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  sql,
+} from 'kysely'
 import { expect, test } from 'vitest'
 import { systemEntropy } from '../../src/clock.ts'
 import { stage } from '../../src/store/append.ts'
@@ -12,17 +19,19 @@ import { createKeyring } from '../../src/vault/keyring.ts'
 import { Vault } from '../../src/vault/vault.ts'
 import { views } from '../../src/views/views.ts'
 
+const compiler = new Kysely<Schema>({
+  dialect: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: db => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+})
 /** Compiles for PostgreSQL and runs nothing: the statements are what is looked at. */
-const postgres: Pick<Connection, 'dialect' | 'compiler'> = {
+const postgres: Pick<Connection, 'dialect' | 'compiler' | 'listTables'> = {
   dialect: 'postgres',
-  compiler: new Kysely<Schema>({
-    dialect: {
-      createAdapter: () => new PostgresAdapter(),
-      createDriver: () => new DummyDriver(),
-      createIntrospector: db => new PostgresIntrospector(db),
-      createQueryCompiler: () => new PostgresQueryCompiler(),
-    },
-  }),
+  listTables: sql<{ name: string }>`select tablename as name from pg_tables`.compile(compiler),
+  compiler,
 }
 
 /** Every statement of some steps, with how many parameters each is given. */

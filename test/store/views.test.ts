@@ -1,67 +1,12 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createIds, systemClock, systemEntropy } from '../../src/clock.ts'
+import { systemClock } from '../../src/clock.ts'
 import type { Recorded } from '../../src/message.ts'
 import type { Connection } from '../../src/store/connection.ts'
 import { Rebuilder } from '../../src/store/rebuilder.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
-import { Store } from '../../src/store/store.ts'
-import { defineView, type View } from '../../src/view.ts'
-
-const newPath = () => join(mkdtempSync(join(tmpdir(), 'averba-views-')), 'log.sqlite')
-
-/** Counts the events of each stream; told to, it fails, or writes what its table does not take. */
-function counting(name: string, breaks: { at?: number; with?: 'throw' | 'badCell' } = {}): View {
-  return defineView<{ stream: string; n: number }, Recorded>({
-    name,
-    version: 1,
-    columns: { stream: 'text', n: 'integer' },
-    key: ({ type, stream }) => (type === 'bench.done' ? stream : undefined),
-    fold(row, { stream, position }) {
-      if (position === breaks.at && breaks.with === 'throw') throw new RangeError('25774435016')
-      const n = (row?.n ?? 0) + 1
-      return { stream, n: position === breaks.at && breaks.with === 'badCell' ? ('x' as never) : n }
-    },
-  })
-}
-
-const open = (path: string, views: readonly View[], onViewStopped = (_: string) => {}) =>
-  Store.open({
-    path,
-    views,
-    onViewStopped,
-    clock: systemClock,
-    entropy: systemEntropy,
-    createId: createIds(systemClock, systemEntropy),
-  })
-
-/** Appends so many events to streams in turn, many at a time. */
-async function append(store: Store, count: number, streams = 10): Promise<void> {
-  await Promise.all(
-    Array.from({ length: count }, (_, i) => {
-      const stream = `bench-${i % streams}`
-      const event = { type: 'bench.done', data: {} }
-      const machine = { name: 'bench', version: 1 }
-      return store.append({
-        at: '2030-01-01T00:00:00.000Z',
-        streams: [{ stream, expect: 'any' }],
-        events: [{ stream, event, because: 'bench.do', machine }],
-      })
-    }),
-  )
-}
-
-const rowsOf = async (store: Store, name: string) => {
-  const sql = `select * from ${name} order by stream`
-  const query = { sql, parameters: [], query: undefined as never, queryId: undefined as never }
-  return (await store.reader.readOnly(query)) as { stream: string; n: number }[]
-}
-const sumOf = async (store: Store, name: string) =>
-  (await rowsOf(store, name)).reduce((sum, row) => sum + row.n, 0)
-const checkpointOf = async (store: Store, name: string) =>
-  (await store.checkpoints()).find(each => each.view === name)
+import { defineView } from '../../src/view.ts'
+import { append, checkpointOf, counting, open, rowsOf, sumOf } from './counting.ts'
+import { newPath } from './sample-store.ts'
 
 test.each(['throw', 'badCell'] as const)(
   'a view that fails (%s) is left as it was before those events, the others go on, and it catches up when it is mended',

@@ -1,0 +1,49 @@
+import { giveWay } from '../clock.ts'
+import { type Connection, rows, type Steps } from './connection.ts'
+
+/** Few enough that deleting them, zeros and all, takes milliseconds. */
+const rowsAtOnce = 500
+const prefix = 'discarded_'
+
+/** Takes a table out of the way in one step, however long it is: `sweep` removes it. Nothing when it is not there. */
+export function* discard(connection: Connection, table: string): Steps<void> {
+  const tables = yield* listTables(connection)
+  if (!tables.includes(table)) return
+  const last = Math.max(0, ...tables.filter(isDiscarded).map(name => Number(name.slice(prefix.length))))
+  yield* rows({ sql: `alter table ${table} rename to ${prefix}${last + 1}`, parameters: [] })
+}
+
+/**
+ * Removes the tables that were discarded, by this process or one that ended before it could. What is deleted is
+ * overwritten, which takes time: it is done a few rows at a time, and others append between.
+ */
+export async function sweep(connection: Connection, signal?: AbortSignal): Promise<void> {
+  while (!signal?.aborted) {
+    const [table] = (await connection.read(() => listTables(connection))).filter(isDiscarded)
+    if (table === undefined) return
+    await connection.transact(() => remove(connection, table))
+    await giveWay()
+  }
+}
+
+/** Removes some rows of a table, and the table with the last of them. Another process may have been faster. */
+function* remove(connection: Connection, table: string): Steps<void> {
+  if (!(yield* listTables(connection)).includes(table)) return
+  // PostgreSQL gives the file of a table back as a whole.
+  if (connection.dialect === 'sqlite') {
+    yield* rows({
+      sql: `delete from ${table} where rowid in (select rowid from ${table} limit ${rowsAtOnce})`,
+      parameters: [],
+    })
+    if ((yield* rows({ sql: `select 1 from ${table} limit 1`, parameters: [] })).length > 0) return
+  }
+  yield* rows({ sql: `drop table ${table}`, parameters: [] })
+}
+
+function* listTables(connection: Connection): Steps<string[]> {
+  return (yield* rows<{ name: string }>(connection.listTables)).map(({ name }) => name)
+}
+
+function isDiscarded(table: string): boolean {
+  return table.startsWith(prefix)
+}

@@ -1,0 +1,87 @@
+import type { View } from '../view.ts'
+import type { Connection, Steps } from './connection.ts'
+import { readHeader } from './header.ts'
+import { readTexts } from './read.ts'
+import type { Schemas } from './schemas.ts'
+import { foldOne, type Row, type ViewTable } from './view-table.ts'
+
+/** Few enough that what a page leaves behind is collected young. */
+const pageRows = 250
+/** How many pages are folded in one go where others append meanwhile: more than they append in one go. */
+const pagesMax = 4
+
+/** Where the log is read from, and how. */
+export interface FoldingParts {
+  readonly connection: Connection
+  readonly schemas: Schemas
+}
+
+/** Folds the log page by page into rows held in memory, over those that a table has. */
+export class Folding {
+  /** The rows that changed since they were last written, in the order in which the log first touched them. */
+  readonly held = new Map<string, Row | undefined>()
+  /** The log is folded up to here. */
+  position: number
+  /** The last page was not full: there was nothing after it. */
+  isAtEnd = false
+  readonly #parts: FoldingParts
+  readonly #view: View
+  readonly #table: ViewTable
+  readonly #passed = new Set<string>()
+  #passes = 0
+
+  constructor(parts: FoldingParts, view: View, table: ViewTable, position: number) {
+    this.#parts = parts
+    this.#view = view
+    this.#table = table
+    this.position = position
+  }
+
+  /** Passes over the first so many keys that come: the table has their rows as they will be. 0 ends that. */
+  pass(keys: number): void {
+    this.#passes = keys
+    this.#passed.clear()
+  }
+
+  /** Folds the next page, of events up to a position. */
+  *page(until = Number.POSITIVE_INFINITY): Steps<void> {
+    const { connection, schemas } = this.#parts
+    const limit = Math.min(pageRows, until - this.position)
+    const page = yield* readTexts(connection, { after: this.position, limit })
+    for (const { header } of page) {
+      const event = readHeader(header, schemas)
+      this.position = event.position
+      const key = this.#view.key(event)
+      if (key === undefined || this.#isPassed(key)) continue
+      const held = this.held.get(key)
+      const before = held ?? (this.held.has(key) ? undefined : yield* this.#table.find(key))
+      const row = foldOne(this.#view, key, before, event)
+      if (held && row) keep(held, row)
+      else this.held.set(key, row)
+    }
+    this.isAtEnd = page.length < limit
+  }
+
+  /** Folds what came meanwhile: some pages, so that whoever appends all the time is overtaken all the same. */
+  *pages(): Steps<void> {
+    this.isAtEnd = false
+    for (let pages = 0; pages < pagesMax && !this.isAtEnd; pages++) yield* this.page()
+  }
+
+  #isPassed(key: string): boolean {
+    if (this.#passed.has(key)) return true
+    if (this.#passed.size >= this.#passes || this.held.has(key)) return false
+    this.#passed.add(key)
+    return true
+  }
+}
+
+/**
+ * Takes over what changed. Rows that are replaced for every event of a long log live just long enough to make the
+ * collector of garbage ask for more memory; most columns stay as they are.
+ */
+function keep(held: Row, row: Row): void {
+  if (held === row) return
+  for (const column in held) if (!(column in row)) held[column] = null
+  for (const column in row) if (held[column] !== row[column]) held[column] = row[column] ?? null
+}
