@@ -144,12 +144,18 @@ class SqliteConnection implements Connection {
   }
 
   async transact<T>(steps: () => Steps<T>): Promise<T> {
+    // Whoever has the lock keeps it: what the steps throw is theirs, whatever its code.
+    let hasBegun = false
+    const begun = () => {
+      hasBegun = true
+      return steps()
+    }
     for (let knocks = 1; ; knocks++) {
       try {
-        return this.#within('begin immediate', steps)
+        return this.#within('begin immediate', begun)
       } catch (error) {
         const isBusy = error instanceof AverbaError && error.code === 'STORE_BUSY'
-        if (!isBusy || knocks >= knocksMax) throw error
+        if (hasBegun || !isBusy || knocks >= knocksMax) throw error
       }
       // Another process's lock is held in real time, whatever clock drives this one.
       await systemClock.sleep(knockMs)

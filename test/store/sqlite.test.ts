@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { createIds, systemClock, systemEntropy } from '../../src/clock.ts'
+import { AverbaError } from '../../src/errors.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
 import { Store } from '../../src/store/store.ts'
 import { views } from '../../src/views/views.ts'
 import { storeConformance } from './conformance.ts'
@@ -28,6 +30,18 @@ test('a file is opened with full durability, and says so when asked', async () =
   })
   expect(rows).toEqual([{ synchronous: 2 }])
   await store.close()
+})
+
+test('steps that find somebody else at work are not run again as if the file were locked', async () => {
+  const connection = await openSqlite(newPath())
+  let runs = 0
+  const busy = connection.transact(() => {
+    runs += 1
+    throw new AverbaError('STORE_BUSY', 'another process is about it')
+  })
+  await expect(busy).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  expect(runs).toBe(1)
+  await connection.close()
 })
 
 test('a log that is opened again continues', async () => {

@@ -1,0 +1,274 @@
+import Sqlite from 'better-sqlite3'
+import { beforeAll, expect, test } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import type { Connection } from '../../src/store/connection.ts'
+import { Rebuilder, type RebuildOptions } from '../../src/store/rebuilder.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { View } from '../../src/view.ts'
+import { append, checkpointOf, counting, open, rowsOf, sumOf } from './counting.ts'
+import { copyStore, newPath } from './sample-store.ts'
+import { around, type Done, watched } from './watched.ts'
+
+const view = counting('counted')
+const streams = 2_500
+const events = 5_250
+
+/** A closed log whose view has rows for some transactions: most streams have two events, some have three. */
+let sample = ''
+beforeAll(async () => {
+  sample = newPath()
+  const store = await open(sample, [view])
+  await append(store, events, streams)
+  await store.close()
+})
+
+const rebuild = (connection: Connection, options?: RebuildOptions, of: View = view) =>
+  new Rebuilder({ connection, schemas: {}, clock: systemClock, onRejoined: () => undefined }).rebuild(
+    of,
+    options,
+  )
+
+/** Edits a closed log past the store, and gives what the last statement finds. */
+function edit(path: string, sql: string): unknown[] {
+  const database = new Sqlite(path)
+  try {
+    const statement = database.prepare(sql)
+    return statement.reader ? statement.pluck().all() : [statement.run().changes]
+  } finally {
+    database.close()
+  }
+}
+const leftOf = (path: string) =>
+  edit(path, "select name from sqlite_schema where name like 'discarded%' or name like '%_next'")
+
+/** Every stream is counted as the log has it, and what is appended next is counted too. */
+async function checkRight(store: Store, count: number): Promise<void> {
+  const rows = await rowsOf(store, 'counted')
+  const expected = rowsExpected(count)
+  const wrong = rows.filter(({ stream, n }) => n !== expected.get(stream))
+  expect([rows.length, wrong]).toEqual([streams, []])
+  expect(await checkpointOf(store, 'counted')).toMatchObject({ isRunning: true, position: count + 1 })
+}
+
+function rowsExpected(count: number): Map<string, number> {
+  const expected = new Map<string, number>()
+  // The events of the sample, and then those that were appended by tens.
+  for (let i = 0; i < events; i++) add(`bench-${i % streams}`)
+  for (let i = 0; i < count - events; i++) add(`bench-${i % 10}`)
+  return expected
+  function add(stream: string): void {
+    expected.set(stream, (expected.get(stream) ?? 0) + 1)
+  }
+}
+
+test('no transaction of a rebuild is as long as its view, and the one that changes places moves no row', async () => {
+  const path = newPath()
+  const store = await open(path, [view])
+  await append(store, 50_000, 50_000)
+  await store.close()
+  // Every row differs: what is compared is as much as can be.
+  edit(path, 'update counted set n = 7')
+  const done: Done[] = []
+  const connection = await openSqlite(path)
+  const counted = around(connection, {
+    transact: (steps, run) => run(() => watched(steps, each => done.push(each))),
+    read: (steps, run) => run(() => watched(steps, each => done.push(each))),
+  })
+  expect(await rebuild(counted)).toMatchObject({ rows: 50_000, differences: 50_000 })
+  await connection.close()
+  expect(done.reduce((sum, { rows }) => sum + rows, 0)).toBeGreaterThan(4 * 50_000)
+  expect(Math.max(...done.map(({ rows }) => rows))).toBeLessThan(1_100)
+  const swap = done.filter(({ statements }) =>
+    statements.includes('alter table counted_next rename to counted'),
+  )
+  expect(swap).toHaveLength(1)
+  // The names of the tables, and two marks.
+  expect(swap[0]?.rows).toBeLessThan(40)
+  expect(leftOf(path)).toEqual([])
+  expect(edit(path, 'select distinct n from counted')).toEqual([1])
+})
+
+test('a deep check compares a long view in pages too', async () => {
+  const { Snapshot } = await import('../../src/store/snapshot.ts')
+  const { checkStore } = await import('../../src/store/check-store.ts')
+  const path = copyStore(sample)
+  edit(path, "update counted set n = 9 where stream in ('bench-7', 'bench-1900')")
+  edit(path, "delete from counted where stream = 'bench-3'")
+  edit(path, "insert into counted values ('a', 1), ('z', 1)")
+  const snapshot = await Snapshot.open(path)
+  let pages = 0
+  const onProgress = (what: string, position: number) => {
+    if (what === 'views' && position === events + 1) pages += 1
+  }
+  const { faults } = await checkStore(snapshot, { views: [view], onProgress })
+  snapshot.close()
+  expect(faults.map(({ check }) => check)).toEqual(['views'])
+  expect(faults[0]?.examples[0]).toMatch(/^counted differs from the log in 5 rows: /)
+  expect(pages).toBeGreaterThan(3)
+})
+
+/** Ends the process at its nth transaction, before it or after its commit. */
+function dyingAt(connection: Connection, nth: number, when: 'before' | 'after'): Connection {
+  let count = 0
+  return around(connection, {
+    async transact(steps, run) {
+      count += 1
+      if (count === nth && when === 'before') throw new RangeError('died')
+      const result = await run(steps)
+      if (count === nth) throw new RangeError('died')
+      return result
+    },
+  })
+}
+
+test.each(['before', 'after'] as const)(
+  'a process that dies %s any transaction of a rebuild leaves one table whole, and nothing that stays behind',
+  async when => {
+    const resumed: number[] = []
+    let isOver = false
+    for (let nth = 1; !isOver; nth++) {
+      const path = copyStore(sample)
+      const connection = await openSqlite(path)
+      const died = await rebuild(dyingAt(connection, nth, when)).then(
+        () => false,
+        (error: unknown) => {
+          expect(error).toEqual(new RangeError('died'))
+          return true
+        },
+      )
+      await connection.close()
+      isOver = !died
+      const again = await open(path, [view])
+      await checkRight(again, events)
+      // Goes on where it was, past what was appended since.
+      await append(again, 700)
+      await checkRight(again, events + 700)
+      const seen: number[] = []
+      const found = await again.rebuild({ onProgress: (_, position) => seen.push(position) })
+      expect(found).toEqual([{ view: 'counted', rows: streams, differences: 0, examples: [] }])
+      resumed.push(seen.length)
+      await checkRight(again, events + 700)
+      await append(again, 10)
+      await checkRight(again, events + 710)
+      await again.close()
+      expect(leftOf(path)).toEqual([])
+    }
+    // A beginning, three writings, the change of places, and what was in the way, some rows at a time.
+    expect(resumed.length).toBeGreaterThan(9)
+    // What was written down was not built again.
+    expect(Math.min(...resumed)).toBeLessThan(Math.max(...resumed))
+  },
+)
+
+test('a rebuild that dies while it goes on with one that died has the rows right in the end', async () => {
+  const path = copyStore(sample)
+  for (const nth of [3, 1, 2, 2, 3]) {
+    const connection = await openSqlite(path)
+    await expect(rebuild(dyingAt(connection, nth, 'after'))).rejects.toThrow('died')
+    await connection.close()
+    const store = await open(path, [view])
+    await checkRight(store, events)
+    await store.close()
+  }
+  const store = await open(path, [view])
+  expect(await store.rebuild()).toMatchObject([{ rows: streams, differences: 0 }])
+  await checkRight(store, events)
+  await store.close()
+})
+
+test('what differs is told exactly while others append to the very rows that are compared', async () => {
+  const path = copyStore(sample)
+  edit(path, "update counted set n = 90 where stream in ('bench-0', 'bench-1', 'bench-1500', 'bench-2400')")
+  edit(path, "delete from counted where stream in ('bench-2', 'bench-2300')")
+  edit(path, "insert into counted values ('bench-x', 1)")
+  const store = await open(path, [view])
+  const connection = await openSqlite(path)
+  let appended = 0
+  const busy = around(connection, {
+    async read(steps, run) {
+      await append(store, 10)
+      appended += 10
+      return run(steps)
+    },
+  })
+  const found = await rebuild(busy)
+  // The row that is missing was made anew by what was appended, and counts from there.
+  expect(found).toMatchObject({ rows: streams, differences: 7 })
+  expect(appended).toBeGreaterThan(200)
+  await connection.close()
+  await append(store, 10)
+  await checkRight(store, events + appended + 10)
+  await store.close()
+})
+
+test('whoever begins a rebuild takes it over: the other one is told at its next step, and spoils nothing', async () => {
+  let isOver = false
+  let told = 0
+  for (let nth = 1; !isOver; nth++) {
+    const path = copyStore(sample)
+    const connection = await openSqlite(path)
+    const other = await open(path, [view])
+    let count = 0
+    const meet = async () => {
+      count += 1
+      if (count === nth) expect(await other.rebuild()).toMatchObject([{ rows: streams, differences: 0 }])
+    }
+    const late = around(connection, {
+      transact: (steps, run) => meet().then(() => run(steps)),
+      read: (steps, run) => meet().then(() => run(steps)),
+    })
+    const error = await rebuild(late).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    if (error !== undefined) {
+      expect(error).toMatchObject({ code: 'STORE_BUSY', message: expect.stringMatching(/another process/) })
+      told += 1
+    }
+    isOver = count < nth
+    await connection.close()
+    await append(other, 10)
+    await checkRight(other, events + 10)
+    await other.close()
+    expect(leftOf(path)).toEqual([])
+  }
+  expect(told).toBeGreaterThan(10)
+})
+
+test('a rebuild never puts the rows of one version in the place of another version, and leaves its own behind for nobody', async () => {
+  const path = copyStore(sample)
+  const newer = { ...view, version: 2 }
+  const connection = await openSqlite(path)
+  let count = 0
+  const late = around(connection, {
+    async transact(steps, run) {
+      count += 1
+      if (count === 3) await (await open(path, [newer])).close()
+      return run(steps)
+    },
+  })
+  await expect(rebuild(late)).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  await connection.close()
+  expect(edit(path, "select version || ' ' || views from projection, head")).toEqual(['2 counted@2'])
+  const store = await open(path, [newer])
+  await checkRight(store, events)
+  await store.close()
+  expect(leftOf(path)).toEqual([])
+})
+
+test('another process reads and appends on with the statements that it has prepared, across a change of places', async () => {
+  const path = copyStore(sample)
+  const [one, other] = [await open(path, [view]), await open(path, [view])]
+  for (let round = 0; round < 3; round++) {
+    await append(other, 10)
+    await checkRight(other, events + 20 * round + 10)
+    expect(await one.rebuild()).toMatchObject([{ differences: 0 }])
+    await checkRight(other, events + 20 * round + 10)
+    await append(one, 10)
+    await checkRight(other, events + 20 * round + 20)
+  }
+  expect(await sumOf(other, 'counted')).toBe(events + 60)
+  await one.close()
+  await other.close()
+})

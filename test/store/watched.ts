@@ -1,0 +1,53 @@
+import type { Connection, Steps } from '../../src/store/connection.ts'
+
+/** What is done around each piece of work on a database. */
+export interface Around {
+  readonly transact?: <T>(steps: () => Steps<T>, run: Connection['transact']) => Promise<T>
+  readonly read?: <T>(steps: () => Steps<T>, run: Connection['read']) => Promise<T>
+}
+
+/** A connection that does its work as it is told. */
+export function around(connection: Connection, { transact, read }: Around): Connection {
+  return {
+    dialect: connection.dialect,
+    compiler: connection.compiler,
+    listTables: connection.listTables,
+    foreignWrites: connection.foreignWrites,
+    transact: steps =>
+      transact ? transact(steps, work => connection.transact(work)) : connection.transact(steps),
+    read: steps => (read ? read(steps, work => connection.read(work)) : connection.read(steps)),
+    readOnly: query => connection.readOnly(query),
+    close: () => connection.close(),
+  }
+}
+
+/** What one transaction did. */
+export interface Done {
+  readonly statements: readonly string[]
+  /** How many rows it read, changed, or dropped with their table. */
+  readonly rows: number
+}
+
+/** Runs steps on SQLite, and tells what they did. */
+export function* watched<T>(steps: () => Steps<T>, onDone: (done: Done) => void): Steps<T> {
+  const statements: string[] = []
+  const ask = function* (sql: string): Steps<number> {
+    const [row] = (yield { sql: `select (${sql}) as n`, parameters: [] }) as readonly { n: number }[] // As asked.
+    return row?.n ?? 0
+  }
+  const before = yield* ask('total_changes()')
+  let rows = 0
+  const work = steps()
+  let step = work.next()
+  while (!step.done) {
+    const sql = 'sql' in step.value ? step.value.sql : ''
+    statements.push(sql)
+    const [, dropped] = /^drop table (\w+)/.exec(sql) ?? []
+    if (dropped !== undefined) rows += yield* ask(`select count(*) from ${dropped}`)
+    const answer = yield step.value
+    rows += answer.length
+    step = work.next(answer)
+  }
+  onDone({ statements, rows: rows + (yield* ask('total_changes()')) - before })
+  return step.value
+}
