@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { claimedKinds } from './claimed-kinds.ts'
 import { type Clock, createIds, fromInstant, systemClock, systemEntropy, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import type { Instant } from './message.ts'
@@ -41,7 +42,7 @@ export function restoreStore(options: {
   keys?: string
   onProgress?: OnProgress
 }): Promise<Restored> {
-  return restoreBackup({ ...options, views, entropy: systemEntropy })
+  return restoreBackup({ ...options, views, claimedKinds, entropy: systemEntropy })
 }
 
 /**
@@ -56,7 +57,7 @@ export function diagnoseStore(options: {
   onProgress?: NonNullable<DiagnoseOptions['onProgress']>
   signal?: AbortSignal
 }): Promise<Diagnosis> {
-  return diagnose({ ...options, views, entropy: systemEntropy })
+  return diagnose({ ...options, views, claimedKinds, entropy: systemEntropy })
 }
 
 /**

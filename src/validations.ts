@@ -34,6 +34,8 @@ export interface Validation {
   readonly againBy?: string
   /** What a person found out about an inconclusive one. */
   readonly resolved?: { readonly charged: boolean; readonly at: Instant; readonly note?: string }
+  /** Its answer or note was moved out to a bundle, and is left out in a list until it is put back. */
+  readonly isArchived?: true
 }
 
 /** What is to be validated, and whether it may cost anything. */

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { PartMark } from '../message.ts'
 import { hashBytes, leafHash } from '../proof/merkle.ts'
+import { ReceiptCheck } from './check-receipts.ts'
 import { rows, type Steps } from './connection.ts'
 import type { Faults } from './faults.ts'
 import { type PartsMoved, readBundles } from './moved-parts.ts'
@@ -22,9 +23,10 @@ const pageRows = 500
 /** Parts are held a few at a time: they may be large. */
 const partsRows = 20
 
-/** Walks the whole log, in pages: positions, headers, leaves, the tree above them, parts and owed effects. */
+/** Walks the whole log, in pages: positions, headers, leaves, the tree above them, parts, owed effects, receipts. */
 export async function checkLog(snapshot: Snapshot, faults: Faults, onPage: OnPage): Promise<LogChecked> {
   const check = new LogCheck(faults, snapshot.run(readBundles))
+  const receipts = new ReceiptCheck(faults)
   let position = 0
   for (;;) {
     const page = snapshot.run(() => readPage(position))
@@ -33,6 +35,7 @@ export async function checkLog(snapshot: Snapshot, faults: Faults, onPage: OnPag
     check.checkEvents(page)
     snapshot.run(() => check.checkEffects(position, until))
     snapshot.run(() => check.checkParts(position, until))
+    snapshot.run(() => checkCommands(receipts, page))
     snapshot.run(() => check.checkTiles())
     position = until
     if (!(await onPage(position))) return check.counted
@@ -40,7 +43,17 @@ export async function checkLog(snapshot: Snapshot, faults: Faults, onPage: OnPag
   snapshot.run(() => check.checkEdges())
   snapshot.run(() => check.checkVersions())
   check.checkAbsent()
+  snapshot.run(() => receipts.next(position, undefined))
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const last: string = after
+    after = snapshot.run(() => receipts.page(last))
+    if (!(await onPage(position))) break
+  }
   return check.counted
+}
+
+function* checkCommands(receipts: ReceiptCheck, page: readonly EventRow[]): Steps<void> {
+  for (const { position, header } of page) yield* receipts.next(position, parseHeader(header)?.commandId)
 }
 
 interface EventRow {
@@ -61,6 +74,7 @@ interface Header {
   readonly at?: string
   readonly parts?: readonly PartMark[]
   readonly effects?: readonly unknown[]
+  readonly commandId?: string
 }
 
 class LogCheck {

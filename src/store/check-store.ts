@@ -2,6 +2,7 @@ import { giveWay } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Keyring } from '../vault/keyring.ts'
 import type { View } from '../view.ts'
+import { type ClaimedKind, checkClaims } from './check-claims.ts'
 import { endFault } from './check-end.ts'
 import { checkLog, type LogChecked } from './check-log.ts'
 import { checkViews } from './check-views.ts'
@@ -18,6 +19,8 @@ export interface CheckOptions {
   /** The views to fold anew; without them, the log alone is checked. */
   readonly views?: readonly View[]
   readonly schemas?: Schemas
+  /** The kinds of keyed digests to compare with the log; none when absent. */
+  readonly claimedKinds?: readonly ClaimedKind[]
   /** Told of each page: what is being checked, the position it has come to, the end of the log. */
   readonly onProgress?: (what: 'log' | 'views', position: number, end: number) => void
   /** Ends it between two pages: what was found by then is what it says. */
@@ -31,10 +34,11 @@ export interface Checked extends LogChecked {
 
 /**
  * Compares everything in a store with everything else in it, on one reading, in pages: SQLite's own checks, the
- * head, dense positions and versions, every header, leaf, tile, part and owed effect, and the views.
+ * head, dense positions and versions, every header, leaf, tile, part, owed effect and receipt, the keyed index and
+ * the views.
  */
 export async function checkStore(snapshot: Snapshot, options: CheckOptions = {}): Promise<Checked> {
-  const { views, schemas = {}, onProgress, signal } = options
+  const { views = [], schemas = {}, claimedKinds = [], onProgress, signal } = options
   const faults = new Faults()
   let checked: LogChecked = { events: 0, parts: 0, archivedParts: 0 }
   const head = await readEnd(snapshot, faults)
@@ -47,7 +51,10 @@ export async function checkStore(snapshot: Snapshot, options: CheckOptions = {})
   await within(faults, async () => {
     checked = await checkLog(snapshot, faults, onPage('log'))
   })
-  if (views) await within(faults, () => checkViews(snapshot, views, schemas, faults, onPage('views')))
+  const onClaims = () => onPage('log')(head)
+  await within(faults, () => checkClaims(snapshot, claimedKinds, views, faults, onClaims))
+  if (views.length > 0)
+    await within(faults, () => checkViews(snapshot, views, schemas, faults, onPage('views')))
   return { ...checked, faults: faults.list() }
 }
 

@@ -10,6 +10,8 @@ export type CheckName =
   | 'tree'
   | 'parts'
   | 'effects'
+  | 'receipts'
+  | 'index'
   | 'views'
   | 'keys'
 

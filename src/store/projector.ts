@@ -108,8 +108,27 @@ export class Projector {
     }
     if (changed.size === 0) return undefined
     const error = yield* attempt(() => table.write(changed.values()))
-    return error === undefined ? undefined : describe(error, at)
+    return error === undefined ? undefined : describe(error, yield* findFailing(view, table, events))
   }
+}
+
+/** The first event whose row cannot be written: one by one, as they were written together before. */
+function* findFailing(
+  view: View,
+  table: ViewTable,
+  events: readonly Recorded[],
+): Steps<Recorded | undefined> {
+  let at: Recorded | undefined
+  yield* attempt(function* () {
+    for (const event of events) {
+      const key = view.key(event)
+      if (key === undefined) continue
+      at = event
+      yield* table.write([foldOne(view, key, yield* table.find(key), event)])
+    }
+    throw new TypeError('Together they failed: none of it may stay')
+  })
+  return at
 }
 
 /** How far every view has come. */

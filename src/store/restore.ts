@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Entropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
-import { type Keyring, openKeyringFile } from '../vault/keyring.ts'
+import { openKeyringFile } from '../vault/keyring.ts'
 import type { View } from '../view.ts'
+import type { ClaimedKind } from './check-claims.ts'
 import { type Checked, checkStore, keyFaults, refuseFaults } from './check-store.ts'
 import type { Fault } from './faults.ts'
 import { checkAbsent, writeNewFile } from './new-file.ts'
@@ -28,6 +29,8 @@ export interface RestoreOptions {
   /** The keyring; otherwise the one beside the new store, or else beside the backup. */
   readonly keys?: string
   readonly views: readonly View[]
+  /** The kinds of keyed digests that are compared with the log. */
+  readonly claimedKinds?: readonly ClaimedKind[]
   readonly entropy: Entropy
   readonly onProgress?: (what: 'copy' | 'log' | 'views', done: number, end: number) => void
 }
@@ -40,18 +43,19 @@ export interface RestoreOptions {
  * `KEYS_MISMATCH`, `STORE_UNSAFE`, `CORRUPT`
  */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
-  const { backup, store, entropy, onProgress } = options
+  const { backup, store, views, claimedKinds = [], entropy, onProgress } = options
   // What a lost store left behind would be taken for a part of the new one.
   for (const end of ['', '-wal', '-shm', '-journal']) checkAbsent(`${store}${end}`)
   const cannot = `Cannot restore "${backup}"`
   const source = await Snapshot.open(backup)
   try {
     const facts = source.run(readFacts)
-    const { path, keyring } = findKeyring(options)
-    const [keyFault] = keyFaults(facts, keyring)
-    if (keyFault !== undefined) {
+    const { path, opens } = findKeyring(options)
+    for (const each of opens) {
+      const [keyFault] = keyFaults(facts, openKeyringFile(each, entropy))
+      if (keyFault === undefined) continue
       const hint = `It needs the keyring ${facts.keyring} with the epochs ${facts.epochs.join(', ')}`
-      throw new AverbaError('KEYS_MISMATCH', `${cannot} with "${path}": ${keyFault}`, { hint })
+      throw new AverbaError('KEYS_MISMATCH', `${cannot} with "${each}": ${keyFault}`, { hint })
     }
     const progress = onProgress && { onProgress }
     refuseFaults(cannot, await checkStore(source, { ...progress }))
@@ -59,14 +63,14 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
       await source.copyTo(temporary, (done, pages) => onProgress?.('copy', done, pages))
       const copy = await Snapshot.open(temporary)
       try {
-        const checked = await checkStore(copy, { views: options.views, ...progress })
-        const views = checked.faults.filter(fault => fault.check === 'views')
+        const checked = await checkStore(copy, { views, claimedKinds, ...progress })
+        const differing = checked.faults.filter(fault => fault.check === 'views')
         refuseFaults(cannot, { faults: checked.faults.filter(fault => fault.check !== 'views') })
         // The keyring comes first: a store without one would not open.
         const keys = await placeKeyring(path, `${store}.keys`, entropy)
         const { parts, archivedParts } = checked
         const owed = copy.run(countOwed)
-        return { ...copy.run(readFacts), parts, archivedParts, store, keys, owed, views }
+        return { ...copy.run(readFacts), parts, archivedParts, store, keys, owed, views: differing }
       } finally {
         copy.close()
       }
@@ -76,7 +80,8 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   }
 }
 
-function findKeyring({ backup, store, keys, entropy }: RestoreOptions): { path: string; keyring: Keyring } {
+/** Which keyring to take; one that is beside the new store already stays there, and has to open it as well. */
+function findKeyring({ backup, store, keys }: RestoreOptions): { path: string; opens: readonly string[] } {
   const beside = `${store}.keys`
   const path = keys ?? (existsSync(beside) ? beside : `${backup}.keys`)
   if (!existsSync(path)) {
@@ -84,11 +89,7 @@ function findKeyring({ backup, store, keys, entropy }: RestoreOptions): { path: 
       hint: `Put the keyring that was made with the log at "${beside}", or name it with --keys`,
     })
   }
-  const keyring = openKeyringFile(path, entropy)
-  if (existsSync(beside) && openKeyringFile(beside, entropy).id !== keyring.id) {
-    throw new AverbaError('KEYS_MISMATCH', `Cannot restore to "${store}": another log's keyring is beside it`)
-  }
-  return { path, keyring }
+  return { path, opens: existsSync(beside) && beside !== path ? [path, beside] : [path] }
 }
 
 async function placeKeyring(from: string, to: string, entropy: Entropy): Promise<string> {

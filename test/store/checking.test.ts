@@ -112,6 +112,33 @@ describe('a deep look finds', () => {
       'create table one as select * from effect limit 1; update one set n = 9; insert into effect select * from one; drop table one',
       'effects',
     ],
+    [
+      'a receipt that was taken out',
+      'delete from receipt where command_id = (select min(command_id) from receipt)',
+      'receipts',
+    ],
+    [
+      'a receipt that leads elsewhere',
+      'update receipt set position = position + 1 where command_id = (select min(command_id) from receipt)',
+      'receipts',
+    ],
+    [
+      'a receipt of no event',
+      "insert into receipt values ('z', zeroblob(32), 'refused', '', '', 99999)",
+      'receipts',
+    ],
+    [
+      "a receipt with another command's effect",
+      "update receipt set effect = (select effect from receipt where command_id = 'p2') where command_id = 'p1'",
+      'receipts',
+    ],
+    ['a digest of nobody', "update keyed_index set value = 'x' where kind = 'cpf'", 'index'],
+    ['a person without a digest', "delete from keyed_index where kind = 'cpf'", 'index'],
+    [
+      'a digest of a record that is not there',
+      "insert into keyed_index values ('failure', zeroblob(32), 'x')",
+      'index',
+    ],
     ['a row of a view that was edited', 'update notifications set copies = 2 where rowid = 100', 'views'],
     ['a row of a view that was taken out', 'delete from notifications where rowid = 100', 'views'],
     [

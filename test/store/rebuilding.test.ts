@@ -2,6 +2,7 @@ import Sqlite from 'better-sqlite3'
 import { beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import type { Connection } from '../../src/store/connection.ts'
+import { Projector } from '../../src/store/projector.ts'
 import { Rebuilder, type RebuildOptions } from '../../src/store/rebuilder.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -140,6 +141,7 @@ test.each(['before', 'after'] as const)(
       await connection.close()
       isOver = !died
       const again = await open(path, [view])
+      expect(edit(path, "select name from sqlite_schema where name like 'discarded%'")).toEqual([])
       await checkRight(again, events)
       // Goes on where it was, past what was appended since.
       await append(again, 700)
@@ -163,7 +165,7 @@ test.each(['before', 'after'] as const)(
 
 test('a rebuild that dies while it goes on with one that died has the rows right in the end', async () => {
   const path = copyStore(sample)
-  for (const nth of [3, 1, 2, 2, 3]) {
+  for (const nth of [2, 2, 1, 2, 3]) {
     const connection = await openSqlite(path)
     await expect(rebuild(dyingAt(connection, nth, 'after'))).rejects.toThrow('died')
     await connection.close()
@@ -185,12 +187,13 @@ test('what differs is told exactly while others append to the very rows that are
   const store = await open(path, [view])
   const connection = await openSqlite(path)
   let appended = 0
+  const meanwhile = async () => {
+    await append(store, 10)
+    appended += 10
+  }
   const busy = around(connection, {
-    async read(steps, run) {
-      await append(store, 10)
-      appended += 10
-      return run(steps)
-    },
+    transact: (steps, run) => meanwhile().then(() => run(steps)),
+    read: (steps, run) => meanwhile().then(() => run(steps)),
   })
   const found = await rebuild(busy)
   // The row that is missing was made anew by what was appended, and counts from there.
@@ -236,7 +239,7 @@ test('whoever begins a rebuild takes it over: the other one is told at its next 
   expect(told).toBeGreaterThan(10)
 })
 
-test('a rebuild never puts the rows of one version in the place of another version, and leaves its own behind for nobody', async () => {
+test('a rebuild never puts the rows of one version in the place of those of another', async () => {
   const path = copyStore(sample)
   const newer = { ...view, version: 2 }
   const connection = await openSqlite(path)
@@ -244,13 +247,18 @@ test('a rebuild never puts the rows of one version in the place of another versi
   const late = around(connection, {
     async transact(steps, run) {
       count += 1
-      if (count === 3) await (await open(path, [newer])).close()
+      if (count === 3) {
+        // That is how far the other one has come when it opens the log.
+        const other = await openSqlite(path)
+        await other.transact(() => new Projector(other, [newer]).createTables())
+        await other.close()
+      }
       return run(steps)
     },
   })
   await expect(rebuild(late)).rejects.toMatchObject({ code: 'STORE_BUSY' })
   await connection.close()
-  expect(edit(path, "select version || ' ' || views from projection, head")).toEqual(['2 counted@2'])
+  expect(edit(path, "select version || ' ' || views from projection, head")).toEqual(['2 '])
   const store = await open(path, [newer])
   await checkRight(store, events)
   await store.close()

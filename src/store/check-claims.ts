@@ -1,0 +1,118 @@
+import type { View } from '../view.ts'
+import { each, rows, type Steps } from './connection.ts'
+import type { Faults } from './faults.ts'
+import { readCheckpoints } from './projector.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/** Where the values of one kind of keyed digests are found: the rest of a stream's name, or the key of a view. */
+export type ClaimedKind = { readonly kind: string } & (
+  | {
+      readonly stream: string
+      /** Every stream of the kind has a digest, as long as the key of its personal data is there. */
+      readonly isOfEach?: boolean
+    }
+  | { readonly view: string }
+)
+
+const pageRows = 500
+
+/**
+ * Compares the keyed index with the log, as far as the log tells: digests are keyed and cannot be made again
+ * without the personal data, but what each stands for has to be there, and, of some kinds, whatever is there has one.
+ */
+export async function checkClaims(
+  snapshot: Snapshot,
+  kinds: readonly ClaimedKind[],
+  views: readonly View[],
+  faults: Faults,
+  onPage: () => Promise<boolean>,
+): Promise<void> {
+  snapshot.run(() =>
+    rows({ sql: 'create temp table claimed_check (stream text primary key)', parameters: [] }),
+  )
+  for (const known of kinds) {
+    const columns = columnsOf(snapshot, known, views)
+    if (!columns) continue
+    let after: Uint8Array = new Uint8Array()
+    for (;;) {
+      const page = snapshot.run(() => readClaims(known.kind, columns, after))
+      for (const { name, isThere } of page)
+        if (!isThere)
+          faults.add('index', `a digest of the kind "${known.kind}" stands for "${name}", which is not there`)
+      const last = page.at(-1)
+      if (!last) break
+      after = last.digest
+      if (!(await onPage())) return
+    }
+    const isOfEach = 'stream' in known && known.isOfEach
+    if (isOfEach && !(await checkEach(snapshot, known.kind, known.stream, faults, onPage))) return
+  }
+}
+
+async function checkEach(
+  snapshot: Snapshot,
+  kind: string,
+  prefix: string,
+  faults: Faults,
+  onPage: () => Promise<boolean>,
+): Promise<boolean> {
+  for (let after = prefix; ; ) {
+    const page = snapshot.run(() => readStreams(after, `${prefix}~`))
+    for (const { name, isOwed } of page)
+      if (isOwed) faults.add('index', `"${name}" has no digest of the kind "${kind}"`)
+    const last = page.at(-1)
+    if (!last) return true
+    after = last.name
+    if (!(await onPage())) return false
+  }
+}
+
+interface Columns {
+  readonly table: string
+  readonly key: string
+  readonly prefix: string
+}
+
+/** Where to look; nowhere, when it is a view that does not stand at the end of the log. */
+function columnsOf(snapshot: Snapshot, known: ClaimedKind, views: readonly View[]): Columns | undefined {
+  if ('stream' in known) return { table: 'stream', key: 'name', prefix: known.stream }
+  const view = views.find(({ name }) => name === known.view)
+  const isRunning = snapshot
+    .run(readCheckpoints)
+    .some(found => found.isRunning && found.view === view?.name && found.version === view.version)
+  const [key] = Object.keys(view?.columns ?? {})
+  return isRunning && view && key !== undefined ? { table: view.name, key, prefix: '' } : undefined
+}
+
+interface ClaimRow {
+  readonly digest: Uint8Array
+  readonly name: string
+  readonly isThere: 0 | 1
+}
+
+function* readClaims(
+  kind: string,
+  { table, key, prefix }: Columns,
+  after: Uint8Array,
+): Steps<readonly ClaimRow[]> {
+  const page = yield* rows<ClaimRow>({
+    sql: `select digest, ? || value as name, exists (select 1 from ${table} where ${key} = ? || value) as "isThere"
+      from keyed_index where kind = ? and digest > ? order by digest limit ${pageRows}`,
+    parameters: [prefix, prefix, kind, after],
+  })
+  if (table === 'stream')
+    yield* each(
+      insertFound,
+      page.map(({ name }) => [name]),
+    )
+  return page
+}
+
+function* readStreams(after: string, end: string): Steps<readonly { name: string; isOwed: 0 | 1 }[]> {
+  return yield* rows({ sql: selectStreams, parameters: [after, end] })
+}
+
+const insertFound = 'insert into temp.claimed_check (stream) values (?) on conflict do nothing'
+const selectStreams = `select name, exists (select 1 from owner_key where owner = name)
+  and not exists (select 1 from temp.claimed_check as found where found.stream = name) as "isOwed"
+  from stream where name > ? and name < ? order by name limit ${pageRows}`

@@ -1,0 +1,74 @@
+import { first, rows, type Steps } from './connection.ts'
+import type { Faults } from './faults.ts'
+import { parseHeader } from './header.ts'
+
+interface ReceiptRow {
+  readonly id: string
+  readonly position: number
+  readonly effect: string
+  readonly code: string
+  /** Absent where there is no such event. */
+  readonly header: string | null
+}
+
+const pageRows = 500
+
+/** The receipt of each command leads to the last of its events: followed while the log is walked in order. */
+export class ReceiptCheck {
+  readonly #faults: Faults
+  #command: string | undefined
+  #position = 0
+
+  constructor(faults: Faults) {
+    this.#faults = faults
+  }
+
+  /** Takes the next event, with the command that it came of; `undefined` at the end of the log. */
+  *next(position: number, command: string | undefined): Steps<void> {
+    const before = this.#command
+    if (before !== undefined && before !== command) {
+      const receipt = yield* first<{ position: number }>({ sql: selectPosition, parameters: [before] })
+      if (!receipt) this.#add(`the command of the event at ${this.#position} has no receipt`)
+      else if (receipt.position !== this.#position)
+        this.#add(`the receipt of the command of the event at ${this.#position} leads to ${receipt.position}`)
+    }
+    this.#command = command
+    this.#position = position
+  }
+
+  /** Checks the next receipts, after one; says which was the last of them. */
+  *page(after: string): Steps<string | undefined> {
+    const page = yield* rows<ReceiptRow>({ sql: selectPage, parameters: [after, pageRows] })
+    for (const row of page) yield* this.#check(row)
+    return page.at(-1)?.id
+  }
+
+  *#check({ id, position, effect, code, header }: ReceiptRow): Steps<void> {
+    if (header === null) this.#add(`a receipt is of an event at ${position}, which is not there`)
+    else if (code !== 'accepted' && code !== 'refused') this.#add(`a receipt at ${position} has another code`)
+    else if (effect !== '' && !(yield* owes(effect, id, position)))
+      this.#add(`a receipt at ${position} names an effect that its command does not owe`)
+  }
+
+  #add(what: string): void {
+    this.#faults.add('receipts', what)
+  }
+}
+
+/** Reports whether an event of the command, up to a position, owes the effect. */
+function* owes(effect: string, command: string, until: number): Steps<boolean> {
+  const [stream = '', version = '', n = ''] = effect.split('/')
+  const found = yield* first<{ position: number; header: string }>({
+    sql: selectEvent,
+    parameters: [stream, Number(version)],
+  })
+  if (!found || found.position > until) return false
+  const { commandId, effects = [] } = parseHeader(found.header)
+  return commandId === command && effects[Number(n)] !== undefined
+}
+
+const selectPosition = 'select position from receipt where command_id = ?'
+const selectPage = `select command_id as id, receipt.position, effect, code, event.header from receipt
+  left join event on event.position = receipt.position where command_id > ? order by command_id limit ?`
+const selectEvent = `select event.position, event.header from event join stream on stream.key = event.stream
+  where stream.name = ? and event.version = ?`
