@@ -37,7 +37,7 @@ export interface ClearNotification {
 }
 
 /** Opens a part. */
-type Open = (address: PartAddress) => Promise<Json | undefined>
+export type Open = (address: PartAddress) => Promise<Json | undefined>
 
 /** Opens what is sealed of a notification, by `open` where it is given. */
 export async function openNotification(

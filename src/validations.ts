@@ -8,6 +8,7 @@ import type { Target } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import { checkId, checkInstant } from './given.ts'
 import type { Basis, Instant, Json, Part } from './message.ts'
+import { type Open, openUnlessArchived } from './notification.ts'
 import type { Ask, Outcome } from './outcome.ts'
 import type { Standings } from './standings.ts'
 import type { Which } from './subjects.ts'
@@ -69,11 +70,16 @@ export interface Validations {
    * `CONSENT_NOT_EFFECTIVE` when the consent does not stand, before any request for the validation
    */
   validate(input: ValidationInput, ask?: ValidationAsk): Promise<Outcome<Validation>>
-  /** A validation by the host's id, or `undefined`. */
+  /**
+   * A validation by the host's id, or `undefined`.
+   *
+   * @throws {AverbaError} `PART_ARCHIVED` when its answer was moved out to a bundle
+   */
   get(id: string): Promise<Validation | undefined>
   /**
    * The validations in the order in which they were asked for, `from` included, `until` not. Those without
-   * `reusedFrom` are the ones that an invoice may name, by `traceId`.
+   * `reusedFrom` are the ones that an invoice may name, by `traceId`. One whose answer was moved out to a bundle is
+   * listed without it, and says so by `isArchived`.
    *
    * @throws {AverbaError} `INVALID_INPUT` for an instant in another form
    */
@@ -185,7 +191,7 @@ export function createValidations(area: Area, useConsent: Standings['use']): Val
         if (until !== undefined) query = query.where('requested_at', '<', until)
         // Ids are ordered by time, and are what the table is sorted by.
         const rows = await query.orderBy('validation').limit(pageRows).execute()
-        for (const row of rows) yield await toValidation(area, row)
+        for (const row of rows) yield await toListed(area, row)
         const last = rows.at(-1)
         if (!last || rows.length < pageRows) return
         after = last.validation
@@ -232,10 +238,24 @@ async function findOrThrow(area: Area, id: string) {
   throw new AverbaError('NOT_FOUND', 'Cannot find the validation: none was asked for under this id')
 }
 
-async function toValidation({ store }: Area, row: ValidationRow): Promise<Validation> {
-  const result = row.result === null ? undefined : await store.open(row.result)
+/** What was moved out to a bundle does not end a list. */
+async function toListed(area: Area, row: ValidationRow): Promise<Validation> {
+  try {
+    return await toValidation(area, row)
+  } catch (error) {
+    if (!(error instanceof AverbaError) || error.code !== 'PART_ARCHIVED') throw error
+    return { ...(await toValidation(area, row, openUnlessArchived(area))), isArchived: true }
+  }
+}
+
+async function toValidation(
+  { store }: Area,
+  row: ValidationRow,
+  open: Open = address => store.open(address),
+): Promise<Validation> {
+  const result = row.result === null ? undefined : await open(row.result)
   const { fields = {}, cpfDisponivel } = (result ?? {}) as Partial<ValidationResult> // Sealed as such by the client.
-  const note = row.note === null ? undefined : await store.open(row.note)
+  const note = row.note === null ? undefined : await open(row.note)
   return {
     id: row.id,
     state: row.state,

@@ -21,7 +21,7 @@ export function archiveCommand(): Command {
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nReading a part that was moved out is PART_ARCHIVED until it is put back; lists that read it end there.\n' +
+      '\nReading a part that was moved out is PART_ARCHIVED until it is put back; lists leave it out.\n' +
         'The bundle is sealed with the keys of the log: keep it as long as the log.\nExit codes: 0 done, 1 not done.',
     )
     .action(archive)

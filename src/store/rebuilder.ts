@@ -39,8 +39,7 @@ export interface AsOf {
   readonly at?: Instant
 }
 
-/** How many rows are held before they are written: what bounds the memory of a rebuild. */
-const rowsMax = 100_000
+const heldRowsMax = 100_000
 /** How many rows one transaction writes: more would hold up the event loop, and everyone else who writes. */
 const writeRows = 1_000
 /** A crash loses no more work than this. */
@@ -51,6 +50,8 @@ export interface RebuilderParts {
   readonly connection: Connection
   readonly schemas: Schemas
   readonly clock: Clock
+  /** How many rows are held before they are written, which bounds the memory of a rebuild: 100,000 when absent. */
+  readonly rowsMax?: number
   /** Told in the transaction that lets a view stand at the end of the log again, before its commit. */
   readonly onRejoined: () => void
 }
@@ -124,6 +125,7 @@ export class Rebuilder {
   /** Folds the log to its end. Interrupted, it writes down what there is. */
   async #fold(building: Building, end: number): Promise<boolean> {
     const { side, folding, signal, onPage } = building
+    const { rowsMax = heldRowsMax } = this.#parts
     let savedAt = this.#parts.clock.now()
     while (!signal?.aborted) {
       const from = folding.position

@@ -57,7 +57,7 @@ export class Snapshot {
 
   /** Runs steps on what stood there. Tables of its own are temporary ones. */
   run<T>(steps: () => Steps<T>): T {
-    return guarded(this.path, () => this.#runner.run(steps()))
+    return guarded(this.path, () => this.#runner.run(steps()), this.#database)
   }
 
   /** Asks SQLite about the file. */

@@ -14,7 +14,7 @@ import { systemClock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Connection, Steps } from './connection.ts'
 import type { Schema } from './schema.ts'
-import { guarded } from './sqlite-errors.ts'
+import { guarded, isNamingNone, tablesOf } from './sqlite-errors.ts'
 import { SqliteRunner } from './sqlite-runner.ts'
 
 const inMemory = ':memory:'
@@ -170,11 +170,24 @@ class SqliteConnection implements Connection {
     this.#checkOpen()
     // A pragma takes effect while it is prepared: only what begins as a reading gets that far.
     const isReading = /^\s*(select|with)\b/i.test(query.sql)
-    return guarded(this.#path, () => {
+    const read = () => {
       const statement = isReading ? this.#runner.prepare(query.sql) : undefined
       if (statement?.readonly && statement.reader) return statement.all(...query.parameters)
       throw new AverbaError('INVALID_INPUT', 'Cannot run this statement: views can only be read')
-    })
+    }
+    return guarded(this.#path, () => this.#namingWhatIsThere(read), this.#database)
+  }
+
+  /** A host that names what no view has is wrong, and the file is not. */
+  #namingWhatIsThere<T>(read: () => T): T {
+    try {
+      return read()
+    } catch (cause) {
+      if (!isNamingNone(cause) || tablesOf(this.#database) !== 'ours') throw cause
+      throw new AverbaError('INVALID_INPUT', 'Cannot run this statement: it names no view or column', {
+        cause,
+      })
+    }
   }
 
   async close(): Promise<void> {
@@ -188,16 +201,20 @@ class SqliteConnection implements Connection {
 
   #within<T>(begin: string, steps: () => Steps<T>): T {
     this.#checkOpen()
-    return guarded(this.#path, () => {
-      this.#runner.prepare(begin).run()
-      try {
-        const result = this.#runner.run(steps())
-        this.#runner.prepare('commit').run()
-        return result
-      } catch (error) {
-        if (this.#database.inTransaction) this.#runner.prepare('rollback').run()
-        throw error
-      }
-    })
+    return guarded(
+      this.#path,
+      () => {
+        this.#runner.prepare(begin).run()
+        try {
+          const result = this.#runner.run(steps())
+          this.#runner.prepare('commit').run()
+          return result
+        } catch (error) {
+          if (this.#database.inTransaction) this.#runner.prepare('rollback').run()
+          throw error
+        }
+      },
+      this.#database,
+    )
   }
 }

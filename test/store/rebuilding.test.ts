@@ -3,10 +3,9 @@ import { beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import type { Connection } from '../../src/store/connection.ts'
 import { Projector } from '../../src/store/projector.ts'
-import { Rebuilder, type RebuildOptions } from '../../src/store/rebuilder.ts'
+import { Rebuilder } from '../../src/store/rebuilder.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
-import type { View } from '../../src/view.ts'
 import { append, checkpointOf, counting, open, rowsOf, sumOf } from './counting.ts'
 import { copyStore, newPath } from './sample-store.ts'
 import { around, type Done, watched } from './watched.ts'
@@ -24,11 +23,9 @@ beforeAll(async () => {
   await store.close()
 })
 
-const rebuild = (connection: Connection, options?: RebuildOptions, of: View = view) =>
-  new Rebuilder({ connection, schemas: {}, clock: systemClock, onRejoined: () => undefined }).rebuild(
-    of,
-    options,
-  )
+const rebuilder = (connection: Connection, rowsMax = 100_000) =>
+  new Rebuilder({ connection, schemas: {}, clock: systemClock, rowsMax, onRejoined: () => undefined })
+const rebuild = (connection: Connection, rowsMax?: number) => rebuilder(connection, rowsMax).rebuild(view)
 
 /** Edits a closed log past the store, and gives what the last statement finds. */
 function edit(path: string, sql: string): unknown[] {
@@ -90,6 +87,44 @@ test('no transaction of a rebuild is as long as its view, and the one that chang
   expect(edit(path, 'select distinct n from counted')).toEqual([1])
 })
 
+test('whatever reads a long log holds a page of it, and a rebuild as many rows as it may', async () => {
+  const path = copyStore(sample)
+  const connection = await openSqlite(path)
+  const most = { read: 0, unwritten: 0 }
+  let [events, total] = [0, 0]
+  const counted = around(connection, {
+    transact: (steps, run) => run(() => watched(steps, () => (events = 0))),
+    read: (steps, run) =>
+      run(() =>
+        watched(steps, ({ rows, statements }) => {
+          most.read = Math.max(most.read, rows)
+          total += rows
+          if (statements.some(sql => sql.includes('header'))) events += rows
+          most.unwritten = Math.max(most.unwritten, events)
+        }),
+      ),
+  })
+  expect(await rebuilder(counted, 500).rebuild(view)).toMatchObject({ rows: streams, differences: 0 })
+  // A page, its rows as they were before, and the mark: each event of the first half has a row of its own.
+  expect(most.read).toBeLessThan(600)
+  expect(most.unwritten).toBeLessThan(2 * (500 + 250) + 50)
+  expect(total).toBeGreaterThan(2 * streams)
+  most.read = 0
+  expect(await rebuilder(counted).buildAsOf(view, {})).toHaveLength(streams)
+  expect(most.read).toBe(1_000)
+  edit(path, "update head set views = ''")
+  edit(path, 'update projection set position = 1')
+  edit(path, 'delete from counted')
+  most.read = 0
+  await rebuilder(counted).catchUp(view)
+  expect(most.read).toBeLessThan(600)
+  await connection.close()
+  const store = await open(path, [view])
+  await checkRight(store, 5_250)
+  expect(await store.read({})).toHaveLength(1_000)
+  await store.close()
+})
+
 test('a deep check compares a long view in pages too', async () => {
   const { Snapshot } = await import('../../src/store/snapshot.ts')
   const { checkStore } = await import('../../src/store/check-store.ts')
@@ -123,15 +158,18 @@ function dyingAt(connection: Connection, nth: number, when: 'before' | 'after'):
   })
 }
 
-test.each(['before', 'after'] as const)(
-  'a process that dies %s any transaction of a rebuild leaves one table whole, and nothing that stays behind',
-  async when => {
+test.each([
+  ['before', 100_000],
+  ['after', 1_200],
+] as const)(
+  'a process that dies %s any transaction of a rebuild that holds %i rows leaves one table whole, and nothing behind',
+  async (when, rowsMax) => {
     const resumed: number[] = []
     let isOver = false
     for (let nth = 1; !isOver; nth++) {
       const path = copyStore(sample)
       const connection = await openSqlite(path)
-      const died = await rebuild(dyingAt(connection, nth, when)).then(
+      const died = await rebuild(dyingAt(connection, nth, when), rowsMax).then(
         () => false,
         (error: unknown) => {
           expect(error).toEqual(new RangeError('died'))

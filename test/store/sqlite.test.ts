@@ -79,6 +79,57 @@ test('the handle of hosts reads, and refuses everything else', async () => {
   await store.close()
 })
 
+describe('a name that is not there', () => {
+  const missing = async (path: string, change: string) => {
+    const store = await open(path)
+    const database = new Sqlite(path)
+    database.exec(change)
+    database.close()
+    return store
+  }
+
+  test("in a host's statement is the host's mistake", async () => {
+    const store = await open(':memory:')
+    for (const sql of ['select * from nothing', 'select nobody from consents']) {
+      const run = store.reader.readOnly({
+        sql,
+        parameters: [],
+        query: undefined as never,
+        queryId: undefined as never,
+      })
+      await expect(run).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    }
+    await store.close()
+  })
+
+  test.each([
+    'alter table rebuild rename column until to upto; update head set schema = 2',
+    'alter table rebuild rename column until to upto',
+  ])('since another version changed the tables meanwhile says so (%s)', async change => {
+    const store = await missing(newPath(), change)
+    await expect(store.rebuild()).rejects.toMatchObject({
+      code: 'NOT_OURS',
+      message: expect.stringContaining('another version'),
+      hint: expect.stringContaining('Restart'),
+    })
+    await store.close()
+  })
+
+  test('since a table of the log is gone is damage', async () => {
+    const store = await missing(newPath(), 'drop table rebuild')
+    await expect(store.rebuild()).rejects.toMatchObject({ code: 'CORRUPT' })
+    const sql = 'select * from consent'
+    const run = store.reader.readOnly({
+      sql,
+      parameters: [],
+      query: undefined as never,
+      queryId: undefined as never,
+    })
+    await expect(run).rejects.toMatchObject({ code: 'CORRUPT' })
+    await store.close()
+  })
+})
+
 describe('a file that cannot be used says why', () => {
   test('a text file is not ours', async () => {
     const path = newPath()

@@ -96,6 +96,15 @@ test('what later calls and lists open stays, and a part that moved says where it
     code: 'PART_ARCHIVED',
     hint: expect.stringContaining(moved?.bundle ?? '-'),
   })
+  // A list goes on past what was moved out, and says so.
+  expect(await averba.validations.validate({ ...validation, id: 'p2' })).toMatchObject({ status: 'settled' })
+  const listed = []
+  for await (const each of averba.validations.list()) listed.push(each)
+  expect(listed).toMatchObject([
+    { id: 'p1', state: 'answered', fields: {}, isArchived: true },
+    { id: 'p2', state: 'answered', fields: { nome: expect.anything() } },
+  ])
+  expect(listed[1]).not.toHaveProperty('isArchived')
   const opened = (await averba.effects.list()).flatMap(owed => Object.values(owed.opens ?? {}))
   expect(opened.length).toBeGreaterThan(5)
   await averba.close()

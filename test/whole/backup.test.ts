@@ -1,10 +1,13 @@
 import { execFile } from 'node:child_process'
+import { createSecretKey } from 'node:crypto'
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
+import { systemEntropy } from '../../src/clock.ts'
 import { type Averba, backupStore, diagnoseStore, openAverba, restoreStore } from '../../src/index.ts'
+import { encrypt } from '../../src/vault/keyring.ts'
 import { copyStore, makeSampleStore, newPath } from '../store/sample-store.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -130,6 +133,28 @@ test('a restore asks for the right keyring, and takes the one that is beside', a
   expect(statSync(`${other}.keys`).mode & 0o777).toBe(0o600)
   rmSync(other)
   expect((await restoreStore({ backup, store: other })).keys).toBe(`${other}.keys`)
+})
+
+test('a restore refuses a keyring that is beside and lacks an epoch, whatever other keyring is named', async () => {
+  const store = await makeSampleStore(2)
+  const [backup, other] = [newPath(), newPath()]
+  await backupStore({ store, to: backup })
+  const { epochs, ...file } = JSON.parse(readFileSync(`${store}.keys`, 'utf8'))
+  const second = encrypt(
+    createSecretKey(Buffer.from(file.root, 'base64')),
+    systemEntropy.bytes(32),
+    'epoch 2',
+    systemEntropy,
+  ).toString('base64')
+  // The same keyring by its id, which was restored too old or too new.
+  writeFileSync(`${other}.keys`, JSON.stringify({ ...file, epochs: { 2: second } }))
+  await expect(restoreStore({ backup, store: other, keys: `${store}.keys` })).rejects.toMatchObject({
+    code: 'KEYS_MISMATCH',
+    message: expect.stringContaining(`${other}.keys": the keyring lacks the epoch 1`),
+  })
+  writeFileSync(`${other}.keys`, JSON.stringify({ ...file, epochs: { ...epochs, 2: second } }))
+  await restoreStore({ backup, store: other, keys: `${store}.keys` })
+  await (await openAverba({ store: other })).close()
 })
 
 test('a damaged store gives no backup, and a damaged backup no store', async () => {
