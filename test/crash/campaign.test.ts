@@ -20,8 +20,8 @@ test('a killed engine gives the same answers again, and pays nothing twice', asy
   expectGood(await killEngineOften({ seed, kills: 2 }))
 })
 
-test('an error or a kill at any write or sync loses nothing, and every error has a code', async () => {
-  expectGood(...(await injectFaults({ seed, faults: 9 })))
+test('an error or a kill at any write or sync, and an error at any read, lose nothing, and every error has a code', async () => {
+  expectGood(...(await injectFaults({ seed, faults: 12 })))
 })
 
 test('a power cut loses nothing, and would with less than full durability', async () => {

@@ -6,7 +6,7 @@ import { inParallel } from './in-parallel.ts'
 import type { LoadOptions } from './load.ts'
 import { Random } from './random.ts'
 import { logName, Scratch } from './scratch.ts'
-import { fileCalls, linesIn, quickly, straceTo, whyNoTracing } from './strace.ts'
+import { fileCalls, linesIn, quickly, readCalls, straceTo, whyNoTracing } from './strace.ts'
 
 /** How a matrix of faults is sized. */
 export interface FaultOptions {
@@ -16,14 +16,14 @@ export interface FaultOptions {
 }
 
 const kinds = { KILL: 'signal=KILL', EIO: 'error=EIO', ENOSPC: 'error=ENOSPC' }
-const kindNames = Object.keys(kinds) as (keyof typeof kinds)[] // It has no others.
+type Kind = keyof typeof kinds
 
 /** One fault: what happens at the nth time of a call. */
 interface Fault {
   readonly phase: Phase
   readonly call: string
   readonly n: number
-  readonly kind: keyof typeof kinds
+  readonly kind: Kind
   /** One more than there are of this call: it may not happen, which tells that all were tried. */
   readonly isBeyond: boolean
 }
@@ -32,19 +32,32 @@ interface Fault {
 interface Phase {
   readonly name: string
   readonly isNew: boolean
+  /** Which calls fail, and how. */
+  readonly calls: readonly string[]
+  readonly kinds: readonly Kind[]
   readonly load: Pick<LoadOptions, 'callers' | 'appends' | 'checkpointPages'>
 }
 
+const changing = { calls: fileCalls, kinds: ['KILL', 'EIO', 'ENOSPC'] } as const
+/** Whoever dies while reading has changed nothing. */
+const reading = { calls: readCalls, kinds: ['EIO'] } as const
+
 const phases: readonly Phase[] = [
-  { name: 'making a log', isNew: true, load: { callers: 2, appends: 1 } },
-  { name: 'appending', isNew: false, load: { callers: 3, appends: 4 } },
-  { name: 'with checkpoints', isNew: false, load: { callers: 3, appends: 3, checkpointPages: 8 } },
+  { name: 'making a log', isNew: true, ...changing, load: { callers: 2, appends: 1 } },
+  { name: 'appending', isNew: false, ...changing, load: { callers: 3, appends: 4 } },
+  {
+    name: 'with checkpoints',
+    isNew: false,
+    ...changing,
+    load: { callers: 3, appends: 3, checkpointPages: 8 },
+  },
+  { name: 'reading', isNew: false, ...reading, load: { callers: 3, appends: 3, checkpointPages: 8 } },
 ]
 
 /** The load's seed names its temporary files: the same in every run, so that calls can be told by path. */
 const loadSeed = 1
 
-/** Injects a fault into each write and each sync, one a run, and checks the log that is left. */
+/** Injects a fault into each write, each sync and each read, one a run, and checks the log that is left. */
 export async function injectFaults({ seed, faults }: FaultOptions): Promise<Row[]> {
   const why = whyNoTracing()
   if (why) return phases.map(({ name }) => notRun(`faults while ${name}`, why))
@@ -63,7 +76,7 @@ export async function injectFaults({ seed, faults }: FaultOptions): Promise<Row[
     ways.set(phase, paths)
     for (const [call, count] of counts) {
       for (let n = 1; n <= count + 1; n++) {
-        for (const kind of kindNames) matrix.push({ phase, call, n, kind, isBeyond: n > count })
+        for (const kind of phase.kinds) matrix.push({ phase, call, n, kind, isBeyond: n > count })
       }
     }
   }
@@ -88,12 +101,15 @@ function emptyRow(name: string): OpenRow {
 async function survey(scratch: Scratch, template: string, phase: Phase) {
   const folder = scratch.folder(phase.isNew ? undefined : template)
   const traces = scratch.folder()
-  const ended = await startChild('load-store.ts', loadOf(phase, folder), [...straceTo(traces), quickly]).ended
+  const ended = await startChild('load-store.ts', loadOf(phase, folder), [
+    ...straceTo(traces, phase.calls),
+    quickly,
+  ]).ended
   if (ended.said.at(-1)?.said !== 'closed') throw new TypeError(`Cannot survey a load: ${ended.errors}`)
   const counts = new Map<string, number>()
   const paths = new Set<string>()
   for (const line of linesIn(traces)) {
-    const call = fileCalls.find(each => line.startsWith(`${each}(`))
+    const call = phase.calls.find(each => line.startsWith(`${each}(`))
     const texts = [...line.matchAll(/[<"]((?:\\x[0-9a-f]{2})+)[>"]/g)].map(([, hex = '']) =>
       Buffer.from(hex.replaceAll('\\x', ''), 'hex').toString(),
     )
@@ -117,7 +133,7 @@ async function tryFault(scratch: Scratch, template: string, fault: Fault, paths:
   const traces = scratch.folder()
   const only = paths.flatMap(path => ['-P', path === '' ? folder : join(folder, path)])
   const inject = ['-e', `inject=${call}:${kinds[kind]}:when=${n}`, ...(kind === 'KILL' ? [] : [quickly])]
-  const under = [...straceTo(traces), ...only, ...inject]
+  const under = [...straceTo(traces, phase.calls), ...only, ...inject]
   const ended = await startChild('load-store.ts', loadOf(phase, folder), under).ended
   // strace dies of the same signal, and takes the end of the trace along.
   const happened =

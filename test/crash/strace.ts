@@ -15,6 +15,9 @@ export const fileCalls = [
   'unlink',
 ] as const
 
+/** The calls by which SQLite reads files. */
+export const readCalls = ['pread64'] as const
+
 /** Longer than any one write of the load. */
 const dataBytesMax = 100_000
 
@@ -28,10 +31,10 @@ export function whyNoTracing(): string | undefined {
 }
 
 /** The command that runs another under strace, which writes into files of a folder, one for each thread. */
-export function straceTo(folder: string): string[] {
+export function straceTo(folder: string, calls: readonly string[] = fileCalls): string[] {
   return [
     ...['strace', '-ff', '-y', '-xx', '-s', String(dataBytesMax)],
-    ...['-o', join(folder, 'trace'), '-e', `trace=${fileCalls.join(',')}`],
+    ...['-o', join(folder, 'trace'), '-e', `trace=${calls.join(',')}`],
   ]
 }
 

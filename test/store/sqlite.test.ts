@@ -5,6 +5,7 @@ import Sqlite from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { createIds, systemClock, systemEntropy } from '../../src/clock.ts'
 import { AverbaError } from '../../src/errors.ts'
+import { attempt, each, rows } from '../../src/store/connection.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { Store } from '../../src/store/store.ts'
 import { views } from '../../src/views/views.ts'
@@ -41,6 +42,22 @@ test('steps that find somebody else at work are not run again as if the file wer
   })
   await expect(busy).rejects.toMatchObject({ code: 'STORE_BUSY' })
   expect(runs).toBe(1)
+  await connection.close()
+})
+
+test('a disk that fails under steps that may fail by themselves fails the whole transaction', async () => {
+  const connection = await openSqlite(newPath())
+  await connection.transact(() => rows({ sql: 'create table wide (bytes blob)', parameters: [] }))
+  const failing = connection.transact(function* () {
+    yield* rows({ sql: 'insert into wide values (zeroblob(10))', parameters: [] })
+    yield* rows({ sql: 'pragma max_page_count = 20', parameters: [] })
+    yield* attempt(() => each('insert into wide values (zeroblob(?))', [[500_000]]))
+  })
+  await expect(failing).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
+  const [left] = await connection.read(() =>
+    rows<{ n: number }>({ sql: 'select count(*) as n from wide', parameters: [] }),
+  )
+  expect(left?.n).toBe(0)
   await connection.close()
 })
 
@@ -90,7 +107,7 @@ describe('a name that is not there', () => {
 
   test("in a host's statement is the host's mistake", async () => {
     const store = await open(':memory:')
-    for (const sql of ['select * from nothing', 'select nobody from consents']) {
+    for (const sql of ['select * from nobodies', 'select nobody from consents']) {
       const run = store.reader.readOnly({
         sql,
         parameters: [],
