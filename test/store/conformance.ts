@@ -1,29 +1,24 @@
-import { expect, test } from 'vitest'
-import type { Append, Appended } from '../../src/store/append.ts'
+import { describe, expect, test } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
+import { followerConformance } from './conformance-followers.ts'
+import { at, digest, machine, type Place, positionsOf, toStream } from './conformance-place.ts'
+import { sharedConformance } from './conformance-shared.ts'
+import { viewConformance } from './conformance-views.ts'
 
-const at = '2030-01-01T00:00:00.000Z'
-const machine = { name: 'token', version: 1 }
-const digest = new Uint8Array([1, 2, 3])
-
-/** An append of plain events to one stream. */
-function toStream(stream: string, expect: Append['streams'][number]['expect'], count = 1): Append {
-  const event = { type: 'token.rejected', data: { generation: 1 } }
-  return {
-    at,
-    streams: [{ stream, expect }],
-    events: Array.from({ length: count }, () => ({ stream, event, because: 'token.reject', machine })),
-  }
+/**
+ * What every store promises, whatever its database: the tests of one dialect. `newPlace` gives an empty database; opened,
+ * 1 event stands in it. A place that only one process can open has `isShared` false.
+ */
+export function storeConformance(newPlace: () => Place, { isShared = true } = {}): void {
+  describe('appends', () => appendConformance(newPlace))
+  describe('views', () => viewConformance(newPlace))
+  describe('followers', () => followerConformance(newPlace))
+  if (isShared) describe('several processes', () => sharedConformance(newPlace))
 }
 
-function positionsOf(appended: Appended): number[] {
-  return appended.status === 'appended' ? appended.events.map(event => event.position) : []
-}
-
-/** What every store promises, whatever its database. `open` gives an empty one; 1 event stands in it. */
-export function storeConformance(open: () => Promise<Store>): void {
+function appendConformance(newPlace: () => Place): void {
   const given = async <T>(work: (store: Store) => Promise<T>) => {
-    const store = await open()
+    const store = await newPlace().open()
     return work(store).finally(() => store.close())
   }
 
@@ -88,6 +83,75 @@ export function storeConformance(open: () => Promise<Store>): void {
       expect((await store.append(conflicting)).status).toBe('conflict')
       expect(await store.read({ stream: 'token-a' })).toEqual([])
       expect(positionsOf(await store.append(toStream('token-c', 'none')))).toEqual([2])
+    }))
+
+  test('a stream that is not written is held to what is expected of it, and left as it is', () =>
+    given(async store => {
+      await store.append(toStream('token-b', 'none', 2))
+      const on = (expect: 'none' | 'exists' | number) => {
+        const appending = toStream('token-a', 'any')
+        return { ...appending, streams: [...appending.streams, { stream: 'token-b', expect }] }
+      }
+      for (const wrong of ['none', 1, 3] as const)
+        expect((await store.append(on(wrong))).status).toBe('conflict')
+      for (const right of ['exists', 2] as const)
+        expect((await store.append(on(right))).status).toBe('appended')
+      expect(await store.read({ stream: 'token-a' })).toHaveLength(2)
+      expect(await store.read({ stream: 'token-b' })).toHaveLength(2)
+    }))
+
+  test('concurrent callers share commits, and a conflict or a mistake is its own caller’s alone', async () => {
+    const ends: number[] = []
+    const store = await newPlace().open({ onCommitted: position => ends.push(position) })
+    ends.length = 0
+    const callers = Array.from({ length: 60 }, (_, i) => {
+      const wrong = { ...toStream(`token-${i}`, 'none'), streams: [] }
+      const input =
+        i % 10 === 3 ? toStream(`token-${i}`, 'exists') : i % 10 === 7 ? wrong : toStream(`token-${i}`, 0)
+      return store.append(input)
+    })
+    const ended = await Promise.allSettled(callers)
+    const told = ended.map(each => (each.status === 'rejected' ? 'mistaken' : each.value.status))
+    expect(told).toEqual(
+      Array.from({ length: 60 }, (_, i) =>
+        i % 10 === 3 ? 'conflict' : i % 10 === 7 ? 'mistaken' : 'appended',
+      ),
+    )
+    const positions = ended.flatMap(each => (each.status === 'fulfilled' ? positionsOf(each.value) : []))
+    expect(positions).toEqual(Array.from({ length: 48 }, (_, i) => i + 2))
+    expect(ends.length).toBeLessThan(10)
+    expect(ends.at(-1)).toBe(49)
+    await store.close()
+  })
+
+  test('an id that comes twice in one commit is one command, and a refusal is remembered without an event', () =>
+    given(async store => {
+      const receipt = (commandId: string, code: 'accepted' | 'refused', detail = '') => ({
+        ...{ commandId, digest, code, detail },
+      })
+      const twice = [1, 2].map(() =>
+        store.append({ ...toStream('token-a', 'any'), receipt: receipt('c1', 'accepted') }),
+      )
+      const [first, second] = await Promise.all(twice)
+      expect(first).toMatchObject({ status: 'appended', position: 2 })
+      expect(second).toMatchObject({ status: 'known', receipt: { commandId: 'c1', position: 2 } })
+      const refused = { at, streams: [{ stream: 'token-a', expect: 1 }], events: [] }
+      const given = { ...refused, receipt: receipt('c2', 'refused', 'it is closed') }
+      expect((await store.append(given)).status).toBe('appended')
+      expect(await store.receipt('c2')).toMatchObject({
+        code: 'refused',
+        detail: 'it is closed',
+        position: 2,
+      })
+      // What a refusal rests on is held to as well: out of date, it is not remembered.
+      const stale = {
+        ...refused,
+        streams: [{ stream: 'token-a', expect: 0 }],
+        receipt: receipt('c3', 'refused'),
+      }
+      expect((await store.append(stale)).status).toBe('conflict')
+      expect(await store.receipt('c3')).toBeUndefined()
+      expect(await store.read({})).toHaveLength(2)
     }))
 
   test('of racing creations exactly one wins', () =>

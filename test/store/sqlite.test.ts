@@ -10,14 +10,19 @@ import { openSqlite } from '../../src/store/sqlite.ts'
 import { Store } from '../../src/store/store.ts'
 import { views } from '../../src/views/views.ts'
 import { storeConformance } from './conformance.ts'
+import type { Place } from './conformance-place.ts'
 
 const newPath = () => join(mkdtempSync(join(tmpdir(), 'averba-store-')), 'log.sqlite')
 const createId = createIds(systemClock, systemEntropy)
 const open = (path: string) =>
   Store.open({ path, views, clock: systemClock, entropy: systemEntropy, createId })
 
-describe('a SQLite file', () => storeConformance(() => open(newPath())))
-describe('memory', () => storeConformance(() => open(':memory:')))
+function placeAt(path: string): Place {
+  const given = { path, views, clock: systemClock, entropy: systemEntropy, createId }
+  return { open: options => Store.open({ ...given, ...options }) }
+}
+describe('a SQLite file', () => storeConformance(() => placeAt(newPath())))
+describe('memory', () => storeConformance(() => placeAt(':memory:'), { isShared: false }))
 
 test('a file is opened with full durability, and says so when asked', async () => {
   const path = newPath()

@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest'
+import type { Store } from '../../src/store/store.ts'
+import { openViews } from '../../src/store/views-handle.ts'
+import { type Place, toStream } from './conformance-place.ts'
+import { append, checkpointOf, counting } from './counting.ts'
+
+interface Tables {
+  counted: { stream: string; n: number }
+}
+
+/** What every store promises of its views, read through the handle that hosts have. */
+export function viewConformance(newPlace: () => Place): void {
+  const rowsOf = (store: Store) =>
+    openViews<Tables>(store.reader).selectFrom('counted').selectAll().orderBy('stream').execute()
+  const tens = (n: number) => Array.from({ length: 10 }, (_, i) => ({ stream: `bench-${i}`, n }))
+
+  test('a view stands where the log stands after every append, and other events leave it alone', async () => {
+    const store = await newPlace().open({ views: [counting('counted')] })
+    await append(store, 30)
+    await store.append(toStream('token-a', 'none'))
+    expect(await rowsOf(store)).toEqual(tens(3))
+    expect(await checkpointOf(store, 'counted')).toMatchObject({ isRunning: true, position: 32 })
+    await store.close()
+  })
+
+  test('a view is built as of a position from the log alone', async () => {
+    const store = await newPlace().open({ views: [counting('counted')] })
+    await append(store, 30)
+    const rows = (await store.viewAsOf('counted', { position: 11 })) as Tables['counted'][] // Its own rows.
+    expect(rows.sort((a, b) => a.stream.localeCompare(b.stream))).toEqual(tens(1))
+    await store.close()
+  })
+
+  test('a rebuild while others append leaves the same rows, and finds no difference', async () => {
+    const store = await newPlace().open({ views: [counting('counted')] })
+    await append(store, 1_500)
+    const rebuilding = store.rebuild()
+    for (let i = 0; i < 20; i++) await append(store, 10)
+    expect(await rebuilding).toEqual([{ view: 'counted', rows: 10, differences: 0, examples: [] }])
+    expect(await rowsOf(store)).toEqual(tens(170))
+    await append(store, 10)
+    expect(await rowsOf(store)).toEqual(tens(171))
+    await store.close()
+  })
+
+  test.each(['throw', 'badCell'] as const)(
+    'a view that fails (%s) stops alone at what it showed, names the event, and is brought back by a rebuild',
+    async how => {
+      const breaks: { at?: number; with: 'throw' | 'badCell' } = { at: 15, with: how }
+      const stopped: string[] = []
+      const views = [counting('counted', breaks), counting('steady')]
+      const store = await newPlace().open({ views, onViewStopped: view => stopped.push(view) })
+      await append(store, 10)
+      await append(store, 10)
+      await append(store, 10)
+      expect(stopped).toEqual(['counted'])
+      expect(await rowsOf(store)).toEqual(tens(1))
+      expect(await checkpointOf(store, 'counted')).toMatchObject({
+        isRunning: false,
+        position: 11,
+        because: expect.stringMatching(/ at position 15$/),
+      })
+      expect(await checkpointOf(store, 'steady')).toMatchObject({ isRunning: true, position: 31 })
+      delete breaks.at
+      expect(await store.rebuild({ views: ['counted'] })).toMatchObject([{ rows: 10, differences: 10 }])
+      await append(store, 10)
+      expect(await rowsOf(store)).toEqual(tens(4))
+      await store.close()
+    },
+  )
+
+  test('a rebuild that is ended goes on from there, and its view serves meanwhile', async () => {
+    const store = await newPlace().open({ views: [counting('counted')] })
+    await append(store, 1_500)
+    const stop = new AbortController()
+    const seen: number[] = []
+    const onProgress = (_: string, position: number) => {
+      seen.push(position)
+      if (seen.length === 2) stop.abort()
+    }
+    expect(await store.rebuild({ signal: stop.signal, onProgress })).toEqual([])
+    expect(await rowsOf(store)).toEqual(tens(150))
+    await append(store, 10)
+    const before = seen.at(-1) ?? 0
+    seen.length = 0
+    expect(await store.rebuild({ onProgress })).toMatchObject([{ rows: 10, differences: 0 }])
+    expect(seen[0]).toBeGreaterThan(before)
+    expect(await rowsOf(store)).toEqual(tens(151))
+    await store.close()
+  })
+
+  test('the handle of hosts reads views, and writes nothing', async () => {
+    const store = await newPlace().open({ views: [counting('counted')] })
+    await append(store, 10)
+    const sql = "insert into counted (stream, n) values ('bench-x', 1)"
+    const run = store.reader.readOnly({
+      sql,
+      parameters: [],
+      query: undefined as never,
+      queryId: undefined as never,
+    })
+    await expect(run).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    expect(await rowsOf(store)).toEqual(tens(1))
+    await store.close()
+  })
+}
