@@ -132,6 +132,11 @@ describe('a deep look finds', () => {
       "update receipt set effect = (select effect from receipt where command_id = 'p2') where command_id = 'p1'",
       'receipts',
     ],
+    [
+      "a receipt with an earlier command's effect",
+      "update receipt set effect = (select effect from receipt where command_id = 'p1') where command_id = 'p2'",
+      'receipts',
+    ],
     ['a digest of nobody', "update keyed_index set value = 'x' where kind = 'cpf'", 'index'],
     ['a person without a digest', "delete from keyed_index where kind = 'cpf'", 'index'],
     [
