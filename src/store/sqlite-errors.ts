@@ -46,7 +46,8 @@ function explain(path: string, cause: unknown, database?: Database): AverbaError
     })
   }
   if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_IOERR_CORRUPTFS' || isNone) {
-    const hint = 'Keep the file as it is, and restore a backup elsewhere'
+    // SQLite says so of a disk that cannot read a page, too: then the file may be whole.
+    const hint = 'Check the disk; if it reads well, keep the file as it is, and restore a backup elsewhere'
     return new AverbaError('CORRUPT', `${cannot}: the file is damaged`, { cause, hint })
   }
   if (code.startsWith('SQLITE_BUSY') || code === 'SQLITE_PROTOCOL') {
