@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 const root = resolve(import.meta.dirname, '../..')
 const scenario = join(import.meta.dirname, 'both-runtimes.ts')
 const withoutTelemetry = join(import.meta.dirname, 'without-telemetry.ts')
+const spans = join(import.meta.dirname, 'spans-on-a-runtime.ts')
 const certificates = join(import.meta.dirname, 'certificates-on-a-runtime.ts')
 const bin = (name: string) => join(root, 'node_modules/.bin', name)
 
@@ -39,6 +40,14 @@ describe.each([
       ],
       differences: 0,
     })
+  })
+
+  test('makes spans in a host with telemetry', async () => {
+    expect(await run(command, [...args, spans])).toEqual([
+      'averba consents.enrol recorded in nothing',
+      'averba consentService.listConsents settled in averba consents.sync',
+      'averba consents.sync settled in nothing',
+    ])
   })
 
   test('does the same in a host without telemetry', async () => {
