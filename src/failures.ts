@@ -131,7 +131,7 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
 }
 
 /** The days in Brasilia from one instant to another, the newest thirty at most. */
-function daysBetween(from: Instant, until: Instant): string[] {
+export function daysBetween(from: Instant, until: Instant): string[] {
   const end = fromInstant(until)
   const start = Math.max(Math.min(fromInstant(from), end), end - keptDays * dayMs)
   const days = new Set<string>()

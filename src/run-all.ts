@@ -55,6 +55,9 @@ export interface RunParts {
 export async function runAll({ engine, followers, schedules, clock, signal, log }: RunParts): Promise<void> {
   const again = (what: string, work: () => Promise<unknown>, everyMs = lookEveryMs) =>
     repeat(work, () => clock.sleep(everyMs, signal, `run: ${what}`), signal, log)
+  const begin = () => engine.admit(() => schedules.begin())
+  // Before anything else is written: it goes by where the log ended.
+  await begin().catch(error => tell(error, log))
   const work = Promise.all([
     ...engine.services.map(service =>
       again(`calls of ${service || 'others'}`, () => engine.admit(() => engine.settleService(service))),
@@ -86,10 +89,12 @@ async function repeat(
   log: (line: LogLine) => void,
 ): Promise<void> {
   while (!signal.aborted) {
-    await work().catch((error: unknown) => {
-      const name = error instanceof Error ? error.name : 'unknown'
-      log({ message: 'running failed, and goes on', error: error instanceof AverbaError ? error.code : name })
-    })
+    await work().catch(error => tell(error, log))
     await rest()
   }
+}
+
+function tell(error: unknown, log: (line: LogLine) => void): void {
+  const name = error instanceof Error ? error.name : 'unknown'
+  log({ message: 'running failed, and goes on', error: error instanceof AverbaError ? error.code : name })
 }

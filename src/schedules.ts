@@ -4,9 +4,11 @@ import { valueFrom } from './adapters/source.ts'
 import type { Area } from './area.ts'
 import { fromInstant, giveWay, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
+import { daysBetween } from './failures.ts'
 import type { Instant } from './message.ts'
 import { fractionOf } from './retry-policy.ts'
 import { portalStream } from './subscription-routes.ts'
+import { planSync } from './sync-plan.ts'
 
 const dayMs = 86_400_000
 /** After the portal's stop of the night, and not in the same minute in every process. */
@@ -33,6 +35,22 @@ export class Schedules {
     this.#spreadMs = fractionOf(area.entropy, harvestSpreadMs)
   }
 
+  /**
+   * A process begins to run: nobody may have been there to receive since the log ended, so the failures of every day
+   * since then are read. Of processes that begin one after the other only the first gets to do it.
+   */
+  async begin(): Promise<void> {
+    const { options, store, clock, engine } = this.#area
+    const { portal, receiver, schedules = true } = options
+    const [last] = await store.read({ backward: true, limit: 1 })
+    // A log that has only begun has missed nothing.
+    if (!portal || !receiver || !schedules || !last || last.position === 1) return
+    const now = toInstant(clock.now())
+    const data = { reason: 'downtime', days: daysBetween(last.at, now), now }
+    const message = { type: 'portal.harvestSoon', data }
+    await engine.record(async () => ({ targets: [{ stream: portalStream, message }] }))
+  }
+
   /** Does what is due. */
   async look(): Promise<void> {
     const { consentService, portal, schedules = true } = this.#area.options
@@ -40,10 +58,19 @@ export class Schedules {
     if (portal) await this.#harvest()
     if (!consentService) return
     await this.#lapse()
+    if (this.#area.clock.now() - this.#watchedAt < dayMs) return
+    this.#watchedAt = this.#area.clock.now()
+    await this.#watchFreshness()
     await this.#watchCertificate().catch((error: unknown) => {
       if (!(error instanceof AverbaError)) throw error
       this.#onTrouble(error.message, error)
     })
+  }
+
+  /** Once a day: whether consents can be kept as fresh as asked. */
+  async #watchFreshness(): Promise<void> {
+    const { ok, detail } = await planSync(this.#area)
+    if (!ok) this.#area.options.logger?.({ message: 'the consents cannot be kept as fresh as asked', detail })
   }
 
   /** When the portal is next asked for its failures and its list. */
@@ -105,9 +132,7 @@ export class Schedules {
 
   /** Once a day: the machine says which of the days that are left are worth an event. */
   async #watchCertificate(): Promise<void> {
-    const { clock, engine } = this.#area
-    if (clock.now() - this.#watchedAt < dayMs) return
-    this.#watchedAt = clock.now()
+    const { engine } = this.#area
     const daysLeft = await this.certificateDaysLeft()
     if (daysLeft !== undefined) {
       const message = { type: 'certificate.observe', data: { service: 'consentService', daysLeft } }
