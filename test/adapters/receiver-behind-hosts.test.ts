@@ -12,10 +12,10 @@ import { createReceiver, type Incoming } from '../../src/adapters/receiver.ts'
 import { openSocket } from '../../src/adapters/transport.ts'
 import { systemClock } from '../../src/clock.ts'
 
-const body = '{"numero": "26BR1" }'
+const body = '{"numero": "26BR1", "situacao": "não ✓" }'
 
 /** A receiver that keeps what it is given in memory, and what its operator was told. */
-function given({ trustedProxies = 0, sources = ['127.0.0.0/8'] } = {}) {
+function given({ trustedProxies = 0, sources = ['127.0.0.1/32'] } = {}) {
   const stored: Incoming[] = []
   const told: string[] = []
   const receiver = createReceiver({
@@ -39,8 +39,20 @@ async function listen(server: Pick<Server, 'listen' | 'close' | 'address'>): Pro
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/averba`
 }
 
-async function post(url: string, fetch: (request: Request) => Promise<Response> = globalThis.fetch) {
-  const headers = { 'content-type': 'application/json', 'event-type': 'e', secret: 'certa' }
+/** What the host hands on besides the body: the address of the connection, and every header. */
+async function expectRefusals(url: string): Promise<void> {
+  const elsewhere = openSocket({ clock: systemClock, localAddress: '127.9.9.9' })
+  onTestFinished(elsewhere.close)
+  expect((await post(url, elsewhere.fetch)).status).toBe(403)
+  expect((await post(url, globalThis.fetch, 'falsa')).status).toBe(401)
+}
+
+async function post(
+  url: string,
+  fetch: (request: Request) => Promise<Response> = globalThis.fetch,
+  secret = 'certa',
+) {
+  const headers = { 'content-type': 'application/json', 'event-type': 'e', secret }
   const sent = new Request(url, { method: 'POST', headers: { ...headers, connection: 'close' }, body })
   const answer = await fetch(sent)
   return { status: answer.status, text: await answer.text() }
@@ -54,12 +66,14 @@ const consumed = {
 test('Express: before the body parser every byte comes through, behind it the host is told', async () => {
   const { receiver, bodies, told } = given()
   const right = express().post('/averba', receiver.listener).use(express.json())
-  expect(await post(await listen(createServer(right)))).toEqual({ status: 204, text: '' })
+  const url = await listen(createServer(right))
+  expect(await post(url)).toEqual({ status: 204, text: '' })
   expect(bodies()).toEqual([body])
+  await expectRefusals(url)
   const wrong = express().use(express.json()).post('/averba', receiver.listener)
   expect(await post(await listen(createServer(wrong)))).toEqual(consumed)
   expect(bodies()).toHaveLength(1)
-  expect(told).toEqual(['BODY_CONSUMED'])
+  expect(told).toEqual(['403', '401', 'BODY_CONSUMED'])
 })
 
 test('Fastify: in a plugin that parses nothing every byte comes through, elsewhere the host is told', async () => {
@@ -82,9 +96,13 @@ test('Fastify: in a plugin that parses nothing every byte comes through, elsewhe
   const address = await host.listen({ port: 0, host: '127.0.0.1' })
   expect(await post(`${address}/averba`)).toEqual({ status: 204, text: '' })
   expect(bodies()).toEqual([body])
+  await expectRefusals(`${address}/averba`)
   expect(await post(`${address}/wrong`)).toEqual(consumed)
-  expect(told).toEqual(['BODY_CONSUMED'])
-  expect(await post(`${address}/echo`)).toEqual({ status: 200, text: '{"numero":"26BR1"}' })
+  expect(told).toEqual(['403', '401', 'BODY_CONSUMED'])
+  expect(await post(`${address}/echo`)).toEqual({
+    status: 200,
+    text: '{"numero":"26BR1","situacao":"não ✓"}',
+  })
 })
 
 test('Hono: the raw request and the address of its connection, and a body that was read before is told', async () => {
@@ -105,9 +123,10 @@ test('Hono: the raw request and the address of its connection, and a body that w
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   expect(await post(`${address}/averba`)).toEqual({ status: 204, text: '' })
   expect(bodies()).toEqual([body])
+  await expectRefusals(`${address}/averba`)
   const { status, text } = await post(`${address}/wrong`)
   expect([status, text]).toEqual([500, 'Cannot read the notification: its body was consumed before'])
-  expect(told).toEqual(['BODY_CONSUMED'])
+  expect(told).toEqual(['403', '401', 'BODY_CONSUMED'])
 })
 
 test('a proxy that ends TLS: the address is the one that it saw, whatever the client says', async () => {

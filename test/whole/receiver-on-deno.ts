@@ -17,7 +17,7 @@ const evento = 'dimp-situacao-import'
 const averba = await openAverba({
   store: join(mkdtempSync(join(tmpdir(), 'averba-deno-')), 'log.sqlite'),
   subscriptions: [{ evento, chaveSecreta: 'certa' }],
-  receiver: { publicUrl: 'https://receptor.exemplo.br/averba', sources: ['127.0.0.0/8'] },
+  receiver: { publicUrl: 'https://receptor.exemplo.br/averba', sources: ['127.0.0.1/32'] },
 })
 const handled: unknown[] = []
 averba.notifications.handle(evento, 'crm', async ({ body }) => void handled.push(body))
