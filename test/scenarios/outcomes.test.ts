@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { OutcomeError, valueOf } from '../../src/index.ts'
+import { samples, simulate } from '../../src/simulation/index.ts'
+
+test('a command resolves with what became of it, in five ways, and its value is had of the settled one only', async () => {
+  const world = await simulate()
+  const { averba, faults } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const sync = (waitMs?: number) => averba.consents.sync({ subject }, waitMs === undefined ? {} : { waitMs })
+  const settled = await sync()
+  expect(valueOf(settled)).toMatchObject({ read: 4 })
+
+  const pending = await sync(0)
+  await expect.poll(async () => (await averba.effects.get(pending.effect))?.state).toBe('settled')
+  await faults.add({ kind: 'status', service: 'consentService', status: 403, times: 1 })
+  const declined = await sync()
+  await faults.add({ kind: 'status', service: 'consentService', status: 429, retryAfterS: 60, times: 1 })
+  const deferred = await sync()
+  await faults.add({ kind: 'lose', service: 'validationService', times: 1 })
+  const unknown = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: {} })
+
+  const outcomes = { pending, declined, deferred, unknown }
+  for (const [status, outcome] of Object.entries(outcomes)) {
+    expect(outcome).toMatchObject({ status, effect: expect.stringMatching(/^\w+-\w+\/\d+\/0$/) })
+    const taking = () => valueOf<unknown>(outcome)
+    expect(taking).toThrow(OutcomeError)
+    expect(taking).toThrow(expect.objectContaining({ code: 'OUTCOME', outcome }))
+    expect(taking).toThrow(status)
+    expect(taking).not.toThrow(samples.cpf)
+  }
+  await world.close()
+})
