@@ -47,6 +47,8 @@ export function createSimulators(options: {
   faults?: readonly Fault[]
   /** The servers in front of them, where there are any. */
   connections?: Connections
+  /** Told of every answer of a service, before anything befalls it: what was done there, whoever hears of it. */
+  onServed?: (service: ServiceName, request: Request, response: Response) => void
 }): Simulators {
   const { clock, entropy, deliver } = options
   const policies = parsePolicies(options.policies)
@@ -88,7 +90,12 @@ export function createSimulators(options: {
     (service: ServiceName, forward: Reach): Reach =>
     (request, peer) => {
       noteRequest(requests, service, request, clock)
-      return faults.around(service, through => forward(through, peer))(request)
+      const serve = async (through: Request) => {
+        const response = await forward(through, peer)
+        options.onServed?.(service, through, response)
+        return response
+      }
+      return faults.around(service, serve)(request)
     }
   const reach = {
     consentService: through('consentService', consentService.fetch),

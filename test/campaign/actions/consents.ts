@@ -1,0 +1,75 @@
+import { companies, personOf } from '../people.ts'
+import type { Performs } from '../perform.ts'
+import { acknowledging } from './acknowledging.ts'
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const basis = { purpose: 'campanha', legalBasis: 'LGPD art. 7, I' } as const
+
+/** The contract's table of moves that a data subject can make at the service. */
+const moves: Readonly<Record<string, readonly string[]>> = {
+  PENDENTE: ['ATIVO', 'NEGADO'],
+  ATIVO: ['REVOGADO'],
+}
+
+/** Consents, on both sides. */
+export const perform: Performs<'enrol' | 'offer' | 'sync' | 'change' | 'changeThere' | 'use' | 'look'> = {
+  async enrol(box, { id, person, everyHours }) {
+    const { cpf } = personOf(person)
+    const commandId = `enrol-${id}`
+    const ask = { commandId, ...(everyHours > 0 && { syncEveryMs: everyHours * hourMs }) }
+    await box.host.ask(averba => averba.consents.enrol({ cpf }, ask))
+  },
+  async offer(box, { person, company, hours, isActive }) {
+    const cnpj = companies[company]
+    box.people.offer(person, {
+      ...personOf(person),
+      ...(cnpj !== undefined && { cnpj }),
+      status: isActive ? 'ATIVO' : 'PENDENTE',
+      expiresInMs: hours * hourMs,
+    })
+  },
+  async sync(box, { person }) {
+    const { cpf } = personOf(person)
+    const since = box.clock.now()
+    const asked = await box.host.ask(averba => averba.consents.sync({ cpf }), ['NOT_FOUND'])
+    if (asked && 'value' in asked && asked.value.status === 'settled') box.book.tell('read', cpf, since)
+  },
+  async change(box, { id, person, consent, verb }) {
+    const which = box.people.consentOf(person, consent)
+    if (!which) return
+    const commandId = `${verb}-${id}`
+    await acknowledging(
+      box,
+      commandId,
+      averba => averba.consents[verb](which, { commandId, reason: 'CANARIO MOTIVO' }),
+      ['NOT_FOUND', 'REFUSED'],
+    )
+  },
+  async changeThere(box, { person, consent, to }) {
+    const which = box.people.consentOf(person, consent)
+    if (!which) return
+    const status = await box.people.statusAt(which)
+    if (moves[status]?.includes(to)) box.services.consentService.change(which.cpf, which.id, to)
+  },
+  async use(box, { id, person, consent, ageMaxMinutes }) {
+    const which = box.people.consentOf(person, consent)
+    if (!which) return
+    const ageMaxMs = ageMaxMinutes < 0 ? undefined : ageMaxMinutes * minuteMs
+    const fresh = ageMaxMs === undefined ? {} : { ageMaxMs }
+    const asked = await box.host.ask(
+      averba => averba.consents.use({ ...which, ...fresh }, { commandId: `use-${id}`, basis }),
+      ['NOT_FOUND', 'CONSENT_NOT_EFFECTIVE', 'OUTCOME'],
+    )
+    if (asked && 'value' in asked) box.book.tell('used', { ...which, at: box.clock.now(), ageMaxMs })
+  },
+  async look(box, { person }) {
+    const { cpf } = personOf(person)
+    const codes = ['NOT_FOUND', 'OUTCOME'] as const
+    await box.host.ask(averba => averba.consents.list({ cpf, ageMaxMs: hourMs }), codes)
+    await box.host.ask(averba => averba.logins.state({ cpf }), codes)
+    await box.host.ask(averba => averba.awareness.list({ cpf, ageMaxMs: hourMs }), codes)
+    const which = box.people.consentOf(person, 0)
+    if (which) await box.host.ask(averba => averba.consents.get({ ...which, ageMaxMs: 0 }), codes)
+  },
+}

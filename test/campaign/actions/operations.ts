@@ -1,0 +1,38 @@
+import type { Performs } from '../perform.ts'
+
+/** What operators and the process itself do. */
+export const perform: Performs<'settle' | 'run' | 'operate' | 'rebuild' | 'reopen'> = {
+  async settle(box) {
+    await box.host.ask(averba => averba.settle())
+  },
+  async run(box, { seconds }) {
+    await box.host.ask(async averba => {
+      const stop = new AbortController()
+      const running = averba.run({ signal: stop.signal })
+      await box.clock.sleep(seconds * 1_000)
+      stop.abort()
+      await running
+    })
+  },
+  async operate(box) {
+    const listed = await box.host.ask(averba => averba.effects.list({ state: 'parked' }))
+    for (const { id } of listed && 'value' in listed ? listed.value : []) {
+      await box.host.ask(averba => averba.effects.retry(id), ['REFUSED'])
+    }
+    await box.host.ask(averba => averba.notifications.replay({ parked: true }))
+    const followers = await box.host.ask(averba => averba.log.followers())
+    for (const { name, isParked } of followers && 'value' in followers ? followers.value : []) {
+      if (isParked) await box.host.ask(averba => averba.log.retry(name), ['NOT_FOUND'])
+    }
+  },
+  async rebuild(box) {
+    const rebuilt = await box.host.ask(averba => averba.rebuild())
+    for (const { view, differences } of rebuilt && 'value' in rebuilt ? rebuilt.value : []) {
+      if (differences > 0) box.book.wrong('views-equal-replay', `${differences} rows of ${view} differ`)
+    }
+  },
+  async reopen(box) {
+    await box.close()
+    await box.open()
+  },
+}

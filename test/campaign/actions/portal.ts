@@ -1,0 +1,52 @@
+import { credentials } from '../../../src/simulation/services.ts'
+import { companies, eventos, personOf } from '../people.ts'
+import type { Performs } from '../perform.ts'
+
+const base = 'https://portal.exemplo.br/portal/api/ext/webhook'
+
+/** The portal: subscriptions on both sides, and notifications. */
+export const perform: Performs<'apply' | 'meddle' | 'notify'> = {
+  async apply(box, { deletions }) {
+    const planned = await box.host.ask(averba => averba.subscriptions.plan(), ['OUTCOME'])
+    if (!planned || !('value' in planned)) return
+    const options = { deletions: deletions ? 'allow' : 'refuse' } as const
+    await box.host.ask(
+      averba => averba.subscriptions.apply(planned.value, options),
+      ['OUTCOME', 'STALE_PLAN', 'PLAN_DELETES'],
+    )
+  },
+  async meddle(box, { evento, how }) {
+    const headers = { ...credentials.portalHeaders, 'content-type': 'application/json' }
+    const listed = await box.services.portal.fetch(new Request(base, { headers }))
+    const all = (await listed.json()) as { id: number; evento: string; endpoint: string }[] // As the portal writes them.
+    const found = all.find(each => each.evento === eventos[evento])
+    if (!found) return
+    const { id, endpoint } = found
+    const change = { id, evento: found.evento, endpoint, chaveSecreta: 'canario-de-outro' }
+    const body = how === 'change' ? JSON.stringify(change) : null
+    const method = how === 'change' ? 'PUT' : 'DELETE'
+    await box.services.portal.fetch(new Request(`${base}/${id}`, { method, headers, body }))
+  },
+  async notify(box, { id, evento: which, to, count, copies }) {
+    const evento = eventos[which] ?? ''
+    const isCompany = to < companies.length
+    const recipient = isCompany
+      ? ({ destinatarioTipo: 'CNPJ', destinatarioId: companies[to] ?? '' } as const)
+      : ({ destinatarioTipo: 'CPF', destinatarioId: personOf(to).cpf } as const)
+    const send = async (numero: string) => {
+      const body = { numero, texto: 'CANARIO CORPO' }
+      const delivered = await box.services.portal.notify({ evento, ...recipient, body })
+      const succeeded = delivered.filter(each => each.isDelivered).length
+      box.book.tell('sent', {
+        number: numero,
+        evento,
+        delivered: succeeded,
+        failed: delivered.length - succeeded,
+      })
+    }
+    const numbers = Array.from({ length: count }, (_, i) => `${id}-${i}`)
+    const all = numbers.flatMap(number => Array.from({ length: copies + 1 }, () => number))
+    await box.open()
+    await box.wait(() => Promise.all(all.map(send)))
+  },
+}

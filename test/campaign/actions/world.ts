@@ -1,0 +1,24 @@
+import type { Performs } from '../perform.ts'
+
+/** What goes wrong. */
+export const perform: Performs<'fail' | 'fault' | 'calm' | 'crash' | 'fillDisk' | 'jump'> = {
+  async fail(box, { who, times }) {
+    box.host.failing[who] = times
+  },
+  async fault(box, { fault }) {
+    await box.services.faults.add(fault)
+  },
+  async calm(box) {
+    box.services.faults.clear()
+  },
+  async crash(box, { crash }) {
+    box.points.arm(crash)
+  },
+  async fillDisk(box, { isFull }) {
+    if (isFull) box.disk.fill()
+    else box.disk.empty()
+  },
+  async jump(box, { ms }) {
+    box.jumpMs = ms
+  },
+}

@@ -1,0 +1,64 @@
+import type { ServiceName } from '../../src/adapters/fault.ts'
+import type { Recorded } from '../../src/message.ts'
+import type { Box } from './box.ts'
+
+/** A command that was answered: from then on the answer stands. */
+export interface Acknowledged {
+  readonly commandId: string
+  readonly position: number
+  readonly status: string
+  /** The same command once more. */
+  readonly again: () => Promise<{ readonly position: number; readonly status: string }>
+}
+
+/** A notification that the portal sent: `number` is in its body, and in no other. */
+export interface Sent {
+  readonly number: string
+  readonly evento: string
+  /** Of the subscriptions that it went to, how many took it and how many did not. */
+  readonly delivered: number
+  readonly failed: number
+}
+
+/** A use of a consent that was let through. */
+export interface Used {
+  readonly cpf: string
+  readonly id: string
+  readonly at: number
+  readonly ageMaxMs: number | undefined
+}
+
+/** What a run tells its checks of, as it happens. */
+export interface Happenings {
+  /** A service answered: the work is done there, whoever hears of it. */
+  served: [service: ServiceName, request: Request, response: Response]
+  /** A request of the engine ended as its client saw it. */
+  exchanged: [request: Request, response: Response | undefined]
+  /** The receiver answered. */
+  received: [request: Request, response: Response]
+  /** The engine died. */
+  died: []
+  /** The host was told that a command is done. */
+  acknowledged: [acknowledged: Acknowledged]
+  /** A reading of all consents of a person ended well that began at a time. */
+  read: [cpf: string, since: number]
+  used: [used: Used]
+  /** A follower was called; `done` when its work has ended. */
+  followed: [name: string, event: Recorded, done: boolean]
+  /** A handler of notifications has done its work. */
+  handled: [number: string]
+  sent: [sent: Sent]
+  /** An event stands in the log; told once, in their order. */
+  recorded: [event: Recorded]
+}
+
+/** Something that has to hold: what happens is told to it, and in the end it looks for itself. */
+export interface Check extends Listeners {
+  /** Called when the faults are over and everything has settled. */
+  readonly end?: () => Promise<void>
+}
+
+export type Listeners = { readonly [H in keyof Happenings]?: (...what: Happenings[H]) => void }
+
+/** Makes a check for one run. What it finds wrong it says, in words. */
+export type MakeCheck = (box: Box, say: (wrong: string) => void) => Check

@@ -1,0 +1,79 @@
+import type { Averba } from '../../src/averba.ts'
+import { AverbaError, type ErrorCode } from '../../src/errors.ts'
+import type { Box } from './box.ts'
+import type { Life } from './life.ts'
+import { eventos } from './people.ts'
+
+/** How long a host takes to start the engine again. */
+const downMs = 20_000
+/** How often a host repeats what the engine died of. */
+const repeatsMax = 4
+
+/** What an ask came to: a value, an error that was to be expected, or nothing at all. */
+export type Asked<T> = { readonly value: T } | { readonly code: ErrorCode } | undefined
+
+/** The application that embeds the engine: it asks, follows, handles, and starts the engine again when it died. */
+export class Host {
+  readonly #box: Box
+  /** How many of the next calls of a follower or a handler fail. */
+  failing = { follower: 0, handler: 0 }
+
+  constructor(box: Box) {
+    this.#box = box
+  }
+
+  /** Asks the engine for something; asks again under the same command id where it died of it. */
+  async ask<T>(work: (averba: Averba) => Promise<T>, expected: readonly ErrorCode[] = []): Promise<Asked<T>> {
+    const box = this.#box
+    for (let repeats = 0; repeats < repeatsMax; repeats++) {
+      await box.open()
+      try {
+        const done = await box.drive(() => work(box.averba))
+        if (done || box.isAlive) return done
+      } catch (error) {
+        return { code: this.#expect(error, expected) }
+      }
+      await box.passUntil(box.clock.now() + downMs)
+    }
+    return undefined
+  }
+
+  /** Registers what follows the log, in a life that has just begun. */
+  attend(life: Life): void {
+    const { averba } = life
+    const { book } = this.#box
+    averba.log.follow('livro', ['consent.revoked', 'consent.appeared', 'validation.answered'], event =>
+      life.inside('follower.before', 'follower.after', async () => {
+        book.tell('followed', 'livro', event, false)
+        this.#fail('follower')
+        book.tell('followed', 'livro', event, true)
+      }),
+    )
+    for (const evento of eventos) {
+      averba.notifications.handle(evento, 'caixa', notification =>
+        life.inside('handler.before', 'handler.after', async () => {
+          this.#fail('handler')
+          const { numero } = notification.body as { numero: string } // As the portal of this run makes them.
+          book.tell('handled', numero)
+        }),
+      )
+    }
+  }
+
+  #fail(who: 'follower' | 'handler'): void {
+    if (this.failing[who] === 0) return
+    this.failing[who] -= 1
+    this.#box.book.reach(`${who} failed`)
+    throw new RangeError('The host cannot do this now')
+  }
+
+  #expect(error: unknown, expected: readonly ErrorCode[]): ErrorCode {
+    const { book, disk } = this.#box
+    if (!(error instanceof AverbaError)) throw error
+    const { code } = error
+    if (disk.isFull && code === 'STORE_UNSAFE') return code
+    if (!expected.includes(code)) throw error
+    book.trace(`  ${code}`)
+    return code
+  }
+}

@@ -1,0 +1,122 @@
+import { type Averba, openAverba } from '../../src/averba.ts'
+import type { Clock } from '../../src/clock.ts'
+import type { AverbaOptions } from '../../src/options.ts'
+import type { CrashPoint, CrashPoints } from './crash-points.ts'
+import type { Disk } from './disk.ts'
+import { type DatabaseWatcher, watchDatabases } from './mortal-database.ts'
+import type { TrackedClock } from './tracked-clock.ts'
+
+/** The engine died: what it was at goes on nowhere. */
+export class DiedError extends Error {
+  override readonly name = 'DiedError'
+}
+
+/** What a dead engine waits for. */
+const never = new Promise<never>(() => undefined)
+
+/** What an engine stands on. */
+export interface Ground {
+  readonly clock: TrackedClock
+  readonly points: CrashPoints
+  readonly disk: Disk
+  /** How far the engine's clock is ahead of the services'. */
+  readonly jumpMs: () => number
+}
+
+/**
+ * One process of the engine: from its opening to its end, orderly or not. When it dies, nothing of it reaches anything
+ * any more: no database, no service, no portal, no clock. All that stays is the file.
+ */
+export class Life {
+  readonly #ground: Ground
+  readonly #over = Promise.withResolvers<never>()
+  #isOver = false
+  #isWriting = false
+  #averba: Averba | undefined
+
+  private constructor(ground: Ground) {
+    this.#ground = ground
+    this.#over.promise.catch(() => undefined) // Whoever waits is told; it may be nobody.
+  }
+
+  /** Opens an engine, which may die of it: then this rejects with a `DiedError`. */
+  static async begin(ground: Ground, options: AverbaOptions): Promise<Life> {
+    const life = new Life(ground)
+    watchDatabases(life.#watcher())
+    const fetch: AverbaOptions['fetch'] = request => life.#send(request, options.fetch ?? (() => never))
+    try {
+      life.#averba = await life.during(openAverba({ ...options, fetch, clock: life.#clock() }))
+      return life
+    } finally {
+      watchDatabases(undefined)
+    }
+  }
+
+  get averba(): Averba {
+    if (!this.#averba) throw new TypeError('The engine was never opened')
+    return this.#averba
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Dies here when the crash that is to come says so. */
+  pass(point: CrashPoint): void {
+    if (this.#isOver || !this.#ground.points.isHit(point)) return
+    this.end()
+  }
+
+  /** Ends at once. */
+  end(): void {
+    this.#isOver = true
+    this.#over.reject(new DiedError('The engine died'))
+  }
+
+  /** Waits for something that an engine does, as long as it lives. */
+  during<T>(work: Promise<T>): Promise<T> {
+    return Promise.race([work, this.#over.promise])
+  }
+
+  /** Does what a host does for the engine; nobody is there to hear of it when that died meanwhile. */
+  async inside<T>(before: CrashPoint, after: CrashPoint, work: () => Promise<T>): Promise<T> {
+    this.pass(before)
+    if (this.#isOver) return never
+    const result = await work()
+    this.pass(after)
+    return this.#isOver ? never : result
+  }
+
+  #send(request: Request, fetch: NonNullable<AverbaOptions['fetch']>): Promise<Response> {
+    return this.inside('request.before', 'request.after', () => fetch(request))
+  }
+
+  #clock(): Clock {
+    const { clock, jumpMs } = this.#ground
+    return {
+      now: () => clock.now() + jumpMs(),
+      sleep: async (ms, signal) => {
+        await clock.sleep(ms, signal)
+        if (this.#isOver) await never
+      },
+    }
+  }
+
+  #watcher(): DatabaseWatcher {
+    const pass = (point: CrashPoint) => {
+      if (this.#isWriting) this.pass(point)
+      if (this.#isOver) throw new DiedError('The engine died')
+    }
+    return {
+      onBegin: (database, isWriting) => {
+        const { clock, disk } = this.#ground
+        clock.activity += 1
+        this.#isWriting = isWriting
+        disk.open(database)
+        pass('append.before')
+      },
+      beforeCommit: () => pass('append.unfinished'),
+      afterCommit: () => pass('append.after'),
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import type { ConsentSimulator, NewConsent } from '../../src/adapters/consent/simulator.ts'
+import { peopleCount, personOf } from './people.ts'
+
+/** A consent, as the contract addresses it. */
+export interface At {
+  readonly cpf: string
+  readonly id: string
+}
+
+/** The data subjects and their consents as the service has them. */
+export class PeopleAtService {
+  readonly #service: ConsentSimulator
+  readonly #consents = Array.from({ length: peopleCount }, (): string[] => [])
+
+  constructor(service: ConsentSimulator) {
+    this.#service = service
+  }
+
+  offer(person: number, consent: NewConsent): void {
+    this.#consents[person]?.push(this.#service.addConsent(consent))
+  }
+
+  /** One of a person's consents; `undefined` while there is none. */
+  consentOf(person: number, which: number): At | undefined {
+    const own = this.#consents[person] ?? []
+    const id = own[which % own.length]
+    return id === undefined ? undefined : { cpf: personOf(person).cpf, id }
+  }
+
+  /** Every consent that there is. */
+  *all(): Iterable<At> {
+    for (const [person, ids] of this.#consents.entries())
+      for (const id of ids) yield { cpf: personOf(person).cpf, id }
+  }
+
+  /** The status, what has expired included: the service works that out when somebody looks. */
+  async statusAt(at: At): Promise<string> {
+    return (await this.read(at)).status
+  }
+
+  /** The record, read past faults and engine. */
+  async read({ cpf, id }: At): Promise<ReadConsent> {
+    const request = new Request(
+      `https://consentimento.exemplo.br/consentimento/v1/consentimentos/${cpf}/${id}`,
+    )
+    const response = await this.#service.fetch(request, { clientName: 'campanha' })
+    return (await response.json()) as ReadConsent // As the simulator's own schema writes it.
+  }
+}
+
+export interface ReadConsent {
+  readonly status: string
+  readonly dataExpiracao: string
+  readonly historico: readonly { readonly status: string; readonly dataHora: string }[]
+}

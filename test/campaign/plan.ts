@@ -1,0 +1,185 @@
+import type { Fault, FaultKind } from '../../src/adapters/fault.ts'
+import { Random } from '../crash/random.ts'
+import { crashPoints } from './crash-points.ts'
+import { peopleCount } from './people.ts'
+import type { Deed, Step } from './step.ts'
+
+const minuteMs = 60_000
+const dayMs = 24 * 60 * minuteMs
+
+/** How many deeds a day has, and how many times one kind is as likely as another. */
+const deedsPerDay = 8
+
+type Make = (random: Chance) => Deed | undefined
+
+/** Choices of a run. */
+class Chance extends Random {
+  of<T>(list: readonly T[]): T {
+    return list[this.below(list.length)] as T // Below its length.
+  }
+
+  get person(): number {
+    return this.below(peopleCount)
+  }
+
+  get isTrue(): boolean {
+    return this.below(2) === 0
+  }
+}
+
+const deeds: readonly (readonly [weight: number, make: Make])[] = [
+  [4, r => ({ do: 'enrol', person: r.person, everyHours: r.of([0, 0, 12, 24, 48]) })],
+  [
+    6,
+    r => ({
+      do: 'offer',
+      person: r.person,
+      company: r.below(2),
+      hours: r.of([20, 100, 400, 9_000]),
+      isActive: r.below(3) === 0,
+    }),
+  ],
+  [6, r => ({ do: 'sync', person: r.person })],
+  [
+    10,
+    r => ({
+      do: 'change',
+      person: r.person,
+      consent: r.below(20),
+      verb: r.of(['approve', 'approve', 'deny', 'revoke']),
+    }),
+  ],
+  [
+    4,
+    r => ({
+      do: 'changeThere',
+      person: r.person,
+      consent: r.below(20),
+      to: r.of(['ATIVO', 'NEGADO', 'REVOGADO']),
+    }),
+  ],
+  [
+    8,
+    r => ({ do: 'use', person: r.person, consent: r.below(20), ageMaxMinutes: r.of([0, 1, 60, 6_000, -1]) }),
+  ],
+  [8, r => ({ do: 'validate', person: r.person, isTrue: r.isTrue })],
+  [3, r => ({ do: 'validateAgain', which: r.below(50), isOther: r.below(3) === 0 })],
+  [1, r => ({ do: 'resolve', isCharged: r.isTrue })],
+  [3, r => ({ do: 'apply', deletions: r.isTrue })],
+  [1, r => ({ do: 'meddle', evento: r.below(3), how: r.of(['delete', 'change']) })],
+  [
+    14,
+    r => ({
+      do: 'notify',
+      evento: r.below(3),
+      to: r.below(20),
+      count: r.of([1, 1, 3, 12, 30]),
+      copies: r.of([0, 0, 0, 1, 3]),
+    }),
+  ],
+  [3, () => ({ do: 'endToken' })],
+  [12, () => ({ do: 'settle' })],
+  [2, r => ({ do: 'run', seconds: 1 + r.below(8) })],
+  [2, () => ({ do: 'operate' })],
+  [1, () => ({ do: 'rebuild' })],
+  [2, r => ({ do: 'look', person: r.person })],
+  [2, () => ({ do: 'reopen' })],
+  [2, r => ({ do: 'fail', who: r.of(['follower', 'handler']), times: r.of([1, 1, 3, 9, 14]) })],
+  [8, r => ({ do: 'fault', fault: faultOf(r) })],
+  [3, () => ({ do: 'calm' })],
+  [6, r => ({ do: 'crash', crash: { point: r.of(crashPoints), skip: r.of([0, 0, 1, 2, 5, 9, 20]) } })],
+  [1, () => ({ do: 'fillDisk', isFull: true })],
+  [3, () => ({ do: 'fillDisk', isFull: false })],
+  [1, r => ({ do: 'jump', ms: r.of([-3_600_000, -90_000, 0, 0, 90_000, 3_600_000]) })],
+]
+
+const weights = deeds.reduce((sum, [weight]) => sum + weight, 0)
+
+const callKinds = [
+  'refuse',
+  'reset',
+  'lose',
+  'delay',
+  'status',
+  'html',
+  'contentType',
+  'truncate',
+  'oversize',
+  'trickle',
+] as const
+const otherKinds = [
+  'expiredCertificate',
+  'unknownCertificate',
+  'rejectToken',
+  'duplicate',
+  'reorder',
+  'wrongSecret',
+  'clockSkew',
+] as const
+/** Every kind of fault that a plan draws from. */
+const faultKinds: readonly FaultKind[] = [...callKinds, ...otherKinds]
+const services = ['consentService', 'tokenService', 'validationService', 'portal'] as const
+
+/** A fault, with what its kind can be told. Those without a service befall any of the four. */
+function faultOf(random: Chance): Fault {
+  const kind = random.of(faultKinds)
+  const times = random.of([1, 1, 2, 4])
+  switch (kind) {
+    case 'clockSkew':
+      return { kind, service: random.of(services), ms: random.of([-120_000, -5_000, 5_000, 120_000]) }
+    case 'rejectToken':
+      return { kind, times, ended: random.isTrue }
+    case 'duplicate':
+    case 'wrongSecret':
+    case 'reorder':
+      return { kind, times }
+    case 'expiredCertificate':
+    case 'unknownCertificate':
+      return { kind, times, service: random.of(services) }
+    default:
+      return {
+        kind,
+        times,
+        ...membersOf(kind, random),
+        service: random.of([...services, 'receiver', 'receiver'] as const),
+      }
+  }
+}
+
+function membersOf(kind: FaultKind, random: Chance): Partial<Fault> {
+  if (kind === 'delay') return { ms: random.of([50, 2_000, 5_000, 30_000]) }
+  if (kind === 'trickle') return { ms: random.of([10, 400, 2_000]) }
+  if (kind !== 'status') return {}
+  const status = random.of([400, 401, 403, 404, 409, 422, 429, 500, 502, 503, 504])
+  return status === 429 || status === 503 ? { status, retryAfterS: random.of([0, 5, 600]) } : { status }
+}
+
+function draw(random: Chance): Deed {
+  let left = random.below(weights)
+  for (const [weight, make] of deeds) {
+    left -= weight
+    const deed = left < 0 ? make(random) : undefined
+    if (deed) return deed
+  }
+  throw new TypeError('The weights do not add up')
+}
+
+/** What happens in so many days, by seed. It begins with what there has to be for anything to happen. */
+export function planOf(seed: number, days: number): Step[] {
+  const random = new Chance(seed)
+  const first: Deed[] = [
+    { do: 'apply', deletions: false },
+    ...Array.from(
+      { length: 4 },
+      (_, person): Deed => ({ do: 'offer', person, company: 0, hours: 4_000, isActive: person % 2 === 0 }),
+    ),
+    ...Array.from({ length: 4 }, (_, person): Deed => ({ do: 'enrol', person, everyHours: 24 })),
+  ]
+  const drawn = Array.from({ length: days * deedsPerDay }, () => ({
+    deed: draw(random),
+    at: random.below(days * dayMs),
+  }))
+  drawn.sort((a, b) => a.at - b.at)
+  const all = [...first.map((deed, i) => ({ deed, at: i })), ...drawn]
+  return all.map(({ deed, at }, id) => ({ ...deed, id, at }))
+}

@@ -1,0 +1,45 @@
+import type { Box } from './box.ts'
+import { peopleCount } from './people.ts'
+import { perform } from './perform.ts'
+import type { Deed } from './step.ts'
+
+const hourMs = 3_600_000
+/** How long the quiet lasts at most: two harvests of the portal, and every wait of a retry. */
+const roundsMax = 60
+
+/** No faults any more: operators let go what is parked, everything is read once more, and what is owed gets done. */
+export async function settleDown(box: Box): Promise<void> {
+  box.book.trace('quiet')
+  box.services.faults.clear()
+  box.points.disarm()
+  box.disk.empty()
+  box.jumpMs = 0
+  box.host.failing = { follower: 0, handler: 0 }
+  await box.open()
+  for (let round = 0; round < roundsMax; round++) {
+    await doAll(box, [{ do: 'operate' }, { do: 'settle' }])
+    await box.passUntil(box.clock.now() + hourMs)
+    if (round >= 30 && (await owedNow(box)).length === 0) break
+  }
+  const people = Array.from({ length: peopleCount }, (_, person): Deed => ({ do: 'sync', person }))
+  await doAll(box, [
+    { do: 'resolve', isCharged: false },
+    ...people,
+    { do: 'apply', deletions: true },
+    { do: 'settle' },
+  ])
+}
+
+/** The calls that are owed although their time has come. */
+async function owedNow(box: Box): Promise<readonly { readonly id: string; readonly what: string }[]> {
+  const now = new Date(box.clock.now()).toISOString()
+  const asked = await box.host.ask(averba => averba.effects.list())
+  if (!asked || !('value' in asked)) return [{ id: '-', what: 'nobody answers' }]
+  return asked.value
+    .filter(({ state, dueAt }) => state !== 'settled' && state !== 'declined' && dueAt <= now)
+    .map(({ id, type, state, because }) => ({ id, what: `${type} is ${state}: ${because}` }))
+}
+
+async function doAll(box: Box, deeds: readonly Deed[]): Promise<void> {
+  for (const [i, deed] of deeds.entries()) await perform(box, { ...deed, id: 1_000_000 + i, at: 0 })
+}

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto'
+import Sqlite from 'better-sqlite3'
+import { readHeader } from '../../src/store/header.ts'
+import type { Box } from './box.ts'
+
+/** Reads the log from the file, past the engine, and tells the checks of each event once. */
+export class LogReader {
+  readonly #box: Box
+  readonly #digest = createHash('sha256')
+  #position = 0
+
+  constructor(box: Box) {
+    this.#box = box
+  }
+
+  /** How many events were read. */
+  get events(): number {
+    return this.#position
+  }
+
+  read(): void {
+    const database = new Sqlite(this.#box.disk.path, { readonly: true })
+    try {
+      const select = database.prepare('select header from event where position > ? order by position').pluck()
+      for (const header of select.iterate(this.#position) as IterableIterator<string>) {
+        this.#digest.update(header)
+        const event = readHeader(header, {})
+        this.#position += 1
+        if (event.position !== this.#position) {
+          this.#box.book.wrong(
+            'dense-positions',
+            `event ${this.#position} has the position ${event.position}`,
+          )
+        }
+        this.#box.book.tell('recorded', event)
+      }
+    } finally {
+      database.close()
+    }
+  }
+
+  /** Of all that was read, byte for byte. */
+  digest(): string {
+    return this.#digest.copy().digest('hex')
+  }
+}

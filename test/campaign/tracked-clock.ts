@@ -1,0 +1,40 @@
+import type { Clock } from '../../src/clock.ts'
+import { VirtualClock } from '../../src/simulation/virtual-clock.ts'
+
+/** The virtual clock of a run, which knows what comes due next. */
+export class TrackedClock implements Clock {
+  readonly #clock = new VirtualClock()
+  readonly #due = new Set<{ readonly at: number }>()
+  /** Grows whenever anybody sleeps or wakes: while it grows, somebody is at work. */
+  activity = 0
+
+  now(): number {
+    return this.#clock.now()
+  }
+
+  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    const sleeper = { at: this.now() + ms }
+    this.#due.add(sleeper)
+    this.activity += 1
+    await this.#clock.sleep(ms, signal)
+    this.#due.delete(sleeper)
+    this.activity += 1
+  }
+
+  /** When the next sleeper wakes; `undefined` when nobody sleeps. */
+  nextDue(): number | undefined {
+    let first: number | undefined
+    for (const { at } of this.#due) if (first === undefined || at < first) first = at
+    return first
+  }
+
+  /** Moves to a time that is not behind it. */
+  async advanceTo(at: number): Promise<void> {
+    await this.#clock.advance(Math.max(0, at - this.now()))
+  }
+}
+
+/** Lets everything happen that nothing but memory is needed for. */
+export function turn(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}
