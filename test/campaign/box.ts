@@ -24,7 +24,7 @@ const hosts = {
 const portalAddress = '161.148.0.1'
 
 /** The header that carries our id of a validation to the gateway. */
-const traceHeader = 'x-rastreio'
+export const traceHeader = 'x-rastreio'
 
 /** So many turns without anybody at work, and everybody waits for the clock. */
 const quietTurns = 24
@@ -46,6 +46,8 @@ export class Box {
   readonly validations: ValidationInput[] = []
   /** How far the engine's clock is ahead of the services'. */
   jumpMs = 0
+  /** Whether a clock was ever wrong: the engine's, or a service's. */
+  readonly wrongClocks = { engine: false, services: false }
   #life: Life | undefined
   readonly #options: AverbaOptions
   readonly #ground: Ground

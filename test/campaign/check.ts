@@ -24,6 +24,8 @@ export interface Sent {
 export interface Used {
   readonly cpf: string
   readonly id: string
+  /** When it was asked for, and when it was let through. */
+  readonly began: number
   readonly at: number
   readonly ageMaxMs: number | undefined
 }
@@ -50,6 +52,10 @@ export interface Happenings {
   sent: [sent: Sent]
   /** An event stands in the log; told once, in their order. */
   recorded: [event: Recorded]
+  /** The same, byte for byte. */
+  header: [text: string]
+  /** The host caught an error of ours. */
+  failed: [error: unknown]
 }
 
 /** Something that has to hold: what happens is told to it, and in the end it looks for itself. */

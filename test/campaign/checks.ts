@@ -1,9 +1,31 @@
 import type { MakeCheck } from './check.ts'
+import { deletionsAnnounced } from './checks/deletions-announced.ts'
+import { followerOrder } from './checks/follower-order.ts'
+import { inTheInbox } from './checks/in-the-inbox.ts'
+import { noLeak } from './checks/no-leak.ts'
 import { nothingLost } from './checks/nothing-lost.ts'
+import { nothingOwed } from './checks/nothing-owed.ts'
+import { oneToken } from './checks/one-token.ts'
+import { orderlyLog } from './checks/orderly-log.ts'
+import { paidOnce } from './checks/paid-once.ts'
+import { pictureEqualsTruth } from './checks/picture-equals-truth.ts'
+import { secretsCompared } from './checks/secrets-compared.ts'
+import { usedWhileEffective } from './checks/used-while-effective.ts'
 import { viewsEqualReplay } from './checks/views-equal-replay.ts'
 
 /** What has to hold, by name. */
 export const checks: Readonly<Record<string, MakeCheck>> = {
+  'deletions-announced': deletionsAnnounced,
+  'follower-order': followerOrder,
+  'in-the-inbox': inTheInbox,
+  'no-leak': noLeak,
   'nothing-lost': nothingLost,
+  'nothing-owed': nothingOwed,
+  'one-token': oneToken,
+  'orderly-log': orderlyLog,
+  'paid-once': paidOnce,
+  'picture-equals-truth': pictureEqualsTruth,
+  'secrets-compared': secretsCompared,
+  'used-while-effective': usedWhileEffective,
   'views-equal-replay': viewsEqualReplay,
 }

@@ -69,6 +69,7 @@ export class Host {
 
   #expect(error: unknown, expected: readonly ErrorCode[]): ErrorCode {
     const { book, disk } = this.#box
+    book.tell('failed', error)
     if (!(error instanceof AverbaError)) throw error
     const { code } = error
     if (disk.isFull && code === 'STORE_UNSAFE') return code

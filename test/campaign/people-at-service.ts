@@ -27,10 +27,12 @@ export class PeopleAtService {
     return id === undefined ? undefined : { cpf: personOf(person).cpf, id }
   }
 
-  /** Every consent that there is. */
-  *all(): Iterable<At> {
-    for (const [person, ids] of this.#consents.entries())
-      for (const id of ids) yield { cpf: personOf(person).cpf, id }
+  /** Everybody who was ever offered one, with all of them. */
+  *all(): Iterable<{ readonly person: number; readonly consents: readonly At[] }> {
+    for (const [person, ids] of this.#consents.entries()) {
+      const { cpf } = personOf(person)
+      if (ids.length > 0) yield { person, consents: ids.map(id => ({ cpf, id })) }
+    }
   }
 
   /** The status, what has expired included: the service works that out when somebody looks. */

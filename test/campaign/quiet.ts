@@ -31,7 +31,7 @@ export async function settleDown(box: Box): Promise<void> {
 }
 
 /** The calls that are owed although their time has come. */
-async function owedNow(box: Box): Promise<readonly { readonly id: string; readonly what: string }[]> {
+export async function owedNow(box: Box): Promise<readonly { readonly id: string; readonly what: string }[]> {
   const now = new Date(box.clock.now()).toISOString()
   const asked = await box.host.ask(averba => averba.effects.list())
   if (!asked || !('value' in asked)) return [{ id: '-', what: 'nobody answers' }]

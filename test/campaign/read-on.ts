@@ -32,6 +32,7 @@ export class LogReader {
             `event ${this.#position} has the position ${event.position}`,
           )
         }
+        this.#box.book.tell('header', header)
         this.#box.book.tell('recorded', event)
       }
     } finally {

@@ -57,11 +57,12 @@ export const perform: Performs<'enrol' | 'offer' | 'sync' | 'change' | 'changeTh
     if (!which) return
     const ageMaxMs = ageMaxMinutes < 0 ? undefined : ageMaxMinutes * minuteMs
     const fresh = ageMaxMs === undefined ? {} : { ageMaxMs }
+    const began = box.clock.now()
     const asked = await box.host.ask(
       averba => averba.consents.use({ ...which, ...fresh }, { commandId: `use-${id}`, basis }),
       ['NOT_FOUND', 'CONSENT_NOT_EFFECTIVE', 'OUTCOME'],
     )
-    if (asked && 'value' in asked) box.book.tell('used', { ...which, at: box.clock.now(), ageMaxMs })
+    if (asked && 'value' in asked) box.book.tell('used', { ...which, began, at: box.clock.now(), ageMaxMs })
   },
   async look(box, { person }) {
     const { cpf } = personOf(person)

@@ -6,6 +6,7 @@ export const perform: Performs<'fail' | 'fault' | 'calm' | 'crash' | 'fillDisk' 
     box.host.failing[who] = times
   },
   async fault(box, { fault }) {
+    if (fault.kind === 'clockSkew') box.wrongClocks.services = true
     await box.services.faults.add(fault)
   },
   async calm(box) {
@@ -19,6 +20,7 @@ export const perform: Performs<'fail' | 'fault' | 'calm' | 'crash' | 'fillDisk' 
     else box.disk.empty()
   },
   async jump(box, { ms }) {
+    if (ms !== 0) box.wrongClocks.engine = true
     box.jumpMs = ms
   },
 }

@@ -1,0 +1,32 @@
+import type { MakeCheck } from '../check.ts'
+
+/** A follower is called for every event of its types, in order, and passes over none, whatever happens in between. */
+export const followerOrder: MakeCheck = (box, say) => {
+  const done = new Map<string, Set<number>>()
+  const types = new Map<string, Set<string>>()
+  const last = new Map<string, number>()
+  const recorded: { readonly position: number; readonly type: string }[] = []
+  return {
+    followed(name, { position, type }, isDone) {
+      const own = done.get(name) ?? new Set<number>()
+      done.set(name, own)
+      types.set(name, (types.get(name) ?? new Set<string>()).add(type))
+      const before = last.get(name) ?? 0
+      // Once more is possible, for the last one alone; back is not.
+      if (position < before) say(`${name} was called for ${position} after ${before}`)
+      if (position > before && before > 0 && !own.has(before))
+        say(`${name} went to ${position} past ${before}`)
+      last.set(name, position)
+      if (isDone) own.add(position)
+    },
+    recorded: ({ position, type }) => void recorded.push({ position, type }),
+    async end() {
+      for (const [name, wanted] of types) {
+        const own = done.get(name)
+        const missed = recorded.filter(each => wanted.has(each.type) && !own?.has(each.position))
+        for (const { position, type } of missed) say(`${name} was never called for ${type} at ${position}`)
+      }
+      if (recorded.length === 0) box.book.wrong('campaign', 'the log was never read')
+    },
+  }
+}

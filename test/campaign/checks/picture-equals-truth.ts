@@ -1,0 +1,41 @@
+import { credentials } from '../../../src/simulation/services.ts'
+import type { Box } from '../box.ts'
+import type { MakeCheck } from '../check.ts'
+import { personOf } from '../people.ts'
+
+const listUrl = 'https://portal.exemplo.br/portal/api/ext/webhook'
+
+/** What the engine shows is what the services have. */
+export const pictureEqualsTruth: MakeCheck = (box, say) => ({
+  async end() {
+    for (const { person, consents } of box.people.all()) {
+      const { cpf } = personOf(person)
+      const asked = await box.host.ask(averba => averba.consents.list({ cpf, vanished: true }), ['NOT_FOUND'])
+      if (!asked || 'code' in asked) continue // Nobody asked averba about this person.
+      const shown = new Map(asked.value.map(each => [each.id, each]))
+      for (const at of consents) {
+        const truth = await box.people.statusAt(at)
+        const found = shown.get(at.id)
+        if (found?.status === truth && found.knowledge === 'known') continue
+        say(`a consent of person ${person} is ${truth}, and shown as ${found?.status} (${found?.knowledge})`)
+      }
+    }
+    const there = (await activeAtPortal(box)).map(each => `${each.id} ${each.evento} ${each.endpoint}`)
+    const asked = await box.host.ask(averba => averba.views.selectFrom('subscriptions').selectAll().execute())
+    const shown = asked && 'value' in asked ? asked.value : []
+    const here = shown
+      .filter(each => each.state !== 'deleted')
+      .map(each => `${each.remote_id} ${each.evento} ${each.endpoint}`)
+    if (there.sort().join() !== here.sort().join())
+      say(`the portal has ${there.join()}, and shown are ${here.join()}`)
+  },
+})
+
+async function activeAtPortal(
+  box: Box,
+): Promise<readonly { id: number; evento: string; endpoint: string }[]> {
+  const response = await box.services.portal.fetch(
+    new Request(listUrl, { headers: credentials.portalHeaders }),
+  )
+  return (await response.json()) as { id: number; evento: string; endpoint: string }[] // As the portal writes them.
+}

@@ -1,0 +1,17 @@
+import type { MakeCheck } from '../check.ts'
+import { subscriptions } from '../people.ts'
+
+/** What carries the secrets of its subscription is taken, and what does not is refused. */
+export const secretsCompared: MakeCheck = (box, say) => ({
+  received({ headers }, { status }) {
+    const declared = subscriptions.find(each => each.evento === headers.get('event-type'))
+    if (!declared) return
+    const isRight =
+      headers.get('secret') === (declared.chaveSecreta ?? null) &&
+      headers.get('authorization') === (declared.chaveAutenticacao ?? null)
+    if (isRight && (status === 401 || status === 403))
+      say(`a delivery with the right secrets was answered ${status}`)
+    if (!isRight && status < 300) say('a delivery with wrong secrets was taken')
+    if (!isRight) box.book.reach('wrong secrets refused')
+  },
+})
