@@ -84,12 +84,14 @@ export class Schedules {
 
   /** The failures of every day that has not been asked for since its end, and the list with its last successes. */
   async #harvest(): Promise<void> {
-    const { clock, engine } = this.#area
+    const { clock, engine, store } = this.#area
     const now = clock.now()
     const today = brasiliaDay(now)
     const day = this.#harvestOf(today) <= now ? today : brasiliaDay(now - dayMs)
     if (day === this.#harvested) return
-    const message = { type: 'portal.harvest', data: { day } }
+    const began = await store.readAt(1)
+    const since = brasiliaDay(began ? fromInstant(began.at) : now)
+    const message = { type: 'portal.harvest', data: { day, since } }
     await engine.record(async () => ({ targets: [{ stream: portalStream, message }] }))
     this.#harvested = day
   }

@@ -61,8 +61,8 @@ interface ListedFailures {
 export type PortalMessage =
   | Message<'portal.list', unknown>
   | Message<'portal.listFailures', AskedFailures>
-  /** The time for the failures up to a day has come. */
-  | Message<'portal.harvest', { day: string }>
+  /** The time for the failures up to a day has come; `since` is the day on which the log began. */
+  | Message<'portal.harvest', { day: string; since: string }>
   | Message<'portal.harvestSoon', { reason: HarvestReason; days: readonly string[]; now: Instant }>
   | Message<'portal.observeForeignFailure', ForeignFailure>
   | Message<'portal.subscriptionsListed', Listed>
@@ -156,9 +156,9 @@ function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage)
         effects: [{ type: 'portal.listFailures', data: message.data }],
       })
     case 'portal.harvest': {
-      const { day } = message.data
+      const { day, since } = message.data
       if (day <= context.harvested) return record()
-      const days = daysUntil(day, context.harvested)
+      const days = daysUntil(day, context.harvested || firstDay(day, since))
       const readings = days.map(each => ({ type: 'portal.listFailures', data: { day: each, recover: true } }))
       return record({
         type: 'portal.harvestRequested',
@@ -185,10 +185,15 @@ function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage)
 const keptDays = 30
 const dayMs = 86_400_000
 
-/** The days up to one: the last one that was asked for again, since it was not over then; else the day before. */
-function daysUntil(day: string, last: string): string[] {
+/** The first day that is asked for at all: the day before, or an earlier one on which there was a log already. */
+function firstDay(day: string, since: string): string {
+  return new Date(Math.min(Date.parse(day) - dayMs, Date.parse(since))).toISOString().slice(0, 10)
+}
+
+/** The days from one to another: the first was asked for before it was over. */
+function daysUntil(day: string, from: string): string[] {
   const end = Date.parse(day)
-  const first = last === '' ? end - dayMs : Math.max(Date.parse(last), end - keptDays * dayMs)
+  const first = Math.max(Date.parse(from), end - keptDays * dayMs)
   const count = Math.round((end - first) / dayMs) + 1
   return Array.from({ length: count }, (_, i) => new Date(first + i * dayMs).toISOString().slice(0, 10))
 }

@@ -150,6 +150,14 @@ describe("the portal's failures", () => {
     await world.close()
   })
 
+  test('of all days since the log began are read at the first time, however late that comes', async () => {
+    const world = await simulate({ averba: { schedules: true } })
+    await world.clock.advance(5 * dayMs)
+    await world.averba.settle()
+    expect(days(world)).toEqual(['20', '21', '22', '23', '24', '25'].map(day => `${day}112026`))
+    await world.close()
+  })
+
   test('are read once, however many processes look', async () => {
     const store = join(mkdtempSync(join(tmpdir(), 'averba-schedules-')), 'log.sqlite')
     const first = await simulate({ averba: { store, schedules: true } })
