@@ -29,13 +29,21 @@ export class Faults {
   readonly #entropy: Entropy
   readonly #connections: Connections | undefined
   readonly #held: HeldDeliveries
+  readonly #onTaken: (fault: Fault) => void
   #coming: { fault: Fault; left: number }[] = []
 
-  constructor(clock: Clock, entropy: Entropy, connections?: Connections) {
+  /** `onTaken` is told of each fault when it befalls something. */
+  constructor(
+    clock: Clock,
+    entropy: Entropy,
+    connections?: Connections,
+    onTaken: (fault: Fault) => void = () => undefined,
+  ) {
     this.#clock = clock
     this.#entropy = entropy
     this.#connections = connections
     this.#held = new HeldDeliveries(clock)
+    this.#onTaken = onTaken
   }
 
   /**
@@ -109,6 +117,7 @@ export class Faults {
     )
     if (!found) return undefined
     found.left -= 1
+    this.#onTaken(found.fault)
     return found.fault
   }
 

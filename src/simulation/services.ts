@@ -47,12 +47,14 @@ export function createSimulators(options: {
   faults?: readonly Fault[]
   /** The servers in front of them, where there are any. */
   connections?: Connections
+  /** Told of each fault when it befalls something. */
+  onFault?: (fault: Fault) => void
   /** Told of every answer of a service, before anything befalls it: what was done there, whoever hears of it. */
   onServed?: (service: ServiceName, request: Request, response: Response) => void
 }): Simulators {
   const { clock, entropy, deliver } = options
   const policies = parsePolicies(options.policies)
-  const faults = new Faults(clock, entropy, options.connections)
+  const faults = new Faults(clock, entropy, options.connections, options.onFault)
   for (const fault of options.faults ?? []) void faults.add(fault)
   const common = (service: ServiceName) => ({ clock: faults.clockOf(service), entropy })
   const { consumerKey, consumerSecret, service, portalHeaders } = credentials

@@ -62,6 +62,7 @@ export class Box {
       clock,
       entropy,
       deliver: request => this.#deliver(request),
+      onFault: ({ kind }) => book.reach(`fault ${kind}`),
       onServed: (...what) => book.tell('served', ...what),
     })
     const fetch = this.#fetch()

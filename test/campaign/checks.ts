@@ -10,6 +10,7 @@ import { orderlyLog } from './checks/orderly-log.ts'
 import { paidOnce } from './checks/paid-once.ts'
 import { pictureEqualsTruth } from './checks/picture-equals-truth.ts'
 import { secretsCompared } from './checks/secrets-compared.ts'
+import { transitionsWalked } from './checks/transitions-walked.ts'
 import { usedWhileEffective } from './checks/used-while-effective.ts'
 import { viewsEqualReplay } from './checks/views-equal-replay.ts'
 
@@ -26,6 +27,7 @@ export const checks: Readonly<Record<string, MakeCheck>> = {
   'paid-once': paidOnce,
   'picture-equals-truth': pictureEqualsTruth,
   'secrets-compared': secretsCompared,
+  'transitions-walked': transitionsWalked,
   'used-while-effective': usedWhileEffective,
   'views-equal-replay': viewsEqualReplay,
 }

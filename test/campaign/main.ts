@@ -1,33 +1,72 @@
 /** `npm run campaign`: runs worlds with faults and crashes, one for each seed, and ends with what did not hold. */
 import { parseArgs } from 'node:util'
 import { planOf } from './plan.ts'
-import { runSteps } from './run-steps.ts'
+import { runSeeds } from './run-seeds.ts'
+import { type Ran, runSteps } from './run-steps.ts'
+import { shrink } from './shrink.ts'
+
+/** How many failures are shrunk: each takes many runs. */
+const shrunkMax = 3
+/** How much is shown of what one check found. */
+const shownMax = 600
 
 const { values } = parseArgs({
   options: {
+    /** How many seeds, from which on, and for how many days of virtual time. */
     seeds: { type: 'string', default: '20' },
-    days: { type: 'string', default: '20' },
+    first: { type: 'string', default: '1' },
+    days: { type: 'string', default: '30' },
+    /** Runs one seed alone, and tells what happens. */
     seed: { type: 'string' },
+    /** With a seed: makes its failure as short as it gets before it is told. */
+    shrink: { type: 'boolean', default: false },
+    /** Prints nothing but failures and one JSON object, the last line. */
     json: { type: 'boolean', default: false },
   },
 })
-const days = Number(values.days)
-if (values.seed !== undefined) {
-  const seed = Number(values.seed)
-  const ran = await runSteps(seed, planOf(seed, days), line => console.log(line))
-  console.log(JSON.stringify(ran))
-} else {
-  const seeds = Number(values.seeds)
-  const began = performance.now()
-  let events = 0
-  let failures = 0
-  for (let seed = 1; seed <= seeds; seed++) {
-    const ran = await runSteps(seed, planOf(seed, days))
-    events += ran.events
-    if (ran.wrongs.length > 0) failures += 1
-    for (const { check, what } of ran.wrongs.slice(0, 2))
-      console.log(`seed ${seed}: ${check}: ${what.slice(0, 600)}`)
+
+const numbers = { seeds: Number(values.seeds), first: Number(values.first), days: Number(values.days) }
+if (Object.values(numbers).some(each => !Number.isInteger(each)))
+  throw new TypeError('Cannot read the flags: give numbers')
+const isGood = values.seed === undefined ? await runMany() : await runOne(Number(values.seed))
+if (!isGood) process.exitCode = 1
+
+async function runMany(): Promise<boolean> {
+  const failed: Ran[] = []
+  const campaign = await runSeeds(numbers, ran => {
+    if (ran.wrongs.length > 0) failed.push(ran)
+    if (!values.json) console.log(`seed ${ran.seed}: ${ran.events} events, ${ran.wrongs.length} wrong`)
+  })
+  failed.sort((a, b) => a.seed - b.seed)
+  for (const [i, ran] of failed.entries()) {
+    tell(ran)
+    if (i < shrunkMax) await tellShortest(ran)
   }
-  const seconds = (performance.now() - began) / 1_000
-  console.log(JSON.stringify({ seeds, failures, events, eventsPerSecond: Math.round(events / seconds) }))
+  if (!values.json && campaign.unreached.length > 0)
+    console.log(`never reached:\n  ${campaign.unreached.join('\n  ')}`)
+  console.log(JSON.stringify(campaign))
+  return failed.length === 0
+}
+
+async function runOne(seed: number): Promise<boolean> {
+  const steps = planOf(seed, numbers.days)
+  const ran = await runSteps(seed, steps, line => console.log(line))
+  tell(ran)
+  if (values.shrink) await tellShortest(ran)
+  const { events, digest, wrongs } = ran
+  console.log(JSON.stringify({ seed, failures: wrongs.length, events, digest }))
+  return wrongs.length === 0
+}
+
+function tell({ seed, wrongs }: Ran): void {
+  for (const { check, what } of wrongs) console.log(`seed ${seed}: ${check}: ${what.slice(0, shownMax)}`)
+}
+
+async function tellShortest({ seed, wrongs }: Ran): Promise<void> {
+  const [wrong] = wrongs
+  if (!wrong) return
+  const steps = await shrink(seed, planOf(seed, numbers.days), wrong.check)
+  console.log(`the shortest way to ${wrong.check} with seed ${seed}:`)
+  for (const step of steps) console.log(`  ${JSON.stringify(step)}`)
+  console.log(`npm run campaign -- --seed ${seed} --days ${numbers.days} tells all of it`)
 }

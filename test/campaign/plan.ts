@@ -88,8 +88,7 @@ const deeds: readonly (readonly [weight: number, make: Make])[] = [
   [8, r => ({ do: 'fault', fault: faultOf(r) })],
   [3, () => ({ do: 'calm' })],
   [6, r => ({ do: 'crash', crash: { point: r.of(crashPoints), skip: r.of([0, 0, 1, 2, 5, 9, 20]) } })],
-  [1, () => ({ do: 'fillDisk', isFull: true })],
-  [3, () => ({ do: 'fillDisk', isFull: false })],
+  [1, r => ({ do: 'fillDisk', minutes: r.of([1, 20, 300, 3_000]) })],
   [1, r => ({ do: 'jump', ms: r.of([-3_600_000, -90_000, 0, 0, 90_000, 3_600_000]) })],
 ]
 
@@ -117,7 +116,7 @@ const otherKinds = [
   'clockSkew',
 ] as const
 /** Every kind of fault that a plan draws from. */
-const faultKinds: readonly FaultKind[] = [...callKinds, ...otherKinds]
+export const faultKinds: readonly FaultKind[] = [...callKinds, ...otherKinds]
 const services = ['consentService', 'tokenService', 'validationService', 'portal'] as const
 
 /** A fault, with what its kind can be told. Those without a service befall any of the four. */

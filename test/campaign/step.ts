@@ -55,7 +55,7 @@ export type Deed =
   | { readonly do: 'fault'; readonly fault: Fault }
   | { readonly do: 'calm' }
   | { readonly do: 'crash'; readonly crash: Crash }
-  | { readonly do: 'fillDisk'; readonly isFull: boolean }
+  | { readonly do: 'fillDisk'; readonly minutes: number }
   | { readonly do: 'jump'; readonly ms: number }
 
 /** A deed and its time, in milliseconds since the beginning. Its id stays when others are left out. */

@@ -32,7 +32,7 @@ export function explore(machine: Machine, messages: readonly Message[]): Reached
 }
 
 /** The state as its chart names it, such as `active.failing` or `ATIVO+known`. */
-function nameOf(state: MachineState): string {
+export function nameOf(state: MachineState): string {
   return leavesOf(state.value).join('+')
 }
 

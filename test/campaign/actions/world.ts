@@ -1,5 +1,7 @@
 import type { Performs } from '../perform.ts'
 
+const minuteMs = 60_000
+
 /** What goes wrong. */
 export const perform: Performs<'fail' | 'fault' | 'calm' | 'crash' | 'fillDisk' | 'jump'> = {
   async fail(box, { who, times }) {
@@ -15,9 +17,10 @@ export const perform: Performs<'fail' | 'fault' | 'calm' | 'crash' | 'fillDisk' 
   async crash(box, { crash }) {
     box.points.arm(crash)
   },
-  async fillDisk(box, { isFull }) {
-    if (isFull) box.disk.fill()
-    else box.disk.empty()
+  async fillDisk(box, { minutes }) {
+    box.disk.fill()
+    // Somebody makes room in the end.
+    void box.clock.sleep(minutes * minuteMs).then(() => box.disk.empty())
   },
   async jump(box, { ms }) {
     if (ms !== 0) box.wrongClocks.engine = true

@@ -25,7 +25,7 @@ export const oneToken: MakeCheck = (box, say) => {
       if (!request.url.endsWith('/token')) return
       const token = await tokenIn(response)
       // The same token once more is no other one: its stated time is waited for, and it is asked for again.
-      isWanted = token === undefined || token === given
+      isWanted = token === undefined || token === given || box.disk.isFull // Then it cannot be kept.
       if (token !== undefined) given = token
     },
     died() {
