@@ -1,7 +1,8 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import type { Carried, Event } from '../message.ts'
+import type { Carried } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
+import { resolution, toldMeanwhile } from './subscription-doubt.ts'
 import { type Failing, failed, isNews, succeeded, threatOf, unharmed } from './subscription-health.ts'
 import type {
   AdoptMessage,
@@ -204,9 +205,15 @@ function decide(state: State, message: Carried<SubscriptionMessage>): Decision<S
     case 'portal.declined':
       return record({ type: 'subscription.declined', data: message.data })
     case 'portal.lost':
-      // What became of it is found by listing, before anything else is done.
-      return record({ type: 'subscription.lost', data: message.data, effects: [listSubscriptions] })
+      return lose(state, message.data)
   }
+}
+
+/** What became of it is found by listing, before anything else is done, unless a list has told already. */
+function lose(state: State, data: { operation: string }): Decision<SubscriptionEvent> {
+  const known = toldMeanwhile(data.operation, where => state.matches(where))
+  const follows = known ?? { effects: [listSubscriptions] }
+  return record({ type: 'subscription.lost', data, ...follows })
 }
 
 function register(state: State, endpoint: string): Decision<SubscriptionEvent> {
@@ -258,11 +265,6 @@ function miss(state: State): SubscriptionEvent[] {
 
 function isUncertain(state: State): boolean {
   return state.matches({ registering: 'uncertain' })
-}
-
-/** Ends the call whose answer was lost. */
-function resolution(as: 'settled' | 'declined', verb = 'subscribe'): Pick<Event, 'resolves'> {
-  return { resolves: { effect: `portal.${verb}`, as } }
 }
 
 /** What the portal's list adds to what we hold. */

@@ -24,6 +24,9 @@ const failure = (remoteId: number): Message => ({
   data: { failure: `f${remoteId}`, remoteId, failedAt: '2026-11-21T12:00:00.000Z', evento: 'e' },
 })
 
+const lost = (operation: string): Message => ({ type: 'portal.lost', data: { operation } })
+const active = [declare, register, subscribed]
+
 const after = (...messages: Message[]) => answerOf('subscription', ...messages)
 
 test('an active subscription is not registered again', () => {
@@ -56,18 +59,17 @@ test('a success after the last failure is a recovery', () => {
 })
 
 test('a registration whose answer was lost is listed before anything else', () => {
-  const lost = [declare, register, { type: 'portal.lost', data: { operation: 'subscribe' } }]
-  expect(after(...lost, register)).toHaveProperty('refused')
-  expect(after(...lost, { type: 'subscription.miss', data: {} })).toMatchObject({
+  const uncertain = [declare, register, lost('subscribe')]
+  expect(after(...uncertain, register)).toHaveProperty('refused')
+  expect(after(...uncertain, { type: 'subscription.miss', data: {} })).toMatchObject({
     events: [{ type: 'subscription.declined', resolves: { as: 'declined' } }],
   })
-  expect(after(...lost, { ...observe(), type: 'subscription.adopt' })).toMatchObject({
+  expect(after(...uncertain, { ...observe(), type: 'subscription.adopt' })).toMatchObject({
     events: [{ type: 'subscription.registered', data: { how: 'adopted' }, resolves: { as: 'settled' } }],
   })
 })
 
 test('another endpoint or other secrets at the portal are a drift', () => {
-  const active = [declare, register, subscribed]
   expect(after(...active, observe())).toEqual({ events: [] })
   expect(after(...active, observe({ generation: null }))).toMatchObject({
     events: [{ type: 'subscription.drifted' }],
@@ -75,8 +77,6 @@ test('another endpoint or other secrets at the portal are a drift', () => {
 })
 
 test('a deletion or a change whose answer was lost is ended by what the list shows', () => {
-  const active = [declare, register, subscribed]
-  const lost = (operation: string): Message => ({ type: 'portal.lost', data: { operation } })
   const deleting = [...active, { type: 'subscription.delete', data: {} }, lost('deleteSubscription')]
   expect(after(...deleting, observe({ isDeleted: true }))).toMatchObject({
     events: [{ type: 'subscription.deleted', data: { by: 'us' }, resolves: { as: 'settled' } }],
@@ -94,6 +94,28 @@ test('a deletion or a change whose answer was lost is ended by what the list sho
   })
   expect(after(...changing, observe())).toMatchObject({
     events: [{ type: 'subscription.confirmed', resolves: { as: 'declined' } }],
+  })
+})
+
+test('a call that is lost after a list has told what became of it leaves no doubt', () => {
+  const adopt = { ...observe(), type: 'subscription.adopt' }
+  expect(after(declare, register, adopt, lost('subscribe'))).toEqual({
+    events: [
+      {
+        type: 'subscription.lost',
+        data: { operation: 'subscribe' },
+        resolves: { effect: 'portal.subscribe', as: 'settled' },
+      },
+    ],
+  })
+  const deleting = [...active, { type: 'subscription.delete', data: {} }]
+  const isDeleted = observe({ isDeleted: true, deletedAt: '2026-11-20T12:00:00.000Z' })
+  expect(after(...deleting, isDeleted, lost('deleteSubscription'))).toMatchObject({
+    events: [{ resolves: { effect: 'portal.deleteSubscription', as: 'settled' } }],
+  })
+  const changing = [...active, { type: 'subscription.change', data: { endpoint } }]
+  expect(after(...changing, isDeleted, lost('changeSubscription'))).toMatchObject({
+    events: [{ resolves: { effect: 'portal.changeSubscription', as: 'declined' } }],
   })
 })
 

@@ -3,11 +3,13 @@ import { valueOf } from '../../src/index.ts'
 import { samples, scenario, simulate, type World } from '../../src/simulation/index.ts'
 
 const leaseMs = 60_000
+const subscriptions = [{ evento: 'dimp-situacao-import' }]
 
 /** A process that dies while a request is out. `done` says whether the service did the work. */
 async function givenCrashDuring(isTheOne: (request: Request) => boolean, done: boolean): Promise<World> {
   let isFirst = true
   const world: World = await simulate({
+    averba: { subscriptions },
     intercept: async (request, forward) => {
       if (!isFirst || !isTheOne(request)) return forward(request)
       isFirst = false
@@ -20,9 +22,9 @@ async function givenCrashDuring(isTheOne: (request: Request) => boolean, done: b
 }
 
 /** The next process begins when what the dead one had taken is free. */
-async function restart(world: World): Promise<void> {
+async function restart(world: World, afterMs = leaseMs + 1): Promise<void> {
   await world.clock.runUntil(() => world.isDown)
-  await world.clock.advance(leaseMs + 1)
+  await world.clock.advance(afterMs)
   await world.restart()
 }
 
@@ -117,4 +119,18 @@ describe('wherever the process dies', () => {
       },
     })
   })
+})
+
+test('a registration that was out when the process died, and is found before that shows, leaves no doubt', async () => {
+  const isSubscribe = (request: Request) => request.method === 'POST' && request.url.includes('/webhook')
+  const world = await givenCrashDuring(isSubscribe, true)
+  void world.averba.subscriptions.apply(await world.averba.subscriptions.plan())
+  await restart(world, 1_000)
+  await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())
+  expect(await world.averba.subscriptions.list()).toMatchObject([{ id: 1001, state: 'active' }])
+  await world.clock.advance(leaseMs)
+  await world.averba.settle()
+  const states = (await world.averba.effects.list()).map(each => each.state)
+  expect(new Set(states)).toEqual(new Set(['settled']))
+  await world.close()
 })

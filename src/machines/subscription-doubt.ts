@@ -1,0 +1,30 @@
+import type { Event } from '../message.ts'
+
+type Ending = Pick<Event, 'resolves'>
+
+/** Ends the call whose answer was lost. */
+export function resolution(as: 'settled' | 'declined', verb = 'subscribe'): Ending {
+  return { resolves: { effect: `portal.${verb}`, as } }
+}
+
+/** Where a subscription stands while a call is out, and where it stands once that is done. */
+const stations = {
+  subscribe: { during: 'registering', done: 'active' },
+  changeSubscription: { during: 'changing', done: 'active' },
+  deleteSubscription: { during: 'deleting', done: { deleted: 'byUs' } },
+} as const
+
+type Station = (typeof stations)[keyof typeof stations]
+
+/**
+ * How a call ended that turns out to be lost after a list has told of it: the process that made it had died, and nobody
+ * knew. `undefined` while nothing has been told.
+ */
+export function toldMeanwhile(
+  operation: string,
+  isAt: (where: Station['during'] | Station['done']) => boolean,
+): Ending | undefined {
+  const station = Object.entries(stations).find(([name]) => name === operation)?.[1]
+  if (!station || isAt(station.during)) return undefined
+  return resolution(isAt(station.done) ? 'settled' : 'declined', operation)
+}
