@@ -135,13 +135,13 @@ function faultOf(random: Chance): Fault {
     case 'expiredCertificate':
     case 'unknownCertificate':
       return { kind, times, service: random.of(services) }
-    default:
-      return {
-        kind,
-        times,
-        ...membersOf(kind, random),
-        service: random.of([...services, 'receiver', 'receiver'] as const),
-      }
+    default: {
+      const members = membersOf(kind, random)
+      const service = random.of([...services, 'receiver', 'receiver'] as const)
+      // A gateway that refuses key and secret is not asked again before they change, and here they never do.
+      const isLock = service === 'tokenService' && (members.status ?? 500) < 429
+      return { kind, times, ...members, service: isLock ? 'validationService' : service }
+    }
   }
 }
 

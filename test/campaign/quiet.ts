@@ -4,8 +4,10 @@ import { perform } from './perform.ts'
 import type { Deed } from './step.ts'
 
 const hourMs = 3_600_000
-/** How long the quiet lasts at most: two harvests of the portal, and every wait of a retry. */
-const roundsMax = 60
+/** The waits between two looks: every wait of a retry, then two harvests of the portal. */
+const waits = [1, 1, 1, 1, 8, 8, 8, 8].map(hours => hours * hourMs)
+/** How often it is looked after that, where something is still owed. */
+const looksMax = 40
 
 /** No faults any more: operators let go what is parked, everything is read once more, and what is owed gets done. */
 export async function settleDown(box: Box): Promise<void> {
@@ -16,10 +18,11 @@ export async function settleDown(box: Box): Promise<void> {
   box.jumpMs = 0
   box.host.failing = { follower: 0, handler: 0 }
   await box.open()
-  for (let round = 0; round < roundsMax; round++) {
+  for (let looks = 0; looks < looksMax; looks++) {
     await doAll(box, [{ do: 'operate' }, { do: 'settle' }])
-    await box.passUntil(box.clock.now() + hourMs)
-    if (round >= 30 && (await owedNow(box)).length === 0) break
+    const waitMs = waits[looks]
+    if (waitMs === undefined && (await owedNow(box)).length === 0) break
+    await box.passUntil(box.clock.now() + (waitMs ?? hourMs))
   }
   const people = Array.from({ length: peopleCount }, (_, person): Deed => ({ do: 'sync', person }))
   await doAll(box, [

@@ -22,6 +22,7 @@ export const oneToken: MakeCheck = (box, say) => {
       if (response.status === 401) isWanted = true
     },
     async exchanged(request, response) {
+      if (response?.status === 401 && request.url.includes('/validate/')) isWanted = true // Wherever that came from.
       if (!request.url.endsWith('/token')) return
       const token = await tokenIn(response)
       // The same token once more is no other one: its stated time is waited for, and it is asked for again.
