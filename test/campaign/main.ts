@@ -20,6 +20,8 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     /** With a seed: makes its failure as short as it gets before it is told. */
     shrink: { type: 'boolean', default: false },
+    /** Ends at the first seed that breaks this check, and shrinks nothing. */
+    until: { type: 'string' },
     /** Prints nothing but failures and one JSON object, the last line. */
     json: { type: 'boolean', default: false },
   },
@@ -35,12 +37,14 @@ async function runMany(): Promise<boolean> {
   const failed: Ran[] = []
   const campaign = await runSeeds(numbers, ran => {
     if (ran.wrongs.length > 0) failed.push(ran)
+    const isEnd = ran.wrongs.some(({ check }) => check === values.until)
     if (!values.json) console.log(`seed ${ran.seed}: ${ran.events} events, ${ran.wrongs.length} wrong`)
+    return !isEnd
   })
   failed.sort((a, b) => a.seed - b.seed)
   for (const [i, ran] of failed.entries()) {
     tell(ran)
-    if (i < shrunkMax) await tellShortest(ran)
+    if (i < shrunkMax && values.until === undefined) await tellShortest(ran)
   }
   if (!values.json && campaign.unreached.length > 0)
     console.log(`never reached:\n  ${campaign.unreached.join('\n  ')}`)

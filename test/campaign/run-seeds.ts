@@ -16,10 +16,10 @@ export interface Campaign {
   readonly digest: string
 }
 
-/** Runs so many seeds from one on, on all processors. */
+/** Runs so many seeds from one on, on all processors, while `onRan` says to go on. */
 export async function runSeeds(
   options: { first: number; seeds: number; days: number },
-  onRan: (ran: Ran) => void,
+  onRan: (ran: Ran) => boolean,
 ): Promise<Campaign> {
   const { first, seeds, days } = options
   const began = performance.now()
@@ -31,7 +31,7 @@ export async function runSeeds(
       for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
         const ran = await ask(worker, { seed, days })
         all.push(ran)
-        onRan(ran)
+        if (!onRan(ran)) waiting.length = 0
       }
     } finally {
       await worker.terminate()
