@@ -26,10 +26,15 @@ export class Disk {
     return join(this.#folder, 'log.sqlite')
   }
 
-  /** The connection that is in use; the one before belonged to a process that is gone. */
+  /** Lets go of the connection of a process that is gone, as the system does: what it had not committed is undone. */
+  release(): void {
+    if (this.#database?.open) this.#database.close()
+    this.#database = undefined
+  }
+
+  /** The connection that is in use. */
   open(database: Database): void {
     if (database === this.#database) return
-    if (this.#database?.open) this.#database.close()
     this.#database = database
     if (this.#isFull) this.fill()
   }
@@ -46,7 +51,7 @@ export class Disk {
   }
 
   remove(): void {
-    if (this.#database?.open) this.#database.close()
+    this.release()
     rmSync(this.#folder, { recursive: true })
   }
 }

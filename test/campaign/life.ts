@@ -41,6 +41,7 @@ export class Life {
 
   /** Opens an engine, which may die of it: then this rejects with a `DiedError`. */
   static async begin(ground: Ground, options: AverbaOptions): Promise<Life> {
+    ground.disk.release()
     const life = new Life(ground)
     watchDatabases(life.#watcher())
     const fetch: AverbaOptions['fetch'] = request => life.#send(request, options.fetch ?? (() => never))
