@@ -6,6 +6,7 @@ const whole = [
   'test/contracts/services.test.ts',
   'test/crash/campaign.test.ts',
   'test/crash/killed-receiver.test.ts',
+  'test/campaign/campaign.test.ts',
 ]
 
 export default defineConfig({

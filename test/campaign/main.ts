@@ -4,6 +4,7 @@ import { planOf } from './plan.ts'
 import { runSeeds } from './run-seeds.ts'
 import { type Ran, runSteps } from './run-steps.ts'
 import { shrink } from './shrink.ts'
+import type { Step } from './step.ts'
 
 /** How many failures are shrunk: each takes many runs. */
 const shrunkMax = 3
@@ -69,7 +70,9 @@ function tell({ seed, wrongs }: Ran): void {
 async function tellShortest({ seed, wrongs }: Ran): Promise<void> {
   const [wrong] = wrongs
   if (!wrong) return
-  const steps = await shrink(seed, planOf(seed, numbers.days), wrong.check)
+  const isSame = ({ check }: { check: string }) => check === wrong.check
+  const fails = async (steps: readonly Step[]) => (await runSteps(seed, steps)).wrongs.some(isSame)
+  const steps = await shrink(planOf(seed, numbers.days), fails)
   console.log(`the shortest way to ${wrong.check} with seed ${seed}:`)
   for (const step of steps) console.log(`  ${JSON.stringify(step)}`)
   console.log(`npm run campaign -- --seed ${seed} --days ${numbers.days} tells all of it`)

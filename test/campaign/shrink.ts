@@ -1,32 +1,27 @@
-import { runSteps } from './run-steps.ts'
 import type { Step } from './step.ts'
 
 /** Leaves out what a failure does not need, piece by piece, until nothing more can go or so many runs were made. */
 export async function shrink(
-  seed: number,
   steps: readonly Step[],
-  check: string,
+  fails: (candidate: readonly Step[]) => Promise<boolean>,
   runsMax = 300,
 ): Promise<readonly Step[]> {
-  let runs = 0
-  const fails = async (candidate: readonly Step[]) => {
-    runs += 1
-    return (await runSteps(seed, candidate)).wrongs.some(each => each.check === check)
-  }
   let left = steps
+  let runs = 0
+  const tryWith = async (candidate: readonly Step[]) => {
+    runs += 1
+    if (await fails(candidate)) left = candidate
+  }
   for (let size = Math.ceil(left.length / 2); ; size = Math.ceil(size / 2)) {
     // From the end: what comes after a failure is not needed for it.
     for (let end = left.length; end > 0 && runs < runsMax; end -= size) {
-      const candidate = [...left.slice(0, Math.max(0, end - size)), ...left.slice(end)]
-      if (await fails(candidate)) left = candidate
+      await tryWith([...left.slice(0, Math.max(0, end - size)), ...left.slice(end)])
     }
-    if (size === 1) break
+    if (size <= 1) break
   }
   for (const [i, step] of left.entries()) {
-    const smaller = simplerThan(step)
-    if (!smaller || runs >= runsMax) continue
-    const candidate = left.with(i, smaller)
-    if (await fails(candidate)) left = candidate
+    const simpler = simplerThan(step)
+    if (simpler && runs < runsMax) await tryWith(left.with(i, simpler))
   }
   return left
 }
