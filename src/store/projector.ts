@@ -1,10 +1,10 @@
 import type { Recorded } from '../message.ts'
 import type { View } from '../view.ts'
 import { attempt, type Connection, first, rows, type Steps } from './connection.ts'
-import { discard } from './discarded.ts'
 import type { Known } from './known.ts'
 import { type Schema, selectPosition } from './schema.ts'
-import { createViewIndexes, createViewTable, foldOne, type Row, ViewTable } from './view-table.ts'
+import { makeServingTable } from './side-table.ts'
+import { foldOne, type Row, ViewTable } from './view-table.ts'
 
 /** How far a view has come. */
 export interface Checkpoint {
@@ -50,9 +50,7 @@ export class Projector {
       const { name, version } = view
       const known = yield* first(db.selectFrom('projection').select('version').where('view', '=', name))
       if (known?.version === version) continue
-      yield* discard(this.#connection, name)
-      yield* rows({ sql: createViewTable(view, name, this.#connection.dialect), parameters: [] })
-      for (const sql of createViewIndexes(view)) yield* rows({ sql, parameters: [] })
+      yield* makeServingTable(this.#connection, view)
       yield* rows(db.deleteFrom('projection').where('view', '=', name))
       const because = 'not built yet: rebuild it'
       yield* rows(db.insertInto('projection').values({ view: name, version, position: 0, because }))

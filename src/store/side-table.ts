@@ -3,7 +3,7 @@ import type { View } from '../view.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
 import { discard } from './discarded.ts'
 import type { Schema } from './schema.ts'
-import { createViewTable, type Row, ViewTable } from './view-table.ts'
+import { createViewIndexes, createViewTable, type Row, ViewTable } from './view-table.ts'
 
 type Mark = Omit<Schema['rebuild'], 'view'>
 
@@ -29,20 +29,17 @@ export class SideTable {
 
   /** Goes on with what an interrupted rebuild of the same version left, or begins with an empty table. */
   static *begin(connection: Connection, view: View): Steps<SideTable> {
+    const serving = yield* first<{ version: number }>({ sql: selectVersion, parameters: [view.name] })
+    if (serving?.version !== view.version) throw busy(view, 'another version of averba has the file')
     const left = yield* first<Mark>({ sql: selectMark, parameters: [view.name] })
-    const run = (left?.run ?? 0) + 1
-    const isOurs = left?.version === view.version
-    const mark: Mark = isOurs
+    const isLeft = left?.version === view.version
+    const run = yield* takeOver(view)
+    const mark: Mark = isLeft
       ? { ...left, run }
       : { version: view.version, position: 0, until: 0, written: 0, run }
-    if (!isOurs) {
-      const name = nameOf(view)
-      yield* discard(connection, name)
-      yield* rows({ sql: createViewTable(view, name, connection.dialect), parameters: [] })
-    }
+    if (!isLeft) yield* makeTable(connection, view, nameOf(view), run)
     const side = new SideTable(connection, view, mark)
     yield* side.#setMark(mark)
-    yield* side.checkAlone()
     return side
   }
 
@@ -75,12 +72,27 @@ export class SideTable {
     yield* rows({ sql: saveMark, parameters: [this.#view.name, version, position, until, written, run] })
   }
 
-  /** Refuses to go on when somebody else has taken it over, or has made the view one of another version. */
+  /** Refuses to go on when somebody else has taken it over. */
   *checkAlone(): Steps<void> {
-    const found = yield* first<Mark & { serving: number }>({ sql: selectMark, parameters: [this.#view.name] })
+    const found = yield* first<Mark>({ sql: selectMark, parameters: [this.#view.name] })
     if (found?.run !== this.#mark.run) throw busy(this.#view, 'another process rebuilds it')
-    if (found.serving !== this.#view.version) throw busy(this.#view, 'another version of averba has the file')
   }
+}
+
+/** Makes the table that serves, of a version that is new: what is built of another is nobody's any more. */
+export function* makeServingTable(connection: Connection, view: View): Steps<void> {
+  yield* makeTable(connection, view, view.name, yield* takeOver(view))
+}
+
+/** Begins a run, with a number that no other one of the view has or had. */
+function* takeOver({ name }: View): Steps<number> {
+  return (yield* first<{ run: number }>({ sql: raiseRun, parameters: [name] }))?.run ?? 0
+}
+
+function* makeTable(connection: Connection, view: View, name: string, run: number): Steps<void> {
+  yield* discard(connection, name)
+  yield* rows({ sql: createViewTable(view, name, connection.dialect), parameters: [] })
+  for (const sql of createViewIndexes(view, name, run)) yield* rows({ sql, parameters: [] })
 }
 
 function busy({ name }: View, why: string): AverbaError {
@@ -91,8 +103,10 @@ function nameOf({ name }: View): string {
   return `${name}_next`
 }
 
-const selectMark = `select version, position, until, written, run,
-  (select version from projection where projection.view = rebuild.view) as serving from rebuild where view = ?`
+const selectVersion = 'select version from projection where view = ?'
+const selectMark = 'select version, position, until, written, run from rebuild where view = ?'
+const raiseRun = `insert into rebuild (view, version, position, until, written, run) values (?, 0, 0, 0, 0, 1)
+  on conflict (view) do update set version = 0, run = rebuild.run + 1 returning run`
 const saveMark = `insert into rebuild (view, version, position, until, written, run) values (?, ?, ?, ?, ?, ?)
   on conflict (view) do update set version = excluded.version, position = excluded.position,
   until = excluded.until, written = excluded.written, run = excluded.run`

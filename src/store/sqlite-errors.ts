@@ -13,7 +13,11 @@ export function guarded<T>(path: string, work: () => T, database?: Database): T 
 
 /** Reports whether a statement names a table or a column that is not there. */
 export function isNamingNone(cause: unknown): boolean {
-  return cause instanceof Error && 'code' in cause && /no such (table|column)/.test(cause.message)
+  return (
+    cause instanceof Error &&
+    'code' in cause &&
+    /no such (table|column)|has no column named/.test(cause.message)
+  )
 }
 
 /** Whose tables of the log these are: of this version, of another, or what is left of them. */

@@ -55,12 +55,9 @@ export function createViewTable(view: View, name: string, dialect: Connection['d
   return `create table ${name} (${columns.join(', ')}) ${dialect === 'sqlite' ? 'strict' : ''}`
 }
 
-/**
- * The statements that make the indexes of the table that serves. They go with their table: what takes its place has
- * them made anew.
- */
-export function createViewIndexes({ name, indexes = [] }: View): string[] {
+/** The statements that make the indexes of a table of a view, and grow with it. Every run of a rebuild has its own. */
+export function createViewIndexes({ name, indexes = [] }: View, table: string, run: number): string[] {
   return indexes.map(column => {
-    return `create index if not exists ${name}_${column} on ${name} (${column}) where ${column} is not null`
+    return `create index ${name}_${column}_${run} on ${table} (${column}) where ${column} is not null`
   })
 }

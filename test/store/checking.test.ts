@@ -13,6 +13,9 @@ import Sqlite from 'better-sqlite3'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { AverbaError, diagnoseStore, openAverba } from '../../src/index.ts'
 import { leafHash } from '../../src/proof/merkle.ts'
+import { checkStore } from '../../src/store/check-store.ts'
+import { Snapshot } from '../../src/store/snapshot.ts'
+import { append, counting, open } from './counting.ts'
 import { copyStore, makeSampleStore, newPath } from './sample-store.ts'
 
 let sample = ''
@@ -191,6 +194,28 @@ describe('a deep look finds', () => {
     }
     expect(found).toBeGreaterThan(20)
   })
+})
+
+test('a long view is compared in pages, which give way', async () => {
+  const path = newPath()
+  const view = counting('counted')
+  const store = await open(path, [view])
+  await append(store, 2_500, 2_500)
+  await store.close()
+  const database = new Sqlite(path)
+  database.exec(`update counted set n = 9 where stream in ('bench-7', 'bench-1900');
+    delete from counted where stream = 'bench-3'; insert into counted values ('a', 1), ('z', 1)`)
+  database.close()
+  const snapshot = await Snapshot.open(path)
+  let pages = 0
+  const onProgress = (what: string, position: number) => {
+    if (what === 'views' && position === 2_501) pages += 1
+  }
+  const { faults } = await checkStore(snapshot, { views: [view], onProgress })
+  snapshot.close()
+  expect(faults.map(({ check }) => check)).toEqual(['views'])
+  expect(faults[0]?.examples[0]).toMatch(/^counted differs from the log in 5 rows: /)
+  expect(pages).toBeGreaterThan(3)
 })
 
 describe('opening finds at once', () => {
