@@ -8,6 +8,8 @@ import type { AverbaOptions } from './options.ts'
 /** From when on a certificate that ends is not well. */
 const daysMin = 7
 
+const noCertificate = 'it is none: give { cert, key } as PEM text, or { pfx, passphrase }'
+
 /**
  * Looks at one certificate: whether it can be had and read, is its key's, and has not ended. One that cannot be used
  * has no `daysLeft`.
@@ -24,7 +26,8 @@ async function checkCertificate(
     const detail = `it ends in ${daysLeft} days: renew it, and put the new one where it is read from`
     return { ok: false, detail, daysLeft }
   } catch (error) {
-    if (!(error instanceof AverbaError)) throw error
+    // A vault may give anything at all.
+    if (!(error instanceof AverbaError)) return { ok: false, detail: noCertificate }
     return { ok: false, detail: [error.message, error.hint].filter(Boolean).join(': ') }
   }
 }

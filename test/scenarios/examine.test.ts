@@ -86,6 +86,9 @@ test('options, secrets and certificates that cannot work are said by their name'
         },
       }),
     ),
+    nothing: await troubles(
+      given({ consentService: { ...consentService, certificate: () => undefined as never } }),
+    ),
     expired: await troubles(given({ consentService: { ...consentService, certificate: expired } })),
     mismatch: await troubles(
       given({ consentService: { ...consentService, certificate: { cert: client.cert, key: expired.key } } }),
@@ -97,6 +100,7 @@ test('options, secrets and certificates that cannot work are said by their name'
     empty: { configuration: expect.stringContaining('consumer key: it is empty') },
     subscription: { configuration: expect.stringContaining('Cannot get the chaveSecreta') },
     accessKeys: { configuration: expect.stringContaining('Cannot get the clientSecret of the portal') },
+    nothing: { certificate: expect.stringContaining('it is none: give { cert, key }') },
     expired: { certificate: expect.stringMatching(/it expired on .*: Renew it/) },
     mismatch: { certificate: expect.stringContaining('its key belongs to another certificate') },
   })
