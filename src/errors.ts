@@ -21,6 +21,7 @@
  * - `CLOSED`: the log was closed before.
  * - `NOT_OURS`: the file is not a log of averba, or is newer than this version.
  * - `CORRUPT`: the log contradicts itself.
+ * - `ROLLED_BACK`: the log is behind its high-water mark, or another than it was then: cut off, put back or replaced.
  * - `PART_ARCHIVED`: personal data that was moved out to a bundle, and has to be put back to be read.
  * - `ENDLESS`: a simulated clock that was to run until nothing is left, and something always is; it is named.
  * - `NOTHING_DUE`: a simulated clock that was to run until something has happened, and nothing is left that could.
@@ -50,6 +51,7 @@ export type ErrorCode =
   | 'CLOSED'
   | 'NOT_OURS'
   | 'CORRUPT'
+  | 'ROLLED_BACK'
   | 'PART_ARCHIVED'
   | 'ENDLESS'
   | 'NOTHING_DUE'

@@ -49,6 +49,7 @@ export {
   rebuildStore,
   restoreParts,
   restoreStore,
+  verifyLog,
 } from './operating.ts'
 export {
   type AverbaOptions,
@@ -59,6 +60,7 @@ export {
 } from './options.ts'
 export { type Ask, type Outcome, OutcomeError, valueOf } from './outcome.ts'
 export type { Change, Plan } from './plan.ts'
+export type { Level, Verdict } from './proof/verdict.ts'
 export { ConsentNotEffectiveError, type Standing, type Standings } from './standings.ts'
 export type { BackupMade } from './store/backup.ts'
 export type { Diagnosis } from './store/diagnose.ts'

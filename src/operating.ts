@@ -3,6 +3,7 @@ import { claimedKinds } from './claimed-kinds.ts'
 import { type Clock, createIds, fromInstant, systemClock, systemEntropy, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import type { Instant } from './message.ts'
+import type { Verdict } from './proof/verdict.ts'
 import { moveOut, putBack } from './store/archive.ts'
 import { type BackupMade, type BackupOptions, makeBackup } from './store/backup.ts'
 import { type DiagnoseOptions, type Diagnosis, diagnose } from './store/diagnose.ts'
@@ -10,8 +11,10 @@ import { migrations, statementsFrom } from './store/migrations.ts'
 import type { PartsMoved } from './store/moved-parts.ts'
 import type { Rebuilt } from './store/rebuilder.ts'
 import { type Restored, restoreBackup } from './store/restore.ts'
+import { Snapshot } from './store/snapshot.ts'
 import { Store } from './store/store.ts'
 import type { RebuildAll } from './store/store-options.ts'
+import { type VerifyStoreOptions, verifyStore } from './store/verify-store.ts'
 import { views } from './views/views.ts'
 
 type OnProgress = NonNullable<BackupOptions['onProgress']>
@@ -58,6 +61,24 @@ export function diagnoseStore(options: {
   signal?: AbortSignal
 }): Promise<Diagnosis> {
   return diagnose({ ...options, views, claimedKinds, entropy: systemEntropy })
+}
+
+/**
+ * Verifies a store, which may be in use, without writing to it: every signature, the root from the bytes of the headers,
+ * every part or what explains that it is gone, every decision, and that its tables and views say the same.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`
+ */
+export async function verifyLog(
+  options: { store: string } & Omit<VerifyStoreOptions, 'views' | 'entropy'>,
+): Promise<Verdict> {
+  const { store, ...others } = options
+  const snapshot = await Snapshot.open(store)
+  try {
+    return await verifyStore(snapshot, { ...others, views, entropy: systemEntropy })
+  } finally {
+    snapshot.close()
+  }
 }
 
 /**

@@ -13,6 +13,7 @@ import { rebuildCommand } from './rebuild.ts'
 import { restoreCommand } from './restore.ts'
 import { runCommand } from './run.ts'
 import type { SimulateOptions } from './simulate.ts'
+import { verifyCommand } from './verify.ts'
 
 /** Exit codes: 0 done, 1 an error that the message explains, 70 a bug. */
 const exitCodes = { error: 1, bug: 70 } as const
@@ -84,6 +85,7 @@ function createProgram(): Command {
     rebuildCommand,
     migrationsCommand,
     archiveCommand,
+    verifyCommand,
   ])
     program.addCommand(create())
   program.addCommand(runCommand())

@@ -1,9 +1,13 @@
 import { existsSync } from 'node:fs'
-import type { Entropy } from '../clock.ts'
+import { type Entropy, toInstant } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import { createKeyring, createKeyringFile, type Keyring, openKeyringFile } from '../vault/keyring.ts'
+import type { Append } from './append.ts'
 import { type Connection, rows, type Steps } from './connection.ts'
 import { migrate } from './migrations.ts'
+import { beganType, logStream } from './moved-parts.ts'
+import { keyLineOf } from './resuming.ts'
+import type { StoreOptions } from './store-options.ts'
 
 interface KeyringOptions {
   readonly path: string
@@ -41,4 +45,25 @@ export function openKeyring(options: KeyringOptions, isEmpty: boolean): Keyring 
 
 function keyringOf(path: string): string {
   return `${path}.keys`
+}
+
+/** The event that says in the log itself which log it is, and which keyring and key belong to it. */
+export function beginning(
+  { clock, createId, beginning }: Pick<StoreOptions, 'clock' | 'createId' | 'beginning'>,
+  keyring: Keyring,
+): Append {
+  const origin = `log_${createId()}`
+  const data = { ...beginning, origin, keyring: keyring.id, key: keyLineOf(origin, keyring.signer) }
+  return {
+    at: toInstant(clock.now()),
+    streams: [{ stream: logStream, expect: 'none' }],
+    events: [
+      {
+        stream: logStream,
+        event: { type: beganType, data },
+        because: 'log.begin',
+        machine: { name: 'log', version: 1 },
+      },
+    ],
+  }
 }

@@ -1,6 +1,6 @@
+import type { Faults } from '../proof/faults.ts'
 import type { View } from '../view.ts'
 import { each, rows, type Steps } from './connection.ts'
-import type { Faults } from './faults.ts'
 import { readCheckpoints } from './projector.ts'
 import type { Snapshot } from './snapshot.ts'
 

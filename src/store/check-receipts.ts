@@ -1,5 +1,5 @@
+import type { Faults } from '../proof/faults.ts'
 import { first, rows, type Steps } from './connection.ts'
-import type { Faults } from './faults.ts'
 import { parseHeader } from './header.ts'
 
 interface ReceiptRow {

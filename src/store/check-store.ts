@@ -1,5 +1,6 @@
 import { giveWay } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
+import { type Fault, Faults } from '../proof/faults.ts'
 import type { Keyring } from '../vault/keyring.ts'
 import type { View } from '../view.ts'
 import { type ClaimedKind, checkClaims } from './check-claims.ts'
@@ -7,7 +8,6 @@ import { endFault } from './check-end.ts'
 import { checkLog, type LogChecked } from './check-log.ts'
 import { checkViews } from './check-views.ts'
 import { first } from './connection.ts'
-import { type Fault, Faults } from './faults.ts'
 import { selectPosition } from './schema.ts'
 import type { Schemas } from './schemas.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -96,7 +96,7 @@ async function checkFile(snapshot: Snapshot, faults: Faults): Promise<void> {
 }
 
 /** Damage ends one check, and not the others. */
-async function within(faults: Faults, work: () => Promise<void>): Promise<void> {
+export async function within(faults: Faults, work: () => Promise<void>): Promise<void> {
   try {
     await work()
   } catch (error) {

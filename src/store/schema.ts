@@ -19,6 +19,8 @@ export interface Schema {
   }
   /** The Merkle tree above its leaves: 256 hashes of a level in a row. */
   tile: { level: number; number: number; hashes: Uint8Array }
+  /** Signed checkpoints of the tree, numbered from 1 without gaps, and what an anchor gave for one. */
+  checkpoint: { number: number; size: number; note: string; anchor: Uint8Array | null }
   /** Personal data, sealed, beside its event. Rows can go; the header keeps their hash. */
   part: { position: number; name: string; owner: number; sealed: Uint8Array }
   /** One key per owner, wrapped by an epoch of the keyring. */
@@ -113,6 +115,13 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       `number ${integer} not null`,
       `hashes ${bytes} not null`,
       'primary key (level, number)',
+    ),
+    table(
+      'checkpoint',
+      `number ${integer} primary key`,
+      `size ${integer} not null unique`,
+      'note text not null',
+      `anchor ${bytes}`,
     ),
     table(
       'owner_key',

@@ -1,5 +1,8 @@
 import type { Clock, Entropy } from '../clock.ts'
+import type { Json } from '../message.ts'
 import type { View } from '../view.ts'
+import type { Anchor } from './checkpointer.ts'
+import type { HighWaterMark } from './high-water-mark.ts'
 import type { Medium } from './medium.ts'
 import type { RebuildOptions } from './rebuilder.ts'
 import type { Schemas } from './schemas.ts'
@@ -20,6 +23,16 @@ export interface StoreOptions {
   readonly onKeyringCreated?: (path: string) => void
   /** Told of a view that failed, and shows what was before. */
   readonly onViewStopped?: (view: string) => void
+  /** Where the newest checkpoint is kept outside of the database; a file beside it by default. */
+  readonly highWaterMark?: HighWaterMark
+  /** Lets someone else sign each checkpoint. */
+  readonly anchor?: Anchor
+  /** Goes on from a backup under a new name, also where the mark says that events are lost. */
+  readonly acceptRollback?: boolean
+  /** What the first event says beside the names of the log and its keyring. */
+  readonly beginning?: Readonly<Record<string, Json>>
+  /** Told of what an operator should know. */
+  readonly onTrouble?: (what: string, error: unknown) => void
   /** Told after every commit of this process, with the end of the log. */
   readonly onCommitted?: (position: number) => void
   /** Told how long each committed transaction took, in milliseconds: the event loop stood still for so long. */

@@ -2,14 +2,15 @@ import type { Clock } from '../clock.ts'
 import { stopwatchOf, toInstant } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Instant, Json, Owed, PartAddress, Recorded } from '../message.ts'
-import type { Keyring } from '../vault/keyring.ts'
 import { Vault } from '../vault/vault.ts'
 import type { View } from '../view.ts'
 import type { Append, Appended, Receipt } from './append.ts'
 import { findReceipt, lookUp } from './batch.ts'
-import { openKeyring, prepareTables } from './beginning.ts'
+import { beginning, openKeyring, prepareTables } from './beginning.ts'
 import { type PlacedPart, putBackParts, removeParts } from './bundle.ts'
 import { checkEnd } from './check-end.ts'
+import { Checkpointer } from './checkpointer.ts'
+import type { StoredCheckpoint } from './checkpoints.ts'
 import type { Connection } from './connection.ts'
 import { sweep } from './discarded.ts'
 import {
@@ -22,6 +23,7 @@ import {
   resumeFollower,
   takeFollower,
 } from './follower.ts'
+import { type HighWaterMark, markOf } from './high-water-mark.ts'
 import {
   type Claimable,
   type Claimed,
@@ -34,9 +36,11 @@ import {
   listEffects,
   readEffect,
 } from './ledger.ts'
+import { beganType } from './moved-parts.ts'
 import { type Checkpoint, Projector, readCheckpoints } from './projector.ts'
 import { openPart, type ReadFilter, readAt, readOn, readPage } from './read.ts'
 import { type AsOf, Rebuilder, type Rebuilt } from './rebuilder.ts'
+import { holdAgainstMark, readResumed } from './resuming.ts'
 import type { Schemas } from './schemas.ts'
 import { Secrets } from './secrets.ts'
 import { openSqlite } from './sqlite.ts'
@@ -46,10 +50,7 @@ import { timed } from './timed.ts'
 import { treeRoot } from './tree.ts'
 import { Writer, type WriterParts } from './writer.ts'
 
-/**
- * The log, its ledger and its views in one database. Everything that changes together changes in one
- * transaction, durable when the promise resolves.
- */
+/** The log, its ledger and its views in one database: what changes together changes in one durable transaction. */
 export class Store {
   readonly vault: Vault
   /** What the processes of one file share for a while. */
@@ -64,19 +65,32 @@ export class Store {
   readonly #views: readonly View[]
   readonly #owner: string
   readonly #clock: Clock
+  readonly #checkpointer: Checkpointer
+  /** The position of the last restore that was accepted: what was owed before may have been done since. */
+  #resumedAt = 0
 
-  private constructor(connection: Connection, vault: Vault, options: StoreOptions) {
+  private constructor(connection: Connection, vault: Vault, options: StoreOptions, mark?: HighWaterMark) {
     this.#connection = connection
     this.vault = vault
     this.secrets = new Secrets(connection, vault, () => this.#lease())
     const { views, schemas = {}, onViewStopped, onCommitted = () => undefined } = options
+    const { clock, anchor, onTrouble = () => undefined } = options
     this.#views = views
     this.#schemas = schemas
     this.#projector = new Projector(connection, views, onViewStopped)
 
     const project: WriterParts['project'] = (events, known) => this.#projector.project(events, known)
-    this.#writer = new Writer({ connection, vault, schemas, project, onCommitted })
-    this.#clock = options.clock
+    this.#checkpointer = new Checkpointer({
+      connection,
+      signer: vault.keyring.signer,
+      clock,
+      onTrouble,
+      ...(mark && { mark }),
+      ...(anchor && { anchor }),
+    })
+    const onAppended = (position: number) => onCommitted(this.#checkpointer.hear(position))
+    this.#writer = new Writer({ connection, vault, schemas, project, onCommitted: onAppended })
+    this.#clock = clock
     const onRejoined = () => this.#writer.forget()
     this.#rebuilder = new Rebuilder({ connection, schemas, clock: options.clock, onRejoined })
     this.#owner = options.createId()
@@ -98,14 +112,19 @@ export class Store {
       const began = await connection.read(() => readAt(options.schemas ?? {}, 1))
       const open = () => openKeyring(options, began === undefined)
       const keyring = medium?.keyring(open) ?? open()
-      const store = new Store(connection, new Vault(keyring, options.entropy), options)
+      const mark = markOf(options)
+      const store = new Store(connection, new Vault(keyring, options.entropy), options, mark)
       await connection.transact(() => store.#projector.createTables())
-      const { data } = began ?? (await store.#begin(options, keyring))
+      const { data } = began ?? (await store.#begin(options))
       if ((data as { keyring?: unknown }).keyring !== keyring.id) {
         throw new AverbaError('KEYS_MISMATCH', `Cannot open "${options.path}": its keyring is another one`, {
           hint: 'Put back the keyring file that was made with this log',
         })
       }
+      const append = (input: Append) => store.append(input)
+      await holdAgainstMark({ connection, signer: keyring.signer, options, mark, append })
+      await store.#checkpointer.begin(options.acceptRollback === true)
+      store.#resumedAt = (await connection.read(readResumed))?.position ?? 0
       await store.#restoreViews(options)
       await sweep(connection)
       return store
@@ -134,20 +153,13 @@ export class Store {
     }
   }
 
-  /** Says in the log itself which log it is and which keyring it belongs to: its first event. */
-  async #begin({ clock, createId }: StoreOptions, keyring: Keyring): Promise<Recorded> {
-    const stream = 'log-main'
-    const event = { type: 'log.began', data: { origin: `log_${createId()}`, keyring: keyring.id } }
-    await this.append({
-      at: toInstant(clock.now()),
-      streams: [{ stream, expect: 'none' }],
-      events: [{ stream, event, because: 'log.begin', machine: { name: 'log', version: 1 } }],
-    })
+  /** Says in the log itself which log it is: its first event. */
+  async #begin(options: StoreOptions): Promise<Recorded> {
+    await this.append(beginning(options, this.vault.keyring))
     // Another process may have begun it at the same time: what stands there counts.
     const began = await this.readAt(1)
-    if (began?.type !== 'log.began')
-      throw new AverbaError('CORRUPT', 'Cannot open the log: it has no beginning')
-    return began
+    if (began?.type === beganType) return began
+    throw new AverbaError('CORRUPT', 'Cannot open the log: it has no beginning')
   }
 
   /** Appends to one or more streams, with all that belongs to it, or leaves no trace. */
@@ -267,9 +279,19 @@ export class Store {
     throw new AverbaError('INVALID_INPUT', `Cannot build "${name}": there is no such view`)
   }
 
-  /** The root of the Merkle tree over all headers, in hexadecimal. */
+  /** The root of the Merkle tree over all headers. */
   root(): Promise<string | undefined> {
     return this.#connection.read(treeRoot)
+  }
+
+  /** Signs where the log stands, and leaves the mark. The newest checkpoint again when nothing was added. */
+  checkpoint(): Promise<StoredCheckpoint> {
+    return this.#checkpointer.make()
+  }
+
+  /** Reports whether an effect was owed when the log was restored: it may have been performed since. */
+  isFromBeforeRestore({ position }: Pick<Owed, 'position'>): boolean {
+    return position <= this.#resumedAt
   }
 
   /** How far every view has come, and which of them stand still. */
@@ -316,6 +338,7 @@ export class Store {
   }
 
   async close(): Promise<void> {
+    await this.#checkpointer.close()
     this.vault.forget()
     await this.#connection.close()
   }

@@ -1,4 +1,5 @@
 import { hashBytes, rootOver } from '../proof/merkle.ts'
+import type { Range } from '../proof/paths.ts'
 import { first, rows, type Steps } from './connection.ts'
 import { selectPosition } from './schema.ts'
 
@@ -80,13 +81,13 @@ export class Tree {
     return below.length > 0 ? below.toString('hex') : undefined
   }
 
-  /** Reads the edge of a log of `size` events. */
+  /** Reads the edge of a log when it had `size` events. */
   static *load(size: number): Steps<Tree> {
     const tree = new Tree()
     tree.#size = size
     const leaves = yield* rows<{ leaf: Uint8Array }>({
       sql: selectLeaves,
-      parameters: [size - (size % tileHashes)],
+      parameters: [size - (size % tileHashes), size],
     })
     const edge = tree.#edgeOf(0)
     for (const { leaf } of leaves) {
@@ -108,9 +109,43 @@ export class Tree {
 
 /** The root over all events of the log, in hexadecimal. */
 export function* treeRoot(): Steps<string | undefined> {
-  const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
-  return (yield* Tree.load(end?.position ?? 0)).root()
+  return (yield* treeHead()).root
 }
 
-const selectLeaves = 'select leaf from event where position > ? order by position'
+/** How many events the log has, and the root over them in hexadecimal. */
+export function* treeHead(): Steps<{ size: number; root: string | undefined }> {
+  const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
+  const size = end?.position ?? 0
+  return { size, root: (yield* Tree.load(size)).root() }
+}
+
+/** The root over the first events of the log, in hexadecimal. */
+export function* rootAt(size: number): Steps<string | undefined> {
+  return (yield* Tree.load(size)).root()
+}
+
+/** The root of a full subtree of `2 ** n` leaves, in hexadecimal: positions count from 1, and leaves from 0. */
+export function* subtreeRoot([from, to]: Range): Steps<string> {
+  let level = 0
+  while (tileHashes ** (level + 1) <= to - from) level += 1
+  const each = tileHashes ** level
+  const start = (from / each) % tileHashes
+  const hashes =
+    level === 0 ? yield* leavesOf(from, to) : yield* tileOf(level, Math.floor(from / each / tileHashes))
+  const first = level === 0 ? 0 : start * hashBytes
+  const own = Buffer.from(hashes.subarray(first, first + ((to - from) / each) * hashBytes))
+  return rootOver(own).toString('hex')
+}
+
+function* leavesOf(from: number, to: number): Steps<Buffer> {
+  const leaves = yield* rows<{ leaf: Uint8Array }>({ sql: selectLeaves, parameters: [from, to] })
+  return Buffer.concat(leaves.map(({ leaf }) => leaf))
+}
+
+function* tileOf(level: number, number: number): Steps<Uint8Array> {
+  const tile = yield* first<{ hashes: Uint8Array }>({ sql: selectTile, parameters: [level, number] })
+  return tile?.hashes ?? Buffer.alloc(0)
+}
+
+const selectLeaves = 'select leaf from event where position > ? and position <= ? order by position'
 const selectTile = 'select hashes from tile where level = ? and number = ?'

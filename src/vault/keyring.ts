@@ -1,10 +1,13 @@
 import {
   createCipheriv,
   createDecipheriv,
+  createPrivateKey,
+  createPublicKey,
   createSecretKey,
   hash,
   hkdfSync,
   type KeyObject,
+  sign,
 } from 'node:crypto'
 import {
   closeSync,
@@ -35,6 +38,8 @@ export interface Keyring {
   wrap(key: Uint8Array, owner: string): Uint8Array
   unwrap(wrapped: Uint8Array, epoch: number, owner: string): KeyObject
   digest(purpose: string, text: string): Uint8Array
+  /** Signs checkpoints of the log: Ed25519, derived from the root key, so that every copy of the keyring has it. */
+  readonly signer: { readonly publicKey: Uint8Array; sign(text: Uint8Array): Uint8Array }
 }
 
 interface KeyringFile {
@@ -161,7 +166,18 @@ function toKeyring(file: KeyringFile, entropy: Entropy): Keyring {
     wrap: (key, owner) => encrypt(keyOf(epochs, epoch), key, owner, entropy),
     unwrap: (wrapped, of, owner) => createSecretKey(decrypt(keyOf(epochs, of), wrapped, owner)),
     digest: (purpose, text) => hmac(digestKey, `${purpose}\0${text}`),
+    signer: signerOf(root),
   }
+}
+
+/** What stands before the 32 bytes of an Ed25519 key in its PKCS#8 form (RFC 8410). */
+const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+function signerOf(root: KeyObject): Keyring['signer'] {
+  const seed = Buffer.from(hkdfSync('sha256', root.export(), '', 'averba signing v1', 32))
+  const key = createPrivateKey({ key: Buffer.concat([pkcs8Prefix, seed]), format: 'der', type: 'pkcs8' })
+  const publicKey = createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(-32)
+  return { publicKey: Uint8Array.from(publicKey), sign: text => sign(null, text, key) }
 }
 
 function keyOf(epochs: Map<number, KeyObject>, epoch: number): KeyObject {

@@ -14,6 +14,12 @@ export type CheckName =
   | 'index'
   | 'views'
   | 'keys'
+  | 'origin'
+  | 'signatures'
+  | 'checkpoints'
+  | 'legality'
+  | 'mark'
+  | 'bundle'
 
 /** What one check found wrong: how often, and some of it in words, without personal data. */
 export interface Fault {
@@ -33,6 +39,15 @@ export class Faults {
     found.count += 1
     if (found.count <= examplesMax) found.examples.push(example)
     this.#found.set(check, found)
+  }
+
+  /** Adds what another check found. */
+  take(faults: readonly Fault[]): void {
+    for (const { check, count, examples } of faults) {
+      for (const example of examples) this.add(check, example)
+      const found = this.#found.get(check)
+      if (found) found.count += count - examples.length
+    }
   }
 
   list(): Fault[] {

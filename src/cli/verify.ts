@@ -1,0 +1,78 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { AverbaError, type Verdict, verifyLog } from '../index.ts'
+import { createProgress } from './progress.ts'
+
+interface Options {
+  readonly key?: readonly string[]
+  readonly mark?: string
+  readonly witness?: readonly string[]
+  readonly json?: boolean
+}
+
+/** Exit codes by level: 0 for a level that something outside of the log speaks for. */
+const exitCodes: Readonly<Record<Verdict['level'], number>> = {
+  broken: 2,
+  'self-consistent': 3,
+  held: 0,
+  anchored: 0,
+}
+
+/** The command `averba verify`. */
+export function verifyCommand(): Command {
+  return new Command('verify')
+    .description('Verify a log: signatures, tree, parts, decisions and views, and how far that goes.')
+    .argument('<store>', 'the file of the log, which may be in use')
+    .option('--key <line...>', 'the verifier key line that it has to be signed with, or a file that holds it')
+    .option('--mark <file>', 'a signed checkpoint that was kept elsewhere; <store>.mark otherwise')
+    .option(
+      '--witness <line...>',
+      'verifier key lines of others who sign checkpoints, or files that hold them',
+    )
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 held against a checkpoint from outside, or anchored; 1 it cannot be read; 2 broken;' +
+        '\n3 self-consistent only: nothing from outside speaks for it.',
+    )
+    .action(verify)
+}
+
+async function verify(store: string, { key, mark, witness, json = false }: Options): Promise<void> {
+  const verdict = await verifyLog({
+    store,
+    onProgress: createProgress(),
+    ...(key && { keys: readLines(key) }),
+    ...(mark !== undefined && { mark }),
+    ...(witness && { witnesses: readLines(witness) }),
+  })
+  process.exitCode = exitCodes[verdict.level]
+  if (json) console.log(JSON.stringify(verdict))
+  else for (const line of describe(verdict)) console.log(line)
+}
+
+/** Key lines as they are given: themselves, or in files. */
+function readLines(given: readonly string[]): string[] {
+  return given.flatMap(each => {
+    if (!existsSync(each)) return [each]
+    const lines = readFileSync(each, 'utf8').split('\n')
+    const found = lines.filter(line => line !== '')
+    if (found.length > 0) return found
+    throw new AverbaError('INVALID_INPUT', `Cannot use "${each}": it holds no verifier key line`)
+  })
+}
+
+function* describe(verdict: Verdict): Iterable<string> {
+  const { level, next, faults, unproven, origin, events, parts, absent, checkpoints, signed } = verdict
+  yield `log          ${origin}: ${events} events, root ${verdict.root}`
+  yield `parts        ${parts} there, ${absent.archived} in bundles`
+  yield `checkpoints  ${checkpoints}, over up to ${signed} events; held up to ${verdict.held}, anchored up to ${verdict.anchored}`
+  yield `level        ${level}`
+  if (next !== '') yield `             ${next}`
+  for (const { check, count, examples } of faults) {
+    yield `FAULT        ${check}: ${count}`
+    for (const example of examples) yield `             ${example}`
+  }
+  yield 'This does not prove:'
+  for (const each of unproven) yield `- ${each}`
+}

@@ -1,0 +1,149 @@
+import { Absence, type AbsenceCounts } from './absence.ts'
+import type { Checkpoint } from './checkpoint.ts'
+import { CompactTree, emptyRoot, hashLeaf } from './compact-tree.ts'
+import { Faults } from './faults.ts'
+import { Legality } from './legality.ts'
+import { parseVerifierKey } from './note.ts'
+import { parseRecorded, type RecordedHeader } from './recorded-header.ts'
+
+/** A part that is there, sealed as it is. */
+export interface PresentPart {
+  readonly name: string
+  readonly owner: string
+  /** SHA-256 of the sealed bytes, in hexadecimal. */
+  readonly hash: string
+  readonly bytes: number
+}
+
+/** What was looked at, and what it came to. */
+export interface LogVerified {
+  readonly events: number
+  readonly parts: number
+  readonly absent: AbsenceCounts
+  readonly root: string
+  /** The name that the log signs under at its end. */
+  readonly origin: string
+}
+
+/**
+ * Verifies a log event by event, from its first, and holds of it only where it stands: positions, times, versions, the
+ * tree against every checkpoint, the parts against their headers, each decision against the tables in the log.
+ */
+export class LogVerifier {
+  readonly faults = new Faults()
+  readonly #tree = new CompactTree()
+  readonly #versions = new Map<string, number>()
+  readonly #absence = new Absence()
+  readonly #legality = new Legality()
+  readonly #checkpoints: readonly Checkpoint[]
+  readonly #keys: ReadonlySet<string>
+  #next = 0
+  #origin = ''
+  #at = ''
+  #parts = 0
+
+  /**
+   * @param checkpoints whose signatures were verified, the smallest first
+   * @param keys the verifier key lines that they were verified with: the log has to name the same
+   */
+  constructor(checkpoints: readonly Checkpoint[], keys: readonly string[]) {
+    this.#checkpoints = checkpoints
+    this.#keys = new Set(keys)
+  }
+
+  /** How many events it has seen. */
+  get size(): number {
+    return this.#tree.size
+  }
+
+  /** Takes the next event, with its parts that are there. */
+  add(text: string, parts: readonly PresentPart[]): void {
+    const before = this.#tree.size
+    const header = parseRecorded(text)
+    const isOrigin = header?.stream === 'log-main'
+    if (isOrigin) this.#checkOrigin(header, before)
+    this.#tree.add(hashLeaf(text))
+    this.#parts += parts.length
+    if (header) this.#checkHeader(header, before + 1, parts)
+    else this.faults.add('headers', `the text at ${before + 1} is not that of an event`)
+    this.#compareCheckpoints()
+  }
+
+  /** Says what it came to, once the last event was taken. */
+  finish(): LogVerified {
+    for (const { size } of this.#checkpoints.slice(this.#next))
+      this.faults.add('checkpoints', `a checkpoint is over ${size} events, and there are ${this.size}`)
+    if (this.size === 0) this.faults.add('positions', 'there is no event')
+    const absent = this.#absence.judge(this.faults)
+    return { events: this.size, parts: this.#parts, absent, root: this.#tree.root(), origin: this.#origin }
+  }
+
+  #checkHeader(header: RecordedHeader, position: number, parts: readonly PresentPart[]): void {
+    const { stream, version, at } = header
+    if (header.format !== 1) this.faults.add('headers', `the header at ${position} has another format`)
+    if (header.position !== position)
+      this.faults.add('positions', `at ${position} stands an event that says it stands elsewhere`)
+    if (at < this.#at) this.faults.add('headers', `the time at ${position} goes back`)
+    this.#at = at
+    const expected = (this.#versions.get(stream) ?? 0) + 1
+    if (version !== expected)
+      this.faults.add('versions', `at ${position}, "${stream}" should have version ${expected}`)
+    this.#versions.set(stream, expected)
+    this.#checkParts(header, position, parts)
+    this.#absence.hear(header)
+    const illegal = this.#legality.check(header)
+    if (illegal !== undefined) this.faults.add('legality', `at ${position}, ${illegal}`)
+  }
+
+  #checkParts(header: RecordedHeader, position: number, parts: readonly PresentPart[]): void {
+    for (const { name, owner, hash, bytes } of header.parts) {
+      const part = parts.find(each => each.name === name)
+      if (!part) this.#absence.miss({ position, name, owner })
+      else if (part.owner !== owner || part.hash !== hash || part.bytes !== bytes)
+        this.faults.add('parts', `the part "${name}" at ${position} is not the one that its header names`)
+    }
+    for (const { name } of parts) {
+      if (!header.parts.some(each => each.name === name))
+        this.faults.add('parts', `a part stands at ${position} that its header does not name`)
+    }
+    if (new Set(parts.map(each => each.name)).size < parts.length)
+      this.faults.add('parts', `a part at ${position} is there twice`)
+  }
+
+  /** The log names itself and its key in its first event, and again where it goes on after a restore. */
+  #checkOrigin({ type, data }: RecordedHeader, before: number): void {
+    if (type !== 'log.began' && type !== 'log.resumed') return
+    if ((type === 'log.began') !== (before === 0))
+      this.faults.add('origin', `the log begins at 1, and says so at ${before + 1}`)
+    if (
+      type === 'log.resumed' &&
+      (data.before !== this.#origin || data.size !== before || data.root !== this.#rootBefore())
+    )
+      this.faults.add('origin', `at ${before + 1}, the log goes on from another log than the one before`)
+    const key = parseVerifierKey(String(data.key))
+    if (key?.name !== data.origin)
+      this.faults.add('origin', `at ${before + 1}, the log does not name its key`)
+    if (this.#keys.size > 0 && !this.#keys.has(String(data.key)))
+      this.faults.add(
+        'origin',
+        `at ${before + 1}, the log names another key than the one it is verified with`,
+      )
+    this.#origin = String(data.origin)
+  }
+
+  #rootBefore(): string {
+    return this.#tree.size === 0 ? emptyRoot : this.#tree.root()
+  }
+
+  #compareCheckpoints(): void {
+    for (;;) {
+      const checkpoint = this.#checkpoints[this.#next]
+      if (!checkpoint || checkpoint.size > this.size) return
+      this.#next += 1
+      if (checkpoint.root !== this.#tree.root() || checkpoint.size !== this.size)
+        this.faults.add('checkpoints', `the checkpoint over ${checkpoint.size} events is over others`)
+      if (checkpoint.origin !== this.#origin)
+        this.faults.add('checkpoints', `the checkpoint over ${checkpoint.size} events is of another log`)
+    }
+  }
+}

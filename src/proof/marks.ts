@@ -1,0 +1,78 @@
+import { parseCheckpoint, type SignedCheckpoint } from './checkpoint.ts'
+import type { Faults } from './faults.ts'
+import { type VerifierKey, verifyNote } from './note.ts'
+
+/** A checkpoint as it stands beside a log, with what an anchor gave for it. */
+export interface GivenCheckpoint {
+  readonly note: string
+  readonly anchor?: string | undefined
+}
+
+/** Checkpoints whose signatures hold, the smallest first, and the largest that somebody else has signed. */
+export interface TrustedCheckpoints {
+  readonly checkpoints: readonly SignedCheckpoint[]
+  readonly anchored: number
+}
+
+/**
+ * Verifies the signatures of checkpoints.
+ *
+ * @param keys of the log itself: one for each name that it signs under
+ * @param witnesses keys of others that the verifier trusts
+ */
+export async function verifyCheckpoints(
+  given: readonly GivenCheckpoint[],
+  keys: readonly VerifierKey[],
+  witnesses: readonly VerifierKey[],
+  faults: Faults,
+): Promise<TrustedCheckpoints> {
+  const checkpoints: SignedCheckpoint[] = []
+  let anchored = 0
+  for (const [i, { note, anchor }] of given.entries()) {
+    const checkpoint = await verifyCheckpoint(note, keys)
+    if (typeof checkpoint === 'string') {
+      faults.add('signatures', `checkpoint ${i + 1} ${checkpoint}`)
+      continue
+    }
+    if (checkpoint.size <= (checkpoints.at(-1)?.size ?? 0))
+      faults.add('checkpoints', `checkpoint ${i + 1} is not over more events than the one before`)
+    checkpoints.push(checkpoint)
+    const others = await cosigners(checkpoint, [note, ...(anchor === undefined ? [] : [anchor])], witnesses)
+    if (others === undefined)
+      faults.add('signatures', `a witness's signature of checkpoint ${i + 1} is wrong`)
+    else if (others > 0) anchored = checkpoint.size
+  }
+  return { checkpoints, anchored }
+}
+
+/** A checkpoint with a good signature of the log, or what is wrong with it, in words. */
+export async function verifyCheckpoint(
+  note: string,
+  keys: readonly VerifierKey[],
+): Promise<SignedCheckpoint | string> {
+  const checkpoint = parseCheckpoint(note)
+  if (!checkpoint) return 'is damaged'
+  const own = keys.filter(key => key.name === checkpoint.origin)
+  if (own.length === 0) return 'is of another log'
+  const signed = await verifyNote(checkpoint.note, own)
+  if (!signed) return 'has a wrong signature'
+  return signed.length > 0 ? checkpoint : 'is not signed with the key of the log'
+}
+
+/** How many witnesses signed the same text; `undefined` when a signature of one is wrong. */
+async function cosigners(
+  { note }: SignedCheckpoint,
+  texts: readonly string[],
+  witnesses: readonly VerifierKey[],
+): Promise<number | undefined> {
+  const found = new Set<string>()
+  for (const text of texts) {
+    const given = parseCheckpoint(text)
+    // What is no note, such as a time stamp, is kept for who can read it.
+    if (given?.note.text !== note.text) continue
+    const signed = await verifyNote(given.note, witnesses)
+    if (!signed) return undefined
+    for (const key of signed) found.add(key.name)
+  }
+  return found.size
+}

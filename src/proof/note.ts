@@ -1,0 +1,135 @@
+import { fromBase64, fromHex, toBase64, toBytes } from './encoding.ts'
+import { sha256 } from './sha256.ts'
+
+/** How a signature was made: 1 over the text itself, 4 over the text and a time (a witness's cosignature). */
+export type SignatureType = 1 | 4
+
+/** A key that signatures are verified with, as a verifier key line of C2SP has it. */
+export interface VerifierKey {
+  readonly name: string
+  /** The first four bytes of a digest over name, type and key, in hexadecimal. */
+  readonly id: string
+  readonly type: SignatureType
+  readonly publicKey: Uint8Array<ArrayBuffer>
+}
+
+/** What signs: an Ed25519 key whose private half is elsewhere. */
+export interface Signer {
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array
+  sign(text: Uint8Array): Uint8Array
+}
+
+/** A signature line. */
+export interface NoteSignature {
+  readonly name: string
+  readonly id: string
+  readonly signature: Uint8Array<ArrayBuffer>
+}
+
+/** A signed note (C2SP signed-note) as it was read: nothing of it is verified yet. */
+export interface SignedNote {
+  /** With its last newline: exactly what is signed. */
+  readonly text: string
+  readonly signatures: readonly NoteSignature[]
+}
+
+const noteMax = 1_000_000
+const signaturesMax = 64
+
+/** The verifier key of a public key under a name. */
+export function createVerifierKey(name: string, publicKey: Uint8Array, type: SignatureType = 1): VerifierKey {
+  const key = Uint8Array.from(publicKey)
+  const id = sha256(Uint8Array.from([...toBytes(`${name}\n`), type, ...key])).slice(0, 8)
+  return { name, id, type, publicKey: key }
+}
+
+/** Writes a verifier key line, without a newline. */
+export function writeVerifierKey({ name, id, type, publicKey }: VerifierKey): string {
+  return `${name}+${id}+${toBase64(Uint8Array.from([type, ...publicKey]))}`
+}
+
+/** Reads a verifier key line; `undefined` when it is none of an Ed25519 key. */
+export function parseVerifierKey(line: string): VerifierKey | undefined {
+  const [, name = '', id = '', base64 = ''] = /^([^\s+]+)\+([0-9a-f]{8})\+([\w+/=]+)$/u.exec(line) ?? []
+  const bytes = fromBase64(base64)
+  const type = bytes?.[0]
+  if (bytes?.length !== 33 || (type !== 1 && type !== 4)) return undefined
+  const key = createVerifierKey(name, bytes.subarray(1), type)
+  return key.id === id ? key : undefined
+}
+
+/** Signs a text that ends with a newline. */
+export function signNote(text: string, name: string, signer: Signer): string {
+  const { id } = createVerifierKey(name, signer.publicKey)
+  const signature = Uint8Array.from([...fromHex(id), ...signer.sign(toBytes(text))])
+  return `${text}\n— ${name} ${toBase64(signature)}\n`
+}
+
+/** Reads a signed note; `undefined` when its form is another. */
+export function parseNote(note: string): SignedNote | undefined {
+  if (note.length > noteMax || !note.isWellFormed() || hasControls(note) || !note.endsWith('\n'))
+    return undefined
+  const end = note.lastIndexOf('\n\n')
+  if (end < 1) return undefined
+  const lines = note.slice(end + 2, -1).split('\n')
+  if (lines.length > signaturesMax) return undefined
+  const signatures: NoteSignature[] = []
+  for (const line of lines) {
+    const [, name = '', base64 = ''] = /^— ([^\s+]+) ([\w+/=]+)$/u.exec(line) ?? []
+    const bytes = fromBase64(base64)
+    if (!bytes || bytes.length < 5) return undefined
+    const id = Array.from(bytes.subarray(0, 4), byte => byte.toString(16).padStart(2, '0')).join('')
+    signatures.push({ name, id, signature: bytes.slice(4) })
+  }
+  return { text: note.slice(0, end + 1), signatures }
+}
+
+function hasControls(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code < 32 && code !== 10) return true
+  }
+  return false
+}
+
+/**
+ * The keys among the known ones that have signed a note. `undefined` when a signature of a known key is wrong: such a
+ * note is to be believed in nothing.
+ */
+export async function verifyNote(
+  { text, signatures }: SignedNote,
+  keys: readonly VerifierKey[],
+): Promise<VerifierKey[] | undefined> {
+  const signed: VerifierKey[] = []
+  for (const { name, id, signature } of signatures) {
+    const key = keys.find(each => each.name === name && each.id === id)
+    if (!key) continue
+    if (!(await isSigned(text, signature, key))) return undefined
+    signed.push(key)
+  }
+  return signed
+}
+
+async function isSigned(
+  text: string,
+  signature: Uint8Array<ArrayBuffer>,
+  key: VerifierKey,
+): Promise<boolean> {
+  if (signature.length !== (key.type === 1 ? 64 : 72)) return false
+  const { publicKey } = key
+  const made = signature.slice(signature.length - 64)
+  const imported = await crypto.subtle.importKey('raw', publicKey, { name: 'Ed25519' }, false, ['verify'])
+  return crypto.subtle.verify({ name: 'Ed25519' }, imported, made, signedBytes(text, signature, key.type))
+}
+
+/** A cosignature is over the time as well (C2SP tlog-cosignature). */
+function signedBytes(
+  text: string,
+  signature: Uint8Array<ArrayBuffer>,
+  type: SignatureType,
+): Uint8Array<ArrayBuffer> {
+  if (type === 1) return toBytes(text)
+  const seconds = new DataView(signature.buffer).getBigUint64(0)
+  return toBytes(`cosignature/v1\ntime ${seconds}\n${text}`)
+}

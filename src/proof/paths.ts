@@ -1,0 +1,118 @@
+import { emptyRoot, hashNode } from './compact-tree.ts'
+
+/** A range of leaves, the first counted from 0, and the one after the last: its root is a hash of a proof. */
+export type Range = readonly [from: number, to: number]
+
+/**
+ * The ranges whose roots prove that the leaf at an index is in a tree of so many leaves, from its sibling upwards
+ * (RFC 6962, section 2.1.1).
+ *
+ * @throws {RangeError} when the tree has no such leaf
+ */
+export function inclusionRanges(index: number, size: number): Range[] {
+  if (!isCount(index) || !isCount(size) || index >= size)
+    throw new RangeError(`A tree of ${size} leaves has no leaf ${index}`)
+  const ranges: Range[] = []
+  let [from, to] = [0, size]
+  while (to - from > 1) {
+    const middle = from + splitOf(to - from)
+    if (index < middle) {
+      ranges.push([middle, to])
+      to = middle
+    } else {
+      ranges.push([from, middle])
+      from = middle
+    }
+  }
+  return ranges.reverse()
+}
+
+/**
+ * The ranges whose roots prove that a tree of `before` leaves is the beginning of one of `after` (RFC 6962, section
+ * 2.1.2).
+ *
+ * @throws {RangeError} when the first is empty or larger than the second
+ */
+export function consistencyRanges(before: number, after: number): Range[] {
+  if (!isCount(before) || !isCount(after) || before === 0 || before > after)
+    throw new RangeError(`A tree of ${before} leaves is no beginning of one of ${after}`)
+  const ranges: Range[] = []
+  let [from, to] = [0, after]
+  while (to !== before) {
+    const middle = from + splitOf(to - from)
+    if (before <= middle) {
+      ranges.push([middle, to])
+      to = middle
+    } else {
+      ranges.push([from, middle])
+      from = middle
+    }
+  }
+  // The smaller tree as a whole is known to who asks; a subtree of it is not.
+  if (from > 0) ranges.push([from, to])
+  return ranges.reverse()
+}
+
+/** The root that a proof leads to; `undefined` when it has not the length that it must have. */
+export function rootOfInclusion(
+  leaf: string,
+  index: number,
+  size: number,
+  path: readonly string[],
+): string | undefined {
+  if (!isCount(index) || !isCount(size) || index >= size) return undefined
+  const ranges = inclusionRanges(index, size)
+  if (ranges.length !== path.length) return undefined
+  return ranges.reduce((hash, [from], i) => {
+    const other = path[i] ?? ''
+    return from > index ? hashNode(hash, other) : hashNode(other, hash)
+  }, leaf)
+}
+
+/** Reports whether a proof shows that the smaller tree is the beginning of the larger. From an empty tree, none does. */
+export function isConsistent(
+  before: { readonly size: number; readonly root: string },
+  after: { readonly size: number; readonly root: string },
+  path: readonly string[],
+): boolean {
+  if (!isCount(before.size) || !isCount(after.size) || before.size === 0 || before.size > after.size)
+    return false
+  if (before.size === after.size) return path.length === 0 && before.root === after.root
+  const ranges = consistencyRanges(before.size, after.size)
+  if (ranges.length !== path.length) return false
+  // What lies within the smaller tree makes both roots; what lies behind it, the larger only.
+  const isWhole = ranges.every(([from]) => from >= before.size)
+  let small = isWhole ? before.root : undefined
+  let large = small
+  for (const [i, [from]] of ranges.entries()) {
+    const hash = path[i] ?? ''
+    if (small === undefined || large === undefined) [small, large] = [hash, hash]
+    else if (from >= before.size) large = hashNode(large, hash)
+    else [small, large] = [hashNode(hash, small), hashNode(hash, large)]
+  }
+  return small === before.root && large === after.root
+}
+
+/** The root over a range from the roots of full subtrees, which `read` gives for aligned ranges of 2 ** n leaves. */
+export function* rootOfRange<Y, N>(
+  [from, to]: Range,
+  read: (range: Range) => Generator<Y, string, N>,
+): Generator<Y, string, N> {
+  const count = to - from
+  if (count === 0) return emptyRoot
+  const split = splitOf(count)
+  if (count === 1 || split * 2 === count) return yield* read([from, to])
+  const left = yield* rootOfRange([from, from + split], read)
+  return hashNode(left, yield* rootOfRange([from + split, to], read))
+}
+
+/** The largest power of two below a count. */
+function splitOf(count: number): number {
+  let split = 1
+  while (split * 2 < count) split *= 2
+  return split
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0
+}

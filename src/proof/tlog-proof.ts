@@ -1,0 +1,86 @@
+import { parseCheckpoint, type SignedCheckpoint } from './checkpoint.ts'
+import { hashLeaf } from './compact-tree.ts'
+import { fromBase64, fromHex, toBase64, toBytes, toHex } from './encoding.ts'
+import { type VerifierKey, verifyNote } from './note.ts'
+import { rootOfInclusion } from './paths.ts'
+
+/** A proof that one event is in a log (C2SP tlog-proof), as it was read: nothing of it is verified yet. */
+export interface TlogProof {
+  /** The exact text of the event's header, the leaf; `undefined` when the file does not carry it. */
+  readonly header: string | undefined
+  /** The position of the event, less one. */
+  readonly index: number
+  readonly path: readonly string[]
+  readonly checkpoint: SignedCheckpoint
+}
+
+const firstLine = 'c2sp.org/tlog-proof@v1'
+
+/** Writes a proof; the header goes with it as its extra data. */
+export function writeTlogProof(header: string, index: number, path: readonly string[], note: string): string {
+  const hashes = path.map(hash => `${toBase64(fromHex(hash))}\n`).join('')
+  return `${firstLine}\nextra ${toBase64(toBytes(header))}\nindex ${index}\n${hashes}\n${note}`
+}
+
+/** Reads a proof; `undefined` when its form is another. */
+export function parseTlogProof(text: string): TlogProof | undefined {
+  const end = text.indexOf('\n\n')
+  const checkpoint = parseCheckpoint(text.slice(end + 2))
+  const [first, ...lines] = end < 0 ? [] : text.slice(0, end).split('\n')
+  const extra = lines[0]?.startsWith('extra ') ? fromBase64((lines.shift() ?? '').slice(6)) : undefined
+  const [, index] = /^index (0|[1-9]\d{0,15})$/.exec(lines.shift() ?? '') ?? []
+  const path = lines.map(line => fromBase64(line))
+  if (first !== firstLine || !checkpoint || index === undefined || path.length > 63) return undefined
+  if (!path.every(hash => hash?.length === 32)) return undefined
+  try {
+    const header = extra && new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(extra)
+    const hashes = path.map(hash => toHex(hash ?? new Uint8Array()))
+    return { header, index: Number(index), path: hashes, checkpoint }
+  } catch {
+    return undefined
+  }
+}
+
+/** What a proof was found to be. */
+export interface ProofVerdict {
+  readonly isProven: boolean
+  /** What is wrong, in words; empty when nothing is. */
+  readonly fault: string
+  /** The names of the keys that signed its checkpoint. */
+  readonly signedBy: readonly string[]
+}
+
+/**
+ * Verifies a proof against keys that the verifier trusts: the first is the log's, all others are witnesses'.
+ *
+ * @param header the exact text of the event's header; the one that the proof carries otherwise
+ */
+export async function verifyTlogProof(
+  text: string,
+  keys: readonly VerifierKey[],
+  header?: string,
+): Promise<ProofVerdict> {
+  const failed = (fault: string): ProofVerdict => ({ isProven: false, fault, signedBy: [] })
+  const proof = parseTlogProof(text)
+  if (!proof) return failed('it has not the form of a proof')
+  const { checkpoint, index, path } = proof
+  const leaf = header ?? proof.header
+  if (leaf === undefined) return failed('it does not carry its event, and none was given')
+  const signed = await verifyNote(checkpoint.note, keys)
+  if (!signed) return failed('a signature of its checkpoint is wrong')
+  const [own] = keys
+  if (!own || !signed.includes(own)) return failed('its checkpoint is not signed with the key of the log')
+  if (checkpoint.origin !== own.name) return failed('its checkpoint is of another log')
+  if (rootOfInclusion(hashLeaf(leaf), index, checkpoint.size, path) !== checkpoint.root)
+    return failed('its hashes do not lead from the event to the root of its checkpoint')
+  if (positionOf(leaf) !== index + 1) return failed('its event says that it stands elsewhere')
+  return { isProven: true, fault: '', signedBy: signed.map(key => key.name) }
+}
+
+function positionOf(header: string): unknown {
+  try {
+    return JSON.parse(header)?.position
+  } catch {
+    return undefined
+  }
+}

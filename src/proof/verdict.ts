@@ -1,0 +1,79 @@
+import type { AbsenceCounts } from './absence.ts'
+import type { Fault } from './faults.ts'
+
+/**
+ * What a log was found to be, the worst first:
+ *
+ * - `broken`: it contradicts itself, or what was said of it.
+ * - `self-consistent`: nothing in it contradicts anything else in it.
+ * - `held`: it is also the continuation of a checkpoint that was kept outside of it.
+ * - `anchored`: somebody else has signed a checkpoint of it as well.
+ */
+export type Level = 'broken' | 'self-consistent' | 'held' | 'anchored'
+
+/** What a verification came to. */
+export interface Verdict {
+  readonly level: Level
+  /** Why it is not the next level; empty at the highest. */
+  readonly next: string
+  /** What is wrong; none unless it is broken. */
+  readonly faults: readonly Fault[]
+  /** What this level does not prove, in words. */
+  readonly unproven: readonly string[]
+  readonly origin: string
+  readonly events: number
+  readonly parts: number
+  /** Parts that are not there, by what explains it. */
+  readonly absent: AbsenceCounts
+  readonly checkpoints: number
+  /** How many of the events are under a signed checkpoint. */
+  readonly signed: number
+  /** Up to which event it was held against a checkpoint from outside, and up to which somebody else signed; else 0. */
+  readonly held: number
+  readonly anchored: number
+  /** The root over all events, in hexadecimal. */
+  readonly root: string
+}
+
+/** What a verdict is reached from. */
+export type Findings = Omit<Verdict, 'level' | 'next' | 'unproven'> & {
+  /** Why it was not held against anything, in words. */
+  readonly whyNotHeld: string
+}
+
+/** Names the level that findings reach, and what is missing to the next. */
+export function conclude({ whyNotHeld, ...findings }: Findings): Verdict {
+  const level = levelOf(findings)
+  const next = {
+    broken: 'The faults come first.',
+    'self-consistent': whyNotHeld,
+    held: 'Nobody but its owner has signed a checkpoint of it, as far as the given witnesses tell.',
+    anchored: '',
+  }[level]
+  return { level, next, ...findings, unproven: unprovenAt(level, findings) }
+}
+
+function levelOf({ faults, held, anchored }: Pick<Findings, 'faults' | 'held' | 'anchored'>): Level {
+  if (faults.length > 0) return 'broken'
+  if (anchored > 0) return 'anchored'
+  return held > 0 ? 'held' : 'self-consistent'
+}
+
+function unprovenAt(
+  level: Level,
+  { events, signed, held, anchored }: Omit<Findings, 'whyNotHeld'>,
+): string[] {
+  if (level === 'broken') return ['A log that is broken proves nothing.']
+  const behind = (to: number, what: string) =>
+    to < events ? [`Events ${to + 1} to ${events} are ${what}: they may still be exchanged.`] : []
+  const always = [
+    'That what was recorded was true when it was recorded: a log holds what it was told.',
+    'That the times in it are right: they are those of the clock of its owner.',
+  ]
+  if (level === 'anchored') return [...always, ...behind(anchored, 'newer than what somebody else signed')]
+  const alone =
+    'That its owner did not write it anew: who holds the keyring can sign another history. Only a checkpoint that somebody else keeps or signs speaks against that.'
+  if (level === 'held') return [alone, ...always, ...behind(held, 'newer than the mark')]
+  const tail = 'That nothing was cut off its end, and that no older copy was put in its place.'
+  return [tail, alone, ...always, ...behind(signed, 'under no signed checkpoint')]
+}

@@ -1,0 +1,115 @@
+import type { Clock } from '../clock.ts'
+import type { Signer } from '../proof/note.ts'
+import { keepAnchor, makeCheckpoint, readNewest, type StoredCheckpoint } from './checkpoints.ts'
+import type { Connection } from './connection.ts'
+import type { HighWaterMark } from './high-water-mark.ts'
+
+/** Lets someone else sign a checkpoint: a witness, or an authority of time stamps. What it gives is kept with it. */
+export type Anchor = (checkpoint: Uint8Array) => Promise<Uint8Array | undefined>
+
+/** What a checkpointer works with. */
+export interface CheckpointerParts {
+  readonly connection: Connection
+  readonly signer: Signer
+  readonly clock: Clock
+  readonly mark?: HighWaterMark
+  readonly anchor?: Anchor
+  /** Told when a mark could not be written, or an anchor gave nothing. */
+  readonly onTrouble: (what: string, error: unknown) => void
+}
+
+/** After so many events a checkpoint is made, or after so much time with the next event. */
+const eventsMax = 1_000
+const everyMs = 60_000
+/** How long closing waits for an anchor. */
+const anchorWaitMs = 5_000
+
+/** Makes checkpoints as the log grows and when it closes, and writes each outside of the database after its commit. */
+export class Checkpointer {
+  readonly #parts: CheckpointerParts
+  /** How many events the newest checkpoint is over, and how many there are. */
+  #size = 0
+  #position = 0
+  #at: number
+  #isDue = false
+  #last: Promise<unknown> = Promise.resolve()
+  readonly #anchoring = new Set<Promise<void>>()
+
+  constructor(parts: CheckpointerParts) {
+    this.#parts = parts
+    this.#at = parts.clock.now()
+  }
+
+  /** Learns what there is, and mends a mark that a crash left behind. `isNeeded` makes a checkpoint at once. */
+  async begin(isNeeded: boolean): Promise<void> {
+    const { connection, mark } = this.#parts
+    const newest = await connection.read(readNewest)
+    this.#size = newest?.size ?? 0
+    if (isNeeded) await this.make()
+    else if (newest) await this.#write(mark, newest.note)
+  }
+
+  /** Hears of a commit, and says it on. */
+  hear(position: number): number {
+    this.#position = position
+    const isDue = position - this.#size >= eventsMax || this.#parts.clock.now() - this.#at >= everyMs
+    if (!isDue || this.#isDue) return position
+    this.#isDue = true
+    this.make().catch(error => this.#parts.onTrouble('a checkpoint could not be made', error))
+    return position
+  }
+
+  /** Signs where the log stands, and leaves the mark. One after the other. */
+  make(): Promise<StoredCheckpoint> {
+    const made = this.#last.then(() => this.#make())
+    this.#last = made.catch(() => undefined)
+    return made
+  }
+
+  async #make(): Promise<StoredCheckpoint> {
+    const { connection, signer, mark, clock } = this.#parts
+    const made = await connection.transact(() => makeCheckpoint(signer))
+    this.#isDue = false
+    this.#at = clock.now()
+    const isNew = made.size > this.#size
+    this.#size = made.size
+    await this.#write(mark, made.note)
+    if (isNew) this.#anchor(made)
+    return made
+  }
+
+  async #write(mark: HighWaterMark | undefined, note: string): Promise<void> {
+    try {
+      await mark?.write(note)
+    } catch (error) {
+      // The log itself is whole: only what would be seen of a rollback is less.
+      this.#parts.onTrouble('the high-water mark could not be written', error)
+    }
+  }
+
+  #anchor({ note, size }: StoredCheckpoint): void {
+    const { anchor, connection, onTrouble } = this.#parts
+    if (!anchor) return
+    const work = async () => {
+      const given = await anchor(Buffer.from(note))
+      if (given) await connection.transact(() => keepAnchor(size, given))
+    }
+    const held: Promise<void> = work()
+      .catch(error => onTrouble('a checkpoint could not be anchored', error))
+      .finally(() => this.#anchoring.delete(held))
+    this.#anchoring.add(held)
+  }
+
+  /** Makes the last one. Closing goes on whatever becomes of it. */
+  async close(): Promise<void> {
+    const { clock, onTrouble } = this.#parts
+    await this.#last
+    // Who added nothing need not wait for the file.
+    if (this.#position > this.#size)
+      await this.make().catch(error => onTrouble('the last checkpoint could not be made', error))
+    if (this.#anchoring.size === 0) return
+    const stop = new AbortController()
+    await Promise.race([Promise.allSettled(this.#anchoring), clock.sleep(anchorWaitMs, stop.signal)])
+    stop.abort()
+  }
+}

@@ -1,0 +1,69 @@
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Entropy } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
+import { parseCheckpoint } from '../proof/checkpoint.ts'
+import { syncFolder } from '../vault/keyring.ts'
+
+/**
+ * Where the newest checkpoint is kept outside of the database, so that a log that was cut off, put back or replaced is
+ * seen when it is opened. Best on another disk, or in another's hands.
+ */
+export interface HighWaterMark {
+  /** The signed checkpoint that was written last; `undefined` when none ever was. */
+  read(): Promise<string | undefined>
+  /** Keeps a signed checkpoint, durable when it resolves. Called after the commit, never before. */
+  write(checkpoint: string): Promise<void>
+}
+
+/** The mark of a store: the host's own, or a file beside a file. A log in memory has none. */
+export function markOf(options: {
+  path: string
+  entropy: Entropy
+  highWaterMark?: HighWaterMark
+}): HighWaterMark | undefined {
+  const { path, entropy, highWaterMark } = options
+  if (highWaterMark || path === ':memory:') return highWaterMark
+  return createFileMark(`${path}.mark`, entropy)
+}
+
+/** Keeps the mark in a file, which is replaced as a whole. */
+export function createFileMark(path: string, entropy: Entropy): HighWaterMark {
+  return {
+    async read() {
+      return readMark(path)
+    },
+    async write(checkpoint) {
+      // Another process of the file may have come further.
+      const [before, after] = [parseCheckpoint(readMark(path) ?? ''), parseCheckpoint(checkpoint)]
+      if (before && after && before.origin === after.origin && before.size >= after.size) return
+      const temporary = `${path}.${Buffer.from(entropy.bytes(8)).toString('hex')}`
+      const descriptor = openSync(temporary, 'wx', 0o600)
+      try {
+        writeSync(descriptor, checkpoint)
+        fsyncSync(descriptor)
+      } finally {
+        closeSync(descriptor)
+      }
+      renameSync(temporary, path)
+      syncFolder(dirname(path))
+    },
+  }
+}
+
+/** Reads the file of a mark; `undefined` when there is none. */
+export function readMark(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined
+    throw new AverbaError('STORE_UNSAFE', `Cannot read the high-water mark "${path}"`, { cause })
+  }
+}
+
+/** The error of a log that is behind what was seen of it, or is another. */
+export function rolledBack(path: string, fault: string): AverbaError {
+  return new AverbaError('ROLLED_BACK', `Cannot open "${path}": ${fault}`, {
+    hint: 'Find the newest copy of the log. If it is lost, averba restore --accept-rollback goes on from a backup, and says so in the log',
+  })
+}

@@ -1,0 +1,120 @@
+import { toInstant } from '../clock.ts'
+import type { Instant } from '../message.ts'
+import { parseCheckpoint } from '../proof/checkpoint.ts'
+import { createVerifierKey, parseNote, type Signer, verifyNote, writeVerifierKey } from '../proof/note.ts'
+import type { Append } from './append.ts'
+import { markFault, readOrigin } from './checkpoints.ts'
+import { type Connection, first, rows, type Steps } from './connection.ts'
+import { parseHeader } from './header.ts'
+import { type HighWaterMark, rolledBack } from './high-water-mark.ts'
+import { logStream, resumedType } from './moved-parts.ts'
+import type { StoreOptions } from './store-options.ts'
+import { treeHead } from './tree.ts'
+
+/** What a log says when it goes on after a restore that was accepted. */
+export interface Resumed {
+  /** The name that it goes on under, and the verifier key line of its checkpoints. */
+  readonly origin: string
+  readonly key: string
+  /** The log that it goes on from, as it was: its name, its events and the root over them. */
+  readonly before: string
+  readonly size: number
+  readonly root: string
+  /** The mark that it is behind of, where there was one. */
+  readonly lost?: { readonly size: number; readonly root: string }
+}
+
+/** The verifier key line of a log of this name. */
+export function keyLineOf(origin: string, signer: Signer): string {
+  return writeVerifierKey(createVerifierKey(origin, signer.publicKey))
+}
+
+/** What is held against a mark. */
+interface Held {
+  readonly connection: Connection
+  readonly signer: Signer
+  readonly options: Pick<StoreOptions, 'path' | 'clock' | 'createId' | 'acceptRollback'>
+  readonly mark: HighWaterMark | undefined
+  readonly append: (input: Append) => Promise<unknown>
+}
+
+/**
+ * Refuses a log that contradicts its high-water mark, or goes on from what there is where that was accepted.
+ *
+ * @throws {AverbaError} `ROLLED_BACK`
+ */
+export async function holdAgainstMark({ connection, signer, options, mark, append }: Held): Promise<void> {
+  const { path, clock, createId, acceptRollback = false } = options
+  const newest = await mark?.read()
+  if (acceptRollback) {
+    const at = toInstant(clock.now())
+    await append(await connection.transact(() => resumeAs(`log_${createId()}`, signer, at, newest)))
+  } else if (newest !== undefined) {
+    const fault = await contradiction(connection, signer, newest)
+    if (fault !== undefined) throw rolledBack(path, fault)
+  }
+}
+
+/** The event with which a restored log goes on. What is owed comes due, so that it is looked at before anything new. */
+function* resumeAs(origin: string, signer: Signer, at: Instant, mark?: string): Steps<Append> {
+  const { size, root = '' } = yield* treeHead()
+  const lost = mark === undefined ? undefined : parseCheckpoint(mark)
+  const data: Resumed = {
+    origin,
+    key: keyLineOf(origin, signer),
+    before: yield* readOrigin(),
+    size,
+    root,
+    ...(lost && lost.size > size && { lost: { size: lost.size, root: lost.root } }),
+  }
+  yield* rows({ sql: makeDue, parameters: [at, at] })
+  return {
+    at,
+    streams: [{ stream: logStream, expect: 'exists' }],
+    events: [
+      {
+        stream: logStream,
+        event: { type: resumedType, data },
+        because: 'log.resume',
+        machine: { name: 'log', version: 1 },
+      },
+    ],
+  }
+}
+
+/** The position of the last restore that was accepted, and what it says; `undefined` when there was none. */
+export function* readResumed(): Steps<{ position: number; resumed: Resumed } | undefined> {
+  const found = yield* first<{ position: number; header: string }>({
+    sql: selectResumed,
+    parameters: [logStream, resumedType],
+  })
+  return found && { position: found.position, resumed: parseHeader(found.header).data }
+}
+
+/**
+ * Says how a log contradicts its high-water mark, if it does.
+ *
+ * @param signer the key of the log's keyring: a mark that it has not signed is that of another log
+ */
+async function contradiction(
+  connection: Pick<Connection, 'read'>,
+  signer: Signer,
+  mark: string,
+): Promise<string | undefined> {
+  const note = parseNote(mark)
+  const checkpoint = parseCheckpoint(mark)
+  if (!note || !checkpoint) return 'its high-water mark is damaged'
+  const signed = await verifyNote(note, [createVerifierKey(checkpoint.origin, signer.publicKey)])
+  if (!signed || signed.length === 0) return 'its high-water mark is that of another log'
+  return connection.read(function* () {
+    const lost = (yield* readResumed())?.resumed.lost
+    // A crash between the event that accepts the restore and its own mark.
+    if (lost && lost.size === checkpoint.size && lost.root === checkpoint.root) return undefined
+    return yield* markFault(mark)
+  })
+}
+
+const makeDue = `update effect set due_at = ? where is_open = 1 and due_at > ?
+  and state in ('owed', 'deferred', 'started')`
+const selectResumed = `select event.position, event.header from event join stream on stream.key = event.stream
+  where stream.name = ? and event.type = ? order by event.version desc limit 1`

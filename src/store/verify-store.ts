@@ -1,0 +1,200 @@
+import { hash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { type Entropy, giveWay } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
+import { parseCheckpoint } from '../proof/checkpoint.ts'
+import { Faults } from '../proof/faults.ts'
+import { LogVerifier, type PresentPart } from '../proof/log-verifier.ts'
+import { type GivenCheckpoint, verifyCheckpoint, verifyCheckpoints } from '../proof/marks.ts'
+import { createVerifierKey, parseVerifierKey, type VerifierKey, writeVerifierKey } from '../proof/note.ts'
+import { conclude, type Verdict } from '../proof/verdict.ts'
+import { type Keyring, openKeyringFile } from '../vault/keyring.ts'
+import type { View } from '../view.ts'
+import { checkStore, within } from './check-store.ts'
+import { readCheckpointNotes, type StoredCheckpoint } from './checkpoints.ts'
+import { first, rows, type Steps } from './connection.ts'
+import { parseHeader } from './header.ts'
+import { readMark } from './high-water-mark.ts'
+import { beganType, logStream, resumedType } from './moved-parts.ts'
+import { selectPosition } from './schema.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/** How to verify a store. */
+export interface VerifyStoreOptions {
+  readonly views: readonly View[]
+  readonly entropy: Entropy
+  /** Verifier key lines that the log has to be signed with; those of the keyring beside it, or else its own, otherwise. */
+  readonly keys?: readonly string[]
+  /** A signed checkpoint that was kept outside, or the path of its file; `<store>.mark` otherwise. */
+  readonly mark?: string
+  /** Verifier key lines of others who sign checkpoints. */
+  readonly witnesses?: readonly string[]
+  readonly onProgress?: (what: 'log' | 'views' | 'proof', position: number, end: number) => void
+}
+
+/** Events are held a few at a time: their parts may be large. */
+const pageRows = 100
+
+/** Verifies a store: everything that a bundle's verifier looks at, and that its rows, tiles and views say the same. */
+export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOptions): Promise<Verdict> {
+  const { views, onProgress } = options
+  const faults = new Faults()
+  const checked = await checkStore(snapshot, { views, ...(onProgress && { onProgress }) })
+  faults.take(checked.faults)
+  const absent = { archived: checked.archivedParts }
+  let found: Proven = { ...nothing, events: checked.events, parts: checked.parts, absent }
+  await within(faults, async () => {
+    found = await prove(snapshot, options, faults)
+  })
+  return conclude({
+    ...found,
+    faults: faults.list(),
+    whyNotHeld: 'There is no high-water mark: nothing from outside says how far the log had come.',
+  })
+}
+
+type Proven = Omit<Verdict, 'level' | 'next' | 'unproven' | 'faults'>
+
+const nothing = { origin: '', root: '', checkpoints: 0, signed: 0, held: 0, anchored: 0 }
+
+async function prove(snapshot: Snapshot, options: VerifyStoreOptions, faults: Faults): Promise<Proven> {
+  const { onProgress, witnesses = [] } = options
+  const keys = keysOf(snapshot, options, faults)
+  const stored = snapshot.run(readCheckpointNotes)
+  const trusted = await verifyCheckpoints(stored.map(toGiven), keys, readKeys(witnesses), faults)
+  for (const [i, { number, size, note }] of stored.entries()) {
+    if (number !== i + 1) faults.add('checkpoints', `checkpoint ${i + 1} is missing`)
+    if (parseCheckpoint(note)?.size !== size)
+      faults.add('checkpoints', `checkpoint ${number} says something else than its row`)
+  }
+  const mark = await readOutside(snapshot, options, keys, faults)
+  const points = [...trusted.checkpoints, ...(mark ? [mark] : [])].sort((a, b) => a.size - b.size)
+  const verifier = new LogVerifier(points, keys.map(writeVerifierKey))
+  await walk(snapshot, verifier, onProgress)
+  const verified = verifier.finish()
+  faults.take(verifier.faults.list())
+  const signed = trusted.checkpoints.at(-1)?.size ?? 0
+  if (mark && mark.size > signed && mark.size <= verified.events)
+    faults.add('checkpoints', `the checkpoint over ${mark.size} events is missing`)
+  const { anchored } = trusted
+  return { ...verified, checkpoints: stored.length, signed, held: mark?.size ?? 0, anchored }
+}
+
+function toGiven({ note, anchor }: StoredCheckpoint): GivenCheckpoint {
+  return { note, anchor: anchor ? Buffer.from(anchor).toString() : undefined }
+}
+
+/** The keys that the log has to be signed with. Those that stand in it are only as good as it is. */
+function keysOf(snapshot: Snapshot, options: VerifyStoreOptions, faults: Faults): VerifierKey[] {
+  const own = snapshot.run(readKeyLines)
+  if (options.keys) return readKeys(options.keys)
+  const keyring = keyringBeside(snapshot.path, options.entropy, faults)
+  if (!keyring) return readKeys(own.map(line => line.key))
+  for (const { epoch, owner, wrapped } of snapshot.run(readOwnerKeys)) {
+    try {
+      keyring.unwrap(wrapped, epoch, owner)
+    } catch {
+      faults.add('keys', `the key of "${owner}" does not open with the keyring`)
+    }
+  }
+  return own.map(({ origin }) => createVerifierKey(origin, keyring.signer.publicKey))
+}
+
+function keyringBeside(path: string, entropy: Entropy, faults: Faults): Keyring | undefined {
+  if (!existsSync(`${path}.keys`)) return undefined
+  try {
+    return openKeyringFile(`${path}.keys`, entropy)
+  } catch (error) {
+    faults.add('keys', error instanceof Error ? error.message : 'the keyring cannot be read')
+    return undefined
+  }
+}
+
+function readKeys(lines: readonly string[]): VerifierKey[] {
+  return lines.map(line => {
+    const key = parseVerifierKey(line.trim())
+    if (key) return key
+    throw new AverbaError('INVALID_INPUT', 'Cannot use a verifier key: it is no line of an Ed25519 key', {
+      hint: 'Such as the line in the file "key" of an exported bundle',
+    })
+  })
+}
+
+async function readOutside(
+  { path }: Snapshot,
+  { mark }: VerifyStoreOptions,
+  keys: readonly VerifierKey[],
+  faults: Faults,
+) {
+  const text = mark?.includes('\n') ? mark : readMark(mark ?? `${path}.mark`)
+  if (text === undefined) return undefined
+  const checkpoint = await verifyCheckpoint(text, keys)
+  if (typeof checkpoint !== 'string') return checkpoint
+  faults.add('mark', `the high-water mark ${checkpoint}`)
+  return undefined
+}
+
+async function walk(
+  snapshot: Snapshot,
+  verifier: LogVerifier,
+  onProgress: VerifyStoreOptions['onProgress'],
+): Promise<void> {
+  const end =
+    snapshot.run(() => first<{ position: number }>({ sql: selectPosition, parameters: [] }))?.position ?? 0
+  for (let after = 0; ; ) {
+    const page = snapshot.run(() => readPage(after))
+    const until = page.at(-1)?.position
+    if (until === undefined) return
+    const parts = new Map<number, PresentPart[]>()
+    for (const part of snapshot.run(() => readParts(after, until)))
+      parts.set(part.position, [...(parts.get(part.position) ?? []), part])
+    for (const { position, header } of page) verifier.add(header, parts.get(position) ?? [])
+    after = until
+    onProgress?.('proof', after, end)
+    await giveWay()
+  }
+}
+
+interface PartRow {
+  readonly position: number
+  readonly name: string
+  readonly owner: string | null
+  readonly sealed: Uint8Array
+}
+
+function* readPage(after: number): Steps<readonly { position: number; header: string }[]> {
+  return yield* rows({ sql: selectPage, parameters: [after, pageRows] })
+}
+
+function* readParts(after: number, until: number): Steps<(PresentPart & { position: number })[]> {
+  const found = yield* rows<PartRow>({ sql: selectParts, parameters: [after, until] })
+  return found.map(({ sealed, owner, ...place }) => ({
+    ...place,
+    owner: owner ?? '',
+    hash: hash('sha256', sealed, 'hex'),
+    bytes: sealed.length,
+  }))
+}
+
+/** Every name that the log signs under, with the key line that it names. */
+function* readKeyLines(): Steps<{ origin: string; key: string }[]> {
+  const found = yield* rows<{ header: string }>({
+    sql: selectNames,
+    parameters: [logStream, beganType, resumedType],
+  })
+  return found.map(({ header }) => {
+    const { origin, key } = parseHeader(header).data
+    return { origin: String(origin), key: String(key) }
+  })
+}
+
+function* readOwnerKeys(): Steps<readonly { owner: string; epoch: number; wrapped: Uint8Array }[]> {
+  return yield* rows({ sql: 'select owner, epoch, wrapped from owner_key', parameters: [] })
+}
+
+const selectPage = 'select position, header from event where position > ? order by position limit ?'
+const selectParts = `select part.position, part.name, owner_key.owner, part.sealed from part
+  left join owner_key on owner_key.key = part.owner
+  where part.position > ? and part.position <= ? order by part.position, part.name`
+const selectNames = `select event.header from event join stream on stream.key = event.stream
+  where stream.name = ? and event.type in (?, ?) order by event.version`

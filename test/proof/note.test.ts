@@ -1,0 +1,134 @@
+import { generateKeyPairSync, sign } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { parseCheckpoint, signCheckpoint } from '../../src/proof/checkpoint.ts'
+import { emptyRoot } from '../../src/proof/compact-tree.ts'
+import { toBase64 } from '../../src/proof/encoding.ts'
+import {
+  createVerifierKey,
+  parseNote,
+  parseVerifierKey,
+  type SignedNote,
+  signNote,
+  verifyNote,
+  writeVerifierKey,
+} from '../../src/proof/note.ts'
+
+function newSigner() {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const bytes = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)
+  return {
+    publicKey: Uint8Array.from(bytes),
+    sign: (text: Uint8Array) => sign(null, text, privateKey),
+    privateKey,
+  }
+}
+
+const parsed = (note: string): SignedNote => parseNote(note) ?? { text: '', signatures: [] }
+const signer = newSigner()
+const key = createVerifierKey('log', signer.publicKey)
+const note = signNote('log\n3\nAAA\n', 'log', signer)
+
+test('the note of the reference implementation verifies: text, key line and signature as Go publishes them', async () => {
+  const published = parseVerifierKey('PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW')
+  const text = [
+    'If you think cryptography is the answer to your problem,',
+    "then you don't know what your problem is.",
+    '',
+    '— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=',
+    '',
+  ].join('\n')
+  expect(published).toBeDefined()
+  expect(await verifyNote(parsed(text), published ? [published] : [])).toEqual([published])
+  expect(
+    await verifyNote(parsed(text.replace('answer', 'Answer')), published ? [published] : []),
+  ).toBeUndefined()
+})
+
+describe('a key line', () => {
+  test('comes back as it was written', () => {
+    expect(parseVerifierKey(writeVerifierKey(key))).toEqual(key)
+  })
+
+  test.each([
+    ['of another id', writeVerifierKey(key).replace(key.id, '00000000')],
+    ['of another algorithm', `log+${key.id}+${toBase64(Uint8Array.from([2, ...signer.publicKey]))}`],
+    ['that is too short', `log+${key.id}+${toBase64(Uint8Array.from([1, 2, 3]))}`],
+    ['with a space in its name', writeVerifierKey(key).replace('log', 'l og')],
+    ['that is none', 'log'],
+  ])('%s is refused', (_, line) => {
+    expect(parseVerifierKey(line)).toBeUndefined()
+  })
+})
+
+describe('a note', () => {
+  test('names the keys that signed it, and passes over those that nobody knows', async () => {
+    const other = newSigner()
+    const both = note + (signNote('log\n3\nAAA\n', 'witness', other).split('\n\n')[1] ?? '')
+    const witness = createVerifierKey('witness', other.publicKey)
+    expect(await verifyNote(parsed(both), [key])).toEqual([key])
+    expect(await verifyNote(parsed(both), [key, witness])).toEqual([key, witness])
+    expect(await verifyNote(parsed(both), [])).toEqual([])
+  })
+
+  test('is believed in nothing when a known key has not signed what it says', async () => {
+    expect(await verifyNote(parsed(note.replace('3', '4')), [key])).toBeUndefined()
+    const flipped = parsed(note)
+    for (let byte = 0; byte < 64; byte += 7) {
+      const [line] = flipped.signatures
+      const signature = Uint8Array.from(line?.signature ?? [])
+      signature[byte] = (signature[byte] ?? 0) ^ 1
+      const changed = { text: flipped.text, signatures: [{ name: 'log', id: key.id, signature }] }
+      expect(await verifyNote(changed, [key])).toBeUndefined()
+    }
+    const empty = {
+      text: flipped.text,
+      signatures: [{ name: 'log', id: key.id, signature: new Uint8Array(1) }],
+    }
+    expect(await verifyNote(empty, [key])).toBeUndefined()
+  })
+
+  test('with the time of a witness is verified over that time', async () => {
+    const witness = newSigner()
+    const of = createVerifierKey('w', witness.publicKey, 4)
+    const { text } = parsed(note)
+    const cosign = (seconds: number, said: number) => {
+      const time = new DataView(new ArrayBuffer(8))
+      time.setBigUint64(0, BigInt(said))
+      const made = witness.sign(Buffer.from(`cosignature/v1\ntime ${seconds}\n${text}`))
+      const signature = Uint8Array.from([...new Uint8Array(time.buffer), ...made])
+      return { text, signatures: [{ name: 'w', id: of.id, signature }] }
+    }
+    expect(await verifyNote(cosign(1_700_000_000, 1_700_000_000), [of])).toEqual([of])
+    expect(await verifyNote(cosign(1_700_000_000, 1_700_000_001), [of])).toBeUndefined()
+  })
+
+  test.each([
+    ['without a signature', 'log\n3\nAAA\n'],
+    ['without a last newline', note.slice(0, -1)],
+    ['with a control character', note.replace('3', '\t3')],
+    ['with a carriage return', note.replace('\n', '\r\n')],
+    ['with a line that is no signature', `${note}x\n`],
+    ['with a hyphen in place of the dash', note.replace('—', '-')],
+    ['with base64 that is not padded', note.replace(/=+\n$/, '\n')],
+    ['with half a character', `\ud800${note}`],
+    ['that is too long', `${'x'.repeat(1_000_000)}\n\n${note}`],
+  ])('%s is refused', (_, text) => {
+    expect(parseNote(text)).toBeUndefined()
+  })
+})
+
+test('a checkpoint comes back as it was signed, and other forms are refused', async () => {
+  const signed = signCheckpoint({ origin: 'log', size: 0, root: emptyRoot }, signer)
+  const checkpoint = parseCheckpoint(signed)
+  expect(checkpoint).toMatchObject({ origin: 'log', size: 0, root: emptyRoot })
+  expect(signed.split('\n').slice(0, 3)).toEqual(['log', '0', '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='])
+  expect(checkpoint && (await verifyNote(checkpoint.note, [key]))).toEqual([key])
+  for (const size of ['00', '-1', '1.0', '1e3', '', '9007199254740993', ' 1'])
+    expect(
+      parseCheckpoint(signNote(`log\n${size}\n${toBase64(new Uint8Array(32))}\n`, 'log', signer)),
+    ).toBeUndefined()
+  expect(
+    parseCheckpoint(signNote(`log\n1\n${toBase64(new Uint8Array(31))}\n`, 'log', signer)),
+  ).toBeUndefined()
+  expect(parseCheckpoint(signNote('log\n1\n', 'log', signer))).toBeUndefined()
+})

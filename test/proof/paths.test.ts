@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest'
+import { CompactTree, emptyRoot, hashLeaf, hashNode } from '../../src/proof/compact-tree.ts'
+import {
+  consistencyRanges,
+  inclusionRanges,
+  isConsistent,
+  type Range,
+  rootOfInclusion,
+  rootOfRange,
+} from '../../src/proof/paths.ts'
+
+const leaves = Array.from({ length: 40 }, (_, i) => hashLeaf(`leaf ${i}`))
+
+/** The tree as RFC 6962 writes it down, section 2.1: a twin that shares no line with what is tested. */
+function naive(hashes: readonly string[]): string {
+  if (hashes.length === 0) return emptyRoot
+  if (hashes.length === 1) return hashes[0] ?? ''
+  let k = 1
+  while (k * 2 < hashes.length) k *= 2
+  return hashNode(naive(hashes.slice(0, k)), naive(hashes.slice(k)))
+}
+
+/** PATH of section 2.1.1. */
+function naivePath(m: number, hashes: readonly string[]): string[] {
+  if (hashes.length === 1) return []
+  let k = 1
+  while (k * 2 < hashes.length) k *= 2
+  const [left, right] = [hashes.slice(0, k), hashes.slice(k)]
+  return m < k ? [...naivePath(m, left), naive(right)] : [...naivePath(m - k, right), naive(left)]
+}
+
+/** SUBPROOF of section 2.1.2. */
+function naiveConsistency(m: number, hashes: readonly string[], isWhole = true): string[] {
+  if (m === hashes.length) return isWhole ? [] : [naive(hashes)]
+  let k = 1
+  while (k * 2 < hashes.length) k *= 2
+  const [left, right] = [hashes.slice(0, k), hashes.slice(k)]
+  if (m <= k) return [...naiveConsistency(m, left, isWhole), naive(right)]
+  return [...naiveConsistency(m - k, right, false), naive(left)]
+}
+
+const roots = (ranges: readonly Range[]) => ranges.map(([from, to]) => naive(leaves.slice(from, to)))
+const rootOf = (size: number) => naive(leaves.slice(0, size))
+
+test('the tree that grows has the root of the naive one at every size', () => {
+  const tree = new CompactTree()
+  expect(tree.root()).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
+  for (const [i, leaf] of leaves.entries()) {
+    tree.add(leaf)
+    expect(tree.root()).toBe(rootOf(i + 1))
+  }
+  expect(tree.size).toBe(leaves.length)
+})
+
+test('known roots: those that certificate transparency has published for its sample leaves', () => {
+  const inputs = [
+    '',
+    '00',
+    '10',
+    '2021',
+    '3031',
+    '40414243',
+    '5051525354555657',
+    '606162636465666768696a6b6c6d6e6f',
+  ]
+  const tree = new CompactTree()
+  const found = inputs.map(hex => {
+    tree.add(hashLeaf(Buffer.from(hex, 'hex').toString('latin1')))
+    return tree.root()
+  })
+  expect(found[0]).toBe('6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d')
+  expect(found[1]).toBe('fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125')
+  expect(found[2]).toBe('aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77')
+  expect(found[6]).toBe('ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c')
+  expect(found[7]).toBe('5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328')
+})
+
+test('the root of any range of a proof is put together from full subtrees', () => {
+  const sizes = leaves.map((_, i) => i + 1)
+  const ranges = sizes.flatMap(size =>
+    sizes.slice(0, size).flatMap(index => inclusionRanges(index - 1, size)),
+  )
+  for (const range of [...ranges, ...sizes.map(size => [0, size] as const)]) {
+    const steps = rootOfRange(range, function* ([from, to]) {
+      const count = to - from
+      expect(Math.log2(count) % 1).toBe(0)
+      expect(from % count).toBe(0)
+      yield
+      return naive(leaves.slice(from, to))
+    })
+    let step = steps.next()
+    while (!step.done) step = steps.next()
+    expect(step.value).toBe(naive(leaves.slice(...range)))
+  }
+})
+
+describe('inclusion', () => {
+  test('every leaf of every tree is proven, with the path of the naive twin', () => {
+    for (let size = 1; size <= leaves.length; size++) {
+      for (let index = 0; index < size; index++) {
+        const path = roots(inclusionRanges(index, size))
+        expect(path).toEqual(naivePath(index, leaves.slice(0, size)))
+        expect(rootOfInclusion(leaves[index] ?? '', index, size, path)).toBe(rootOf(size))
+      }
+    }
+  })
+
+  test('no other index, no other size, no node more, less or swapped is accepted', () => {
+    let tried = 0
+    for (let size = 1; size <= 24; size++) {
+      for (let index = 0; index < size; index++) {
+        const leaf = leaves[index] ?? ''
+        const path = roots(inclusionRanges(index, size))
+        const wrong = (as: string, at: number, of: number, by: readonly string[]) => {
+          tried += 1
+          expect(rootOfInclusion(as, at, of, by)).not.toBe(rootOf(size))
+        }
+        for (let other = -1; other <= size + 1; other++) if (other !== index) wrong(leaf, other, size, path)
+        wrong(leaf, index, 0, path)
+        wrong(leaf, index, size, [...path, rootOf(size)])
+        wrong(leaf, index, size, [rootOf(size), ...path])
+        if (path.length > 0) wrong(leaf, index, size, path.slice(1))
+        if (path.length > 0) wrong(leaf, index, size, path.slice(0, -1))
+        for (let i = 0; i + 1 < path.length; i++) {
+          const swapped = [...path]
+          ;[swapped[i], swapped[i + 1]] = [path[i + 1] ?? '', path[i] ?? '']
+          wrong(leaf, index, size, swapped)
+        }
+        if (size > 1) wrong(hashLeaf('another'), index, size, path)
+      }
+    }
+    expect(tried).toBeGreaterThan(5_000)
+  })
+
+  test('a tree of another size is told by its root: a path that fits both proves one of them only', () => {
+    const path = roots(inclusionRanges(0, 3))
+    expect(inclusionRanges(0, 4)).toHaveLength(path.length)
+    expect(rootOfInclusion(leaves[0] ?? '', 0, 4, path)).not.toBe(rootOf(4))
+  })
+
+  test('an empty tree has no leaf to prove', () => {
+    expect(() => inclusionRanges(0, 0)).toThrow(RangeError)
+    expect(rootOfInclusion(leaves[0] ?? '', 0, 0, [])).toBeUndefined()
+    for (const index of [-1, 0.5, Number.NaN, 2 ** 53]) {
+      expect(() => inclusionRanges(index, 40)).toThrow(RangeError)
+      expect(rootOfInclusion(leaves[0] ?? '', index, 40, [])).toBeUndefined()
+    }
+  })
+})
+
+describe('consistency', () => {
+  test('every beginning of every tree is proven, with the proof of the naive twin', () => {
+    for (let after = 1; after <= leaves.length; after++) {
+      for (let before = 1; before <= after; before++) {
+        const path = roots(consistencyRanges(before, after))
+        expect(path).toEqual(naiveConsistency(before, leaves.slice(0, after)))
+        const [small, large] = [
+          { size: before, root: rootOf(before) },
+          { size: after, root: rootOf(after) },
+        ]
+        expect(isConsistent(small, large, path)).toBe(true)
+        expect(isConsistent(small, large, [...path, rootOf(1)])).toBe(false)
+        if (path.length > 0) expect(isConsistent(small, large, path.slice(1))).toBe(false)
+        if (before < after) {
+          expect(isConsistent({ ...small, root: hashLeaf('x') }, large, path)).toBe(false)
+          expect(isConsistent(small, { ...large, root: hashLeaf('x') }, path)).toBe(false)
+          expect(isConsistent(large, small, path)).toBe(false)
+        }
+        for (let i = 0; i + 1 < path.length; i++) {
+          const swapped = [...path]
+          ;[swapped[i], swapped[i + 1]] = [path[i + 1] ?? '', path[i] ?? '']
+          expect(isConsistent(small, large, swapped)).toBe(false)
+        }
+      }
+    }
+  })
+
+  test('nothing is the continuation of an empty tree, nor of one that is larger', () => {
+    const full = { size: 3, root: rootOf(3) }
+    expect(isConsistent({ size: 0, root: emptyRoot }, full, [])).toBe(false)
+    expect(() => consistencyRanges(0, 3)).toThrow(RangeError)
+    expect(() => consistencyRanges(4, 3)).toThrow(RangeError)
+  })
+
+  test('a tree whose first leaf was changed is no continuation', () => {
+    const others = [hashLeaf('forged'), ...leaves.slice(1, 8)]
+    const forged = { size: 8, root: naive(others) }
+    const honest = { size: 5, root: rootOf(5) }
+    const path = consistencyRanges(5, 8).map(([from, to]) => naive(others.slice(from, to)))
+    expect(isConsistent(honest, forged, path)).toBe(false)
+    expect(isConsistent({ size: 5, root: naive(others.slice(0, 5)) }, forged, path)).toBe(true)
+  })
+})
