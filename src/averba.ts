@@ -22,6 +22,7 @@ import type { Hints } from './hints.ts'
 import { createLog, type Log } from './log.ts'
 import { type LogLine, onlyAllowed } from './log-line.ts'
 import { createLogins, type Logins } from './logins.ts'
+import { addTables, tablesOf } from './machine-tables.ts'
 import type { Instant } from './message.ts'
 import { createNotifications, type Notifications, routeNotification } from './notifications.ts'
 import type { AverbaOptions } from './options.ts'
@@ -130,10 +131,15 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
     clock,
     entropy,
     createId,
+    beginning: tablesOf(machines),
+    onTrouble: (what, error) => log({ message: what, error: nameOf(error) }),
+    ...(options.highWaterMark !== undefined && { highWaterMark: options.highWaterMark }),
+    ...(options.anchor && { anchor: options.anchor }),
     onViewStopped: view => log({ message: 'a view failed and stands still: rebuild it', view }),
     onTransacted: ms => tellCommitted(ms),
     onKeyringCreated: path => log({ message: 'a keyring was made; back it up, apart from the store:', path }),
   })
+  await addTables(store, machines, clock)
   const onTrouble = (what: string, error: unknown) => log({ message: what, error: nameOf(error) })
   const waysOut = createWaysOut(options, { clock, tracing, log })
   // The engine performs effects through clients whose tokens come from the engine: filled in below.

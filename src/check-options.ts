@@ -18,7 +18,19 @@ const limits = ['requestsPerSecond', 'requestsAtOnceMax']
 export const optionNames: Readonly<Record<string, readonly string[]>> = {
   '': [
     ...['store', 'actor', 'basis', 'consentService', 'tokenService', 'validationService', 'portal'],
-    ...['receiver', 'subscriptions', 'schedules', 'clock', 'entropy', 'fetch', 'logger', 'run', 'tracing'],
+    ...[
+      'receiver',
+      'subscriptions',
+      'schedules',
+      'highWaterMark',
+      'anchor',
+      'clock',
+      'entropy',
+      'fetch',
+      'logger',
+      'run',
+      'tracing',
+    ],
   ],
   consentService: ['baseUrl', 'certificate', 'ca', 'redirectUrls', 'syncEveryMs', ...limits],
   tokenService: ['url', 'consumerKey', 'consumerSecret', 'credential', 'ca'],

@@ -2,6 +2,7 @@ import type { BudgetEvent } from './machines/budget.ts'
 import type { CertificateEvent } from './machines/certificate.ts'
 import type { ConsentEvent } from './machines/consent-events.ts'
 import type { EffectEvent } from './machines/effect.ts'
+import type { MachineTable } from './machines/machine-table.ts'
 import type { NotificationEvent } from './machines/notification.ts'
 import type { PortalEvent } from './machines/portal.ts'
 import type { SubjectEvent } from './machines/subject.ts'
@@ -10,6 +11,7 @@ import type { TokenEvent } from './machines/token.ts'
 import type { ValidationEvent } from './machines/validation.ts'
 import type { Recorded as AnyRecorded } from './message.ts'
 import type { PartsMoved } from './store/moved-parts.ts'
+import type { Resumed } from './store/resuming.ts'
 
 type AnyEvent =
   | CertificateEvent
@@ -25,7 +27,12 @@ type AnyEvent =
 
 /** Every type of event, with its clear data. */
 export type Events = { [E in AnyEvent as E['type']]: E['data'] } & {
-  'log.began': { origin: string; keyring: string }
+  /** `key` is the verifier key line of its checkpoints, `machines` what their decisions may be. */
+  'log.began': { origin: string; keyring: string; key: string; machines?: readonly MachineTable[] }
+  /** What versions of machines may record, as `log.began` says it of those before. */
+  'log.machinesAdded': { machines: readonly MachineTable[] }
+  /** The log goes on from a backup under another name. */
+  'log.resumed': Resumed
   /** Parts of events at positions `from` to `to` were moved out to the bundle with this SHA-256, or put back. */
   'log.partsArchived': PartsMoved
   'log.partsRestored': PartsMoved

@@ -45,10 +45,12 @@ export {
   archiveParts,
   backupStore,
   diagnoseStore,
+  exportBundle,
   migrationsFrom,
   rebuildStore,
   restoreParts,
   restoreStore,
+  type VerifyLogOptions,
   verifyLog,
 } from './operating.ts'
 export {
@@ -63,8 +65,11 @@ export type { Change, Plan } from './plan.ts'
 export type { Level, Verdict } from './proof/verdict.ts'
 export { ConsentNotEffectiveError, type Standing, type Standings } from './standings.ts'
 export type { BackupMade } from './store/backup.ts'
+export type { Anchor } from './store/checkpointer.ts'
 export type { Diagnosis } from './store/diagnose.ts'
+export type { Exported } from './store/export-log.ts'
 export type { Follower } from './store/follower.ts'
+export type { HighWaterMark } from './store/high-water-mark.ts'
 export type { Rebuilt } from './store/rebuilder.ts'
 export type { Restored } from './store/restore.ts'
 export type { RebuildAll } from './store/store-options.ts'

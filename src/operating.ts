@@ -1,12 +1,16 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { claimedKinds } from './claimed-kinds.ts'
 import { type Clock, createIds, fromInstant, systemClock, systemEntropy, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import type { Instant } from './message.ts'
+import { parseVerifierKey } from './proof/note.ts'
 import type { Verdict } from './proof/verdict.ts'
+import { verifyBundle } from './proof/verify-bundle.ts'
 import { moveOut, putBack } from './store/archive.ts'
 import { type BackupMade, type BackupOptions, makeBackup } from './store/backup.ts'
 import { type DiagnoseOptions, type Diagnosis, diagnose } from './store/diagnose.ts'
+import { type Exported, exportLog, readExported } from './store/export-log.ts'
+import { readMark } from './store/high-water-mark.ts'
 import { migrations, statementsFrom } from './store/migrations.ts'
 import type { PartsMoved } from './store/moved-parts.ts'
 import type { Rebuilt } from './store/rebuilder.ts'
@@ -64,18 +68,50 @@ export function diagnoseStore(options: {
 }
 
 /**
- * Verifies a store, which may be in use, without writing to it: every signature, the root from the bytes of the headers,
- * every part or what explains that it is gone, every decision, and that its tables and views say the same.
+ * Verifies a store, which may be in use, or an exported bundle, without writing to it: every signature, the root from
+ * the bytes of the headers, every part or what explains that it is gone, and every decision; of a store also that its
+ * tables and views say the same.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`
  */
-export async function verifyLog(
-  options: { store: string } & Omit<VerifyStoreOptions, 'views' | 'entropy'>,
-): Promise<Verdict> {
-  const { store, ...others } = options
+export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
+  const { store, onProgress, ...others } = options
+  for (const line of [...(others.keys ?? []), ...(others.witnesses ?? [])]) checkKeyLine(line)
+  if (existsSync(store) && statSync(store).isDirectory()) {
+    const { mark: given, ...known } = others
+    const mark = given === undefined || given.includes('\n') ? given : readMark(given)
+    const progress = onProgress && {
+      onProgress: (done: number, end: number) => onProgress('proof', done, end),
+    }
+    return verifyBundle(readExported(store), { ...known, ...(mark !== undefined && { mark }), ...progress })
+  }
   const snapshot = await Snapshot.open(store)
   try {
-    return await verifyStore(snapshot, { ...others, views, entropy: systemEntropy })
+    const all = { ...others, ...(onProgress && { onProgress }), views, entropy: systemEntropy }
+    return await verifyStore(snapshot, all)
+  } finally {
+    snapshot.close()
+  }
+}
+
+/** How to verify: the file of a store or the folder of a bundle, and what is known of it from elsewhere. */
+export type VerifyLogOptions = { readonly store: string } & Omit<VerifyStoreOptions, 'views' | 'entropy'>
+
+/**
+ * Writes a log, which may be in use, to a new folder that anyone can verify without it, up to a checkpoint that is signed
+ * for it now.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when something is in the folder, and as `openAverba`
+ */
+export async function exportBundle(options: {
+  store: string
+  dir: string
+  onProgress?: (done: number, end: number) => void
+}): Promise<Exported> {
+  await withStore(options, store => store.checkpoint())
+  const snapshot = await Snapshot.open(options.store)
+  try {
+    return await exportLog(snapshot, options.dir, options.onProgress)
   } finally {
     snapshot.close()
   }
@@ -178,5 +214,12 @@ function parseInstant(text: string): Instant {
   if (!Number.isNaN(ms)) return toInstant(ms)
   throw new AverbaError('INVALID_INPUT', 'Cannot read the instant: it is not a day or an instant in UTC', {
     hint: 'Give it as 2026-01-31 or 2026-01-31T00:00:00.000Z',
+  })
+}
+
+function checkKeyLine(line: string): void {
+  if (parseVerifierKey(line.trim())) return
+  throw new AverbaError('INVALID_INPUT', 'Cannot use a verifier key: it is no line of an Ed25519 key', {
+    hint: 'Such as the line in the file "key" of an exported bundle',
   })
 }

@@ -7,6 +7,8 @@ import type { Averba } from './averba.ts'
 import type { Clock, Entropy } from './clock.ts'
 import type { LogLine } from './log-line.ts'
 import type { Actor, Basis } from './message.ts'
+import type { Anchor } from './store/checkpointer.ts'
+import type { HighWaterMark } from './store/high-water-mark.ts'
 import type { ServiceLimits } from './throttle.ts'
 
 /** Options of `openAverba`. Only `store` is required; a call to an area without its service is refused. */
@@ -73,6 +75,13 @@ export interface AverbaOptions {
    * consents that end, the client certificate. True unless said otherwise.
    */
   readonly schedules?: boolean
+  /** Where the newest checkpoint is kept outside of the store; the file `<store>.mark` by default. */
+  readonly highWaterMark?: HighWaterMark
+  /**
+   * Lets someone else sign each checkpoint: a witness, which answers with the note and its own signature, or an
+   * authority of time stamps. The answer is kept and exported with the checkpoint.
+   */
+  readonly anchor?: Anchor
   readonly clock?: Clock
   readonly entropy?: Entropy
   /** The way out for every service; sockets by default. */

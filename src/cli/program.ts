@@ -6,6 +6,7 @@ import { archiveCommand } from './archive.ts'
 import { backupCommand } from './backup.ts'
 import type { DevOptions } from './dev.ts'
 import { doctorCommand } from './doctor.ts'
+import { exportCommand } from './export.ts'
 import { failuresCommand } from './failures.ts'
 import { migrationsCommand } from './migrations.ts'
 import { planCommand } from './plan.ts'
@@ -86,6 +87,7 @@ function createProgram(): Command {
     migrationsCommand,
     archiveCommand,
     verifyCommand,
+    exportCommand,
   ])
     program.addCommand(create())
   program.addCommand(runCommand())

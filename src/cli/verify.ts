@@ -22,7 +22,7 @@ const exitCodes: Readonly<Record<Verdict['level'], number>> = {
 export function verifyCommand(): Command {
   return new Command('verify')
     .description('Verify a log: signatures, tree, parts, decisions and views, and how far that goes.')
-    .argument('<store>', 'the file of the log, which may be in use')
+    .argument('<store>', 'the file of the log, which may be in use, or a folder that averba export wrote')
     .option('--key <line...>', 'the verifier key line that it has to be signed with, or a file that holds it')
     .option('--mark <file>', 'a signed checkpoint that was kept elsewhere; <store>.mark otherwise')
     .option(

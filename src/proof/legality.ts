@@ -1,9 +1,72 @@
+import { type CompiledMachine, compileMachine, type Standing } from './compiled-machine.ts'
 import type { RecordedHeader } from './recorded-header.ts'
 
-/** Looks every decision up in the tables that the log itself holds. */
+/** The table of the log's own machine, which is no chart: it stands here, and in no log. */
+const logTable = {
+  name: 'log',
+  version: 1,
+  start: ['absent'],
+  moves: { absent: { 'log.began': [{ to: 'begun' }] }, begun: {} },
+  makes: {
+    'log.begin': [{ event: 'log.began', in: ['absent'] }],
+    'log.addMachines': [{ event: 'log.machinesAdded', in: ['begun'] }],
+    'log.archiveParts': [{ event: 'log.partsArchived', in: ['begun'] }],
+    'log.restoreParts': [{ event: 'log.partsRestored', in: ['begun'] }],
+    'log.resume': [{ event: 'log.resumed', in: ['begun'] }],
+  },
+}
+
+/** Where a stream stands, by the machine that decided its last event. */
+interface Stream {
+  readonly machine: CompiledMachine
+  readonly standing: Standing
+}
+
+/**
+ * Looks every decision up in the tables that the log itself holds: each event has to be one that the command or fact
+ * may lead to, in the state that the events before it led to.
+ */
 export class Legality {
+  readonly #machines = new Map<string, Map<number, CompiledMachine>>()
+  readonly #streams = new Map<string, Stream>()
+
+  constructor() {
+    this.#learn([logTable])
+  }
+
   /** Says why a decision is not in the tables, if it is not. */
-  check(_event: RecordedHeader): string | undefined {
+  check(event: RecordedHeader): string | undefined {
+    const { stream, machine: by } = event
+    const machine = this.#machines.get(by.name)?.get(by.version)
+    if (!machine) return `no table is in the log of version ${by.version} of the machine "${by.name}"`
+    if (!stream.startsWith(machine.prefix)) return `the machine "${by.name}" decided about "${stream}"`
+    const before = this.#streams.get(stream)
+    // Another version knows the same states, by their names.
+    const standing = !before
+      ? machine.start
+      : before.machine === machine
+        ? before.standing
+        : machine.take(before.standing)
+    const illegal = machine.judge(standing, event)
+    const after = machine.move(standing, event)
+    if (!before || before.standing !== after) this.#streams.set(stream, { machine, standing: after })
+    if (stream === 'log-main') return illegal ?? this.#hear(event)
+    return illegal
+  }
+
+  #hear({ type, data }: RecordedHeader): string | undefined {
+    if (type !== 'log.began' && type !== 'log.machinesAdded') return undefined
+    return this.#learn(Array.isArray(data.machines) ? data.machines : [])
+  }
+
+  #learn(tables: readonly unknown[]): string | undefined {
+    for (const table of tables) {
+      const machine = compileMachine(table)
+      if (!machine) return 'a table of a machine cannot be read'
+      const versions = this.#machines.get(machine.name) ?? new Map<number, CompiledMachine>()
+      if (versions.has(machine.version)) return `the machine "${machine.name}" has two tables of one version`
+      this.#machines.set(machine.name, versions.set(machine.version, machine))
+    }
     return undefined
   }
 }

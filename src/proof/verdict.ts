@@ -39,10 +39,12 @@ export interface Verdict {
 export type Findings = Omit<Verdict, 'level' | 'next' | 'unproven'> & {
   /** Why it was not held against anything, in words. */
   readonly whyNotHeld: string
+  /** Whether the key came from outside of what is verified. */
+  readonly isKeyGiven: boolean
 }
 
 /** Names the level that findings reach, and what is missing to the next. */
-export function conclude({ whyNotHeld, ...findings }: Findings): Verdict {
+export function conclude({ whyNotHeld, isKeyGiven, ...findings }: Findings): Verdict {
   const level = levelOf(findings)
   const next = {
     broken: 'The faults come first.',
@@ -50,7 +52,7 @@ export function conclude({ whyNotHeld, ...findings }: Findings): Verdict {
     held: 'Nobody but its owner has signed a checkpoint of it, as far as the given witnesses tell.',
     anchored: '',
   }[level]
-  return { level, next, ...findings, unproven: unprovenAt(level, findings) }
+  return { level, next, ...findings, unproven: unprovenAt(level, findings, isKeyGiven) }
 }
 
 function levelOf({ faults, held, anchored }: Pick<Findings, 'faults' | 'held' | 'anchored'>): Level {
@@ -61,12 +63,16 @@ function levelOf({ faults, held, anchored }: Pick<Findings, 'faults' | 'held' | 
 
 function unprovenAt(
   level: Level,
-  { events, signed, held, anchored }: Omit<Findings, 'whyNotHeld'>,
+  { events, signed, held, anchored }: Omit<Findings, 'whyNotHeld' | 'isKeyGiven'>,
+  isKeyGiven: boolean,
 ): string[] {
   if (level === 'broken') return ['A log that is broken proves nothing.']
   const behind = (to: number, what: string) =>
     to < events ? [`Events ${to + 1} to ${events} are ${what}: they may still be exchanged.`] : []
+  const key =
+    'That its key is the one of its owner: it was taken from what was verified. Compare it with one that you have from elsewhere.'
   const always = [
+    ...(isKeyGiven ? [] : [key]),
     'That what was recorded was true when it was recorded: a log holds what it was told.',
     'That the times in it are right: they are those of the clock of its owner.',
   ]

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { type Entropy, giveWay } from '../clock.ts'
-import { AverbaError } from '../errors.ts'
 import { parseCheckpoint } from '../proof/checkpoint.ts'
 import { Faults } from '../proof/faults.ts'
 import { LogVerifier, type PresentPart } from '../proof/log-verifier.ts'
@@ -13,9 +12,8 @@ import type { View } from '../view.ts'
 import { checkStore, within } from './check-store.ts'
 import { readCheckpointNotes, type StoredCheckpoint } from './checkpoints.ts'
 import { first, rows, type Steps } from './connection.ts'
-import { parseHeader } from './header.ts'
 import { readMark } from './high-water-mark.ts'
-import { beganType, logStream, resumedType } from './moved-parts.ts'
+import { readKeyLines } from './key-lines.ts'
 import { selectPosition } from './schema.ts'
 import type { Snapshot } from './snapshot.ts'
 
@@ -49,6 +47,7 @@ export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOption
   return conclude({
     ...found,
     faults: faults.list(),
+    isKeyGiven: options.keys !== undefined || existsSync(`${snapshot.path}.keys`),
     whyNotHeld: 'There is no high-water mark: nothing from outside says how far the log had come.',
   })
 }
@@ -110,14 +109,9 @@ function keyringBeside(path: string, entropy: Entropy, faults: Faults): Keyring 
   }
 }
 
+/** Lines that stand in a damaged log may be anything; those that were given are checked before. */
 function readKeys(lines: readonly string[]): VerifierKey[] {
-  return lines.map(line => {
-    const key = parseVerifierKey(line.trim())
-    if (key) return key
-    throw new AverbaError('INVALID_INPUT', 'Cannot use a verifier key: it is no line of an Ed25519 key', {
-      hint: 'Such as the line in the file "key" of an exported bundle',
-    })
-  })
+  return lines.flatMap(line => parseVerifierKey(line.trim()) ?? [])
 }
 
 async function readOutside(
@@ -176,18 +170,6 @@ function* readParts(after: number, until: number): Steps<(PresentPart & { positi
   }))
 }
 
-/** Every name that the log signs under, with the key line that it names. */
-function* readKeyLines(): Steps<{ origin: string; key: string }[]> {
-  const found = yield* rows<{ header: string }>({
-    sql: selectNames,
-    parameters: [logStream, beganType, resumedType],
-  })
-  return found.map(({ header }) => {
-    const { origin, key } = parseHeader(header).data
-    return { origin: String(origin), key: String(key) }
-  })
-}
-
 function* readOwnerKeys(): Steps<readonly { owner: string; epoch: number; wrapped: Uint8Array }[]> {
   return yield* rows({ sql: 'select owner, epoch, wrapped from owner_key', parameters: [] })
 }
@@ -196,5 +178,3 @@ const selectPage = 'select position, header from event where position > ? order 
 const selectParts = `select part.position, part.name, owner_key.owner, part.sealed from part
   left join owner_key on owner_key.key = part.owner
   where part.position > ? and part.position <= ? order by part.position, part.name`
-const selectNames = `select event.header from event join stream on stream.key = event.stream
-  where stream.name = ? and event.type in (?, ?) order by event.version`

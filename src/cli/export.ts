@@ -1,0 +1,35 @@
+import { Command } from 'commander'
+import { exportBundle } from '../index.ts'
+import { createProgress } from './progress.ts'
+
+/** The command `averba export`. */
+export function exportCommand(): Command {
+  return new Command('export')
+    .description(
+      'Write a log to a folder that anyone can verify, with averba or with Python and openssl alone.',
+    )
+    .argument('<store>', 'the file of the log, which may be in use')
+    .requiredOption('--dir <folder>', 'the folder to make; overwrites nothing')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      '\nPersonal data stays sealed: nobody can read it there without the keyring.\nExit codes: 0 done, 1 not done.',
+    )
+    .action(exportTo)
+}
+
+async function exportTo(
+  store: string,
+  { dir, json = false }: { dir: string; json?: boolean },
+): Promise<void> {
+  const progress = createProgress()
+  const exported = await exportBundle({
+    store,
+    dir,
+    onProgress: (done, end) => progress('export', done, end),
+  })
+  if (json) return console.log(JSON.stringify(exported))
+  const { origin, events, parts } = exported
+  console.log(`${dir}: ${events} events and ${parts} sealed parts of ${origin}.`)
+  console.log('Its README says how to verify it. Hand its file "key" over in another way as well.')
+}

@@ -1,0 +1,252 @@
+/** One thing that a command or a fact may lead to. */
+export interface Rule {
+  readonly event: string
+  /** The states in which it may, by their paths; of each region that is named, one of those named. */
+  readonly in?: readonly string[]
+  /** Only with these members in its data. */
+  readonly if?: Readonly<Record<string, string | boolean>>
+  /** `always`: it is marked as an anomaly. `elsewhere`: it is, unless it happens in one of the states. */
+  readonly anomaly?: 'always' | 'elsewhere'
+  /** The effects that it may owe. */
+  readonly owes?: readonly string[]
+}
+
+/** What the decisions of a machine may lead to, and what guards of its chart read of an event. */
+export interface MachineRules {
+  readonly conditions?: Readonly<Record<string, Readonly<Record<string, string | boolean>>>>
+  readonly makes: Readonly<Record<string, readonly Rule[]>>
+}
+
+const readsConsent = ['consentService.readConsent']
+const quiet = ['knowledge.known', 'knowledge.changed']
+const held = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO'].map(status => `status.${status}`)
+
+/** The moves of the contract's table, from whichever fact they became known. */
+const consentMoves: readonly Rule[] = [
+  { event: 'consent.approved', in: ['status.PENDENTE'], if: { status: 'ATIVO' } },
+  { event: 'consent.denied', in: ['status.PENDENTE'], if: { status: 'NEGADO' } },
+  { event: 'consent.revoked', in: ['status.ATIVO'], if: { status: 'REVOGADO' } },
+  { event: 'consent.expired', in: ['status.PENDENTE', 'status.ATIVO'], if: { status: 'EXPIRADO' } },
+  { event: 'consent.conflicted', anomaly: 'always' },
+]
+const consentReadings: readonly Rule[] = [
+  { event: 'consent.appeared', in: ['status.absent', 'status.vanished'] },
+  { event: 'consent.amended', in: held },
+  { event: 'consent.confirmed', in: held },
+  ...consentMoves,
+]
+/** What the service answers to a change of ours is true, also of a consent that it lists no more. */
+const consentAnswers = consentReadings.map(rule => ({
+  ...rule,
+  ...(rule.in && { in: [...rule.in, 'status.absent', 'status.vanished'] }),
+}))
+const asksFor = (status: string, from: string): Rule[] => [
+  {
+    event: 'consent.changeRequested',
+    if: { status },
+    in: [`status.${from}`, 'knowledge.known'],
+    owes: ['consentService.changeStatus'],
+  },
+]
+
+const consent: MachineRules = {
+  conditions: {
+    showsPendente: { status: 'PENDENTE' },
+    showsAtivo: { status: 'ATIVO' },
+    showsNegado: { status: 'NEGADO' },
+    showsRevogado: { status: 'REVOGADO' },
+    showsExpirado: { status: 'EXPIRADO' },
+  },
+  makes: {
+    'consent.approve': asksFor('ATIVO', 'PENDENTE'),
+    'consent.deny': asksFor('NEGADO', 'PENDENTE'),
+    'consent.revoke': asksFor('REVOGADO', 'ATIVO'),
+    'consent.readDetail': [{ event: 'consent.detailRequested', in: held, owes: readsConsent }],
+    'consent.observe': [
+      ...consentReadings,
+      { event: 'consent.changeSeen', in: [...held, ...quiet], owes: readsConsent },
+    ],
+    'consent.miss': [{ event: 'consent.vanished', in: held }],
+    'consent.passTime': [{ event: 'consent.lapsed', in: ['status.PENDENTE', 'status.ATIVO'] }],
+    'consent.use': [{ event: 'consent.used', in: ['status.ATIVO'] }, { event: 'consent.useRefused' }],
+    'consentService.consentRead': [{ event: 'consent.described' }, ...consentReadings],
+    'consentService.statusChanged': consentAnswers.filter(rule => rule.event !== 'consent.appeared'),
+    'consentService.changeDeclined': [{ event: 'consent.changeDeclined' }],
+    'consentService.changeLost': [{ event: 'consent.changeLost', owes: readsConsent }],
+    'consentService.readDeclined': [{ event: 'consent.readDeclined' }, ...consentMoves],
+  },
+}
+
+const beforeActive = ['absent', 'declared', 'registering', 'changing', 'deleting', 'deleted']
+const registered = ['active', 'changing', 'deleting']
+const adopted: readonly Rule[] = [{ event: 'subscription.registered', in: beforeActive }]
+
+const subscription: MachineRules = {
+  conditions: { isByUs: { by: 'us' }, failsAgain: { failsAgain: true } },
+  makes: {
+    'subscription.declare': [{ event: 'subscription.declared', in: ['absent'] }],
+    'subscription.register': [
+      {
+        event: 'subscription.registrationRequested',
+        in: ['declared', 'deleted'],
+        owes: ['portal.subscribe'],
+      },
+    ],
+    'subscription.change': [
+      { event: 'subscription.changeRequested', in: ['active'], owes: ['portal.changeSubscription'] },
+    ],
+    'subscription.rotate': [
+      { event: 'subscription.rotationRequested', in: ['active'], owes: ['portal.changeSubscription'] },
+    ],
+    'subscription.delete': [
+      { event: 'subscription.deletionRequested', in: ['active'], owes: ['portal.deleteSubscription'] },
+    ],
+    'subscription.adopt': adopted,
+    'subscription.takeOver': adopted,
+    'subscription.observe': [
+      { event: 'subscription.deleted', in: registered },
+      { event: 'subscription.confirmed', in: ['changing.uncertain', 'deleting.uncertain'] },
+      { event: 'subscription.changed', in: ['changing.uncertain'] },
+      { event: 'subscription.drifted', in: ['active'] },
+      { event: 'subscription.recovered', in: ['active.failing'] },
+      { event: 'subscription.threatened', in: ['active'] },
+    ],
+    'subscription.miss': [
+      { event: 'subscription.declined', in: ['registering.uncertain'] },
+      { event: 'subscription.deleted', in: registered, anomaly: 'always' },
+    ],
+    'subscription.observeFailure': [{ event: 'subscription.failing' }],
+    'subscription.recoverFailure': [{ event: 'subscription.failureRecovered' }],
+    'portal.subscribed': [{ event: 'subscription.registered' }],
+    'portal.subscriptionChanged': [{ event: 'subscription.changed' }],
+    'portal.subscriptionDeleted': [{ event: 'subscription.deleted', if: { by: 'us' } }],
+    'portal.declined': [{ event: 'subscription.declined' }],
+    'portal.lost': [{ event: 'subscription.lost', owes: ['portal.listSubscriptions'] }],
+  },
+}
+
+const met = ['enrolled']
+const asks = (event: string, operation: string): readonly Rule[] => [
+  { event: `subject.${event}`, in: met, owes: [`consentService.${operation}`] },
+]
+
+const subject: MachineRules = {
+  conditions: { isAuthenticated: { isAuthenticated: true } },
+  makes: {
+    'subject.enrol': [{ event: 'subject.enrolled', in: ['unmet'] }],
+    'subject.sync': asks('syncRequested', 'listConsents'),
+    'subject.schedule': asks('scheduled', 'listConsents'),
+    'subject.readAwareness': asks('awarenessRequested', 'listAwareness'),
+    'subject.readAwarenessDetail': asks('awarenessDetailRequested', 'readAwareness'),
+    'subject.readLogin': asks('loginRequested', 'readLogin'),
+    'subject.readLoginAddress': asks('loginAddressRequested', 'readLoginAddress'),
+    'subject.refuseUse': [{ event: 'subject.useRefused', in: met }],
+    'subject.observeAwareness': [{ event: 'subject.awarenessAppeared', in: met }],
+    'consentService.consentsListed': asks('synced', 'listConsents'),
+    'consentService.awarenessListed': [{ event: 'subject.awarenessListed', in: met }],
+    'consentService.awarenessRead': [{ event: 'subject.awarenessDescribed', in: met }],
+    'consentService.loginRead': [{ event: 'subject.loginRead', in: met }],
+    'consentService.loginAddressRead': [{ event: 'subject.loginAddressRead', in: met }],
+    'consentService.readDeclined': asks('readDeclined', 'listConsents'),
+  },
+}
+
+const token: MachineRules = {
+  makes: {
+    'token.request': [
+      {
+        event: 'token.requested',
+        in: ['absent', 'valid', 'rejected', 'repeated', 'locked'],
+        owes: ['tokenService.requestToken'],
+      },
+    ],
+    'token.reject': [{ event: 'token.rejected', in: ['valid'] }],
+    'tokenService.issued': [{ event: 'token.renewed', in: ['requesting'], anomaly: 'elsewhere' }],
+    'tokenService.repeated': [{ event: 'token.repeated', in: ['requesting'], anomaly: 'elsewhere' }],
+    'tokenService.credentialsRefused': [{ event: 'token.locked' }],
+    'tokenService.requestLost': [{ event: 'token.requestFailed' }],
+  },
+}
+
+const validation: MachineRules = {
+  makes: {
+    'validation.request': [
+      { event: 'validation.requested', in: ['absent'], owes: ['validationService.validatePerson'] },
+    ],
+    'validation.reuse': [{ event: 'validation.reused', in: ['absent'] }],
+    'validation.resolve': [{ event: 'validation.resolved', in: ['inconclusive'] }],
+    'validation.repeat': [{ event: 'validation.repeated', in: ['inconclusive', 'resolved'] }],
+    'validationService.answered': [{ event: 'validation.answered', in: ['requested'], anomaly: 'elsewhere' }],
+    'validationService.declined': [{ event: 'validation.declined', in: ['requested'], anomaly: 'elsewhere' }],
+    'validationService.lost': [{ event: 'validation.inconclusive', in: ['requested'] }],
+  },
+}
+
+const stored = ['received', 'failing', 'handled', 'parked']
+
+const notification: MachineRules = {
+  makes: {
+    'portal.notified': [
+      { event: 'notification.received', in: ['absent'] },
+      { event: 'notification.copied', in: stored },
+    ],
+    'notification.recover': [{ event: 'notification.recovered', in: ['absent'] }],
+    'host.handled': [{ event: 'notification.handled', in: stored }],
+    'host.failed': [
+      { event: 'notification.failed', in: stored },
+      { event: 'notification.parked', in: stored },
+    ],
+    'notification.replay': [{ event: 'notification.replayed', in: stored }],
+  },
+}
+
+const portal: MachineRules = {
+  makes: {
+    'portal.list': [{ event: 'portal.listRequested', owes: ['portal.listSubscriptions'] }],
+    'portal.listFailures': [{ event: 'portal.failuresRequested', owes: ['portal.listFailures'] }],
+    'portal.harvest': [
+      { event: 'portal.harvestRequested', owes: ['portal.listFailures', 'portal.listSubscriptions'] },
+    ],
+    'portal.harvestSoon': [{ event: 'portal.harvestHastened', owes: ['portal.listFailures'] }],
+    'portal.observeForeignFailure': [{ event: 'portal.foreignFailure' }],
+    'portal.subscriptionsListed': [{ event: 'portal.listed' }],
+    'portal.failuresListed': [{ event: 'portal.failuresListed' }],
+    'portal.declined': [{ event: 'portal.readDeclined' }],
+  },
+}
+
+const all: Readonly<Record<string, MachineRules>> = {
+  budget: { makes: { 'budget.spend': [{ event: 'budget.spent', in: ['open'] }] } },
+  certificate: {
+    makes: {
+      'certificate.observe': [
+        { event: 'certificate.expiring' },
+        { event: 'certificate.renewed', in: ['expiring'] },
+      ],
+    },
+  },
+  consent,
+  effect: {
+    makes: {
+      'effect.park': [{ event: 'effect.parked', in: ['going'], if: { by: 'operator' } }],
+      'effect.exhaust': [{ event: 'effect.parked', in: ['going'], if: { by: 'policy' } }],
+      'effect.retry': [{ event: 'effect.resumed' }],
+    },
+  },
+  notification,
+  portal,
+  subject,
+  subscription,
+  token,
+  validation,
+}
+
+/**
+ * What the newest version of a machine may record. A decision is a function, and its contexts are endless; this says
+ * of it what can be looked up by state. The tests hold every decision they know against it.
+ */
+export function rulesOf(machine: string): MachineRules {
+  const rules = all[machine]
+  if (rules) return rules
+  throw new TypeError(`Cannot find the rules of the machine "${machine}"`)
+}

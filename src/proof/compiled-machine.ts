@@ -1,0 +1,181 @@
+import type { RecordedHeader } from './recorded-header.ts'
+
+/** Where a stream may stand: of each region, the states that its events may have led to. */
+export interface Standing {
+  readonly key: string
+  readonly regions: readonly (readonly string[])[]
+  /** Where an event of a type leads whose data does not matter. */
+  readonly next: Map<string, Standing>
+}
+
+/** A machine's table, ready to be looked up. */
+export interface CompiledMachine {
+  readonly name: string
+  readonly version: number
+  /** What the names of its streams begin with. */
+  readonly prefix: string
+  readonly start: Standing
+  /** Says why an event may not be recorded by what it says it was made by, if it may not. */
+  judge(standing: Standing, event: RecordedHeader): string | undefined
+  /** Where an event leads. */
+  move(standing: Standing, event: RecordedHeader): Standing
+  /** The same states, as this version has them. */
+  take(standing: Standing): Standing
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+interface Move {
+  readonly to?: string
+  readonly if?: Members
+  readonly perhaps?: boolean
+}
+
+interface Rule {
+  readonly event: string
+  readonly in?: readonly string[]
+  readonly if?: Members
+  readonly anomaly?: string
+  readonly owes?: readonly string[]
+}
+
+interface Table {
+  readonly name: string
+  readonly version: number
+  readonly start: readonly string[]
+  readonly moves: Readonly<Record<string, Readonly<Record<string, readonly Move[]>>>>
+  readonly makes: Readonly<Record<string, readonly Rule[]>>
+}
+
+/** The moves by state and type: maps, since what a log holds may name anything. */
+type Moves = ReadonlyMap<string, ReadonlyMap<string, readonly Move[]>>
+
+/** Reads a table; `undefined` when it is none. */
+export function compileMachine(given: unknown): CompiledMachine | undefined {
+  if (!isTable(given)) return undefined
+  const { name, version, start, makes } = given
+  const moves: Moves = new Map(
+    Object.entries(given.moves).map(([state, of]) => [state, new Map(Object.entries(of))]),
+  )
+  const standings = new Map<string, Standing>()
+  const intern = (regions: readonly (readonly string[])[]): Standing => {
+    const key = regions.map(states => states.join('|')).join('&')
+    const known = standings.get(key)
+    if (known) return known
+    const made = { key, regions, next: new Map<string, Standing>() }
+    standings.set(key, made)
+    return made
+  }
+  const judged = new Map<string, readonly Rule[]>()
+  for (const [because, rules] of Object.entries(makes))
+    for (const rule of rules) {
+      const place = `${because} ${rule.event}`
+      judged.set(place, [...(judged.get(place) ?? []), rule])
+    }
+  return {
+    name,
+    version,
+    prefix: `${name}-`,
+    start: intern(start.map(state => [state])),
+    judge(standing, event) {
+      const rules = judged.get(`${event.because} ${event.type}`)
+      if (!rules) return `"${event.because}" does not lead to "${event.type}"`
+      let why: string | undefined
+      for (const rule of rules) {
+        why = breach(rule, standing, event)
+        if (why === undefined) return undefined
+      }
+      return why
+    },
+    move(standing, event) {
+      const known = standing.next.get(event.type)
+      if (known) return known
+      let isFixed = true
+      const regions = standing.regions.map(states => {
+        const after = new Set<string>()
+        for (const state of states) isFixed = step(moves, state, event, after) && isFixed
+        return [...after].sort()
+      })
+      const next = intern(regions)
+      if (isFixed) standing.next.set(event.type, next)
+      return next
+    },
+    take: ({ regions }) => intern(regions),
+  }
+}
+
+/** Adds where an event may lead from a state, and reports whether that hangs on its type alone. */
+function step(moves: Moves, state: string, { type, data }: RecordedHeader, after: Set<string>): boolean {
+  let isFixed = true
+  for (let at = state; ; at = at.includes('.') ? at.slice(0, at.lastIndexOf('.')) : '') {
+    for (const move of moves.get(at)?.get(type) ?? []) {
+      if (move.if) {
+        isFixed = false
+        if (!has(data, move.if)) continue
+      }
+      after.add(move.to ?? state)
+      if (!move.perhaps) return isFixed
+    }
+    if (at === '') break
+  }
+  after.add(state)
+  return isFixed
+}
+
+/** Why a rule does not let an event pass; `undefined` when it does. */
+function breach(rule: Rule, { regions }: Standing, event: RecordedHeader): string | undefined {
+  const { type, data, effects, anomaly } = event
+  if (rule.if && !has(data, rule.if)) return `"${event.because}" leads to another "${type}"`
+  const { in: allowed } = rule
+  const isThere = !allowed || regions.every(states => isIn(states, allowed, regions.length > 1))
+  const needsMark = rule.anomaly === 'always' || (rule.anomaly === 'elsewhere' && !isThere)
+  if (needsMark && anomaly === undefined) return `"${type}" is not marked as an anomaly`
+  if (!isThere && rule.anomaly !== 'elsewhere')
+    return `"${event.because}" does not lead to "${type}" in this state`
+  const owed = effects.find(effect => !rule.owes?.includes(effect.type))
+  return owed && `"${type}" does not owe "${owed.type}"`
+}
+
+/** Reports whether one of the states is among those allowed, where its region is named at all. */
+function isIn(states: readonly string[], allowed: readonly string[], isParallel: boolean): boolean {
+  const isNamed = (state: string) => allowed.some(each => state === each || state.startsWith(`${each}.`))
+  if (states.some(isNamed)) return true
+  const regionOf = (state: string) => state.slice(0, state.indexOf('.') + 1)
+  return isParallel && !allowed.some(each => regionOf(each) === regionOf(states[0] ?? ''))
+}
+
+function has(data: Members, members: Members): boolean {
+  for (const name in members) if (data[name] !== members[name]) return false
+  return true
+}
+
+function isTable(value: unknown): value is Table {
+  if (!isObject(value)) return false
+  const { name, version, start, moves, makes } = value
+  return (
+    typeof name === 'string' &&
+    typeof version === 'number' &&
+    areTexts(start) &&
+    isObject(moves) &&
+    Object.values(moves).every(of => isObject(of) && Object.values(of).every(areObjects)) &&
+    isObject(makes) &&
+    Object.values(makes).every(rules => areObjects(rules) && rules.every(isRule))
+  )
+}
+
+function isRule({ event, in: states, if: members, owes }: Members): boolean {
+  const areGood = [states, owes].every(each => each === undefined || areTexts(each))
+  return typeof event === 'string' && areGood && (members === undefined || isObject(members))
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function areObjects(value: unknown): value is Record<string, unknown>[] {
+  return Array.isArray(value) && value.every(isObject)
+}
+
+function areTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every(each => typeof each === 'string')
+}

@@ -1,0 +1,134 @@
+import { createReadStream, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { AverbaError } from '../errors.ts'
+import type { BundleFile, ReadFile } from '../proof/verify-bundle.ts'
+import { readCheckpointNotes, readOrigin } from './checkpoints.ts'
+import { rows, type Steps } from './connection.ts'
+import { exportReadme } from './export-readme.ts'
+import { readKeyLines } from './key-lines.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/** What was exported. */
+export interface Exported {
+  readonly dir: string
+  readonly origin: string
+  readonly events: number
+  readonly parts: number
+  readonly checkpoints: number
+}
+
+const pageRows = 100
+
+/**
+ * Writes the log up to its newest checkpoint to a folder that anyone can verify.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when something is in the folder, or nothing was signed yet
+ */
+export async function exportLog(
+  snapshot: Snapshot,
+  dir: string,
+  onProgress: (done: number, end: number) => void = () => undefined,
+): Promise<Exported> {
+  if (existsSync(dir) && (!statSync(dir).isDirectory() || readdirSync(dir).length > 0))
+    throw new AverbaError('INVALID_INPUT', `Cannot export to "${dir}": something is there already`)
+  const checkpoints = snapshot.run(readCheckpointNotes)
+  const newest = checkpoints.at(-1)
+  if (!newest)
+    throw new AverbaError('INVALID_INPUT', `Cannot export "${snapshot.path}": it has no checkpoint`, {
+      hint: 'A checkpoint is signed when the log is closed',
+    })
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const { size } = newest
+  const write = (name: string, texts: Iterable<string>) => writeTexts(join(dir, name), texts)
+  await write('key', new Set(snapshot.run(readKeyLines).map(({ key }) => `${key}\n`)))
+  await write('checkpoints.ndjson', checkpoints.map(toLine))
+  await write('leaves.ndjson', leaves(snapshot, size, onProgress))
+  let parts = 0
+  await write(
+    'parts.ndjson',
+    partsOf(snapshot, size, () => (parts += 1)),
+  )
+  const origin = snapshot.run(readOrigin)
+  await write('README', [exportReadme({ origin, size })])
+  // Last: a folder without it is not whole.
+  await write('checkpoint', [newest.note])
+  return { dir, origin, events: size, parts, checkpoints: checkpoints.length }
+}
+
+/** Reads the files of an exported folder. */
+export function readExported(dir: string): ReadFile {
+  return (name: BundleFile) => {
+    const path = join(dir, name)
+    return existsSync(path) ? createReadStream(path) : undefined
+  }
+}
+
+function toLine({ note, anchor }: { note: string; anchor: Uint8Array | null }): string {
+  return `${JSON.stringify({ note, ...(anchor && { anchor: Buffer.from(anchor).toString('base64') }) })}\n`
+}
+
+function* leaves(
+  snapshot: Snapshot,
+  size: number,
+  onProgress: (done: number, end: number) => void,
+): Iterable<string> {
+  for (let after = 0; after < size; ) {
+    const page = snapshot.run(() => readLeaves(after, size))
+    if (page.length === 0) return
+    for (const { header } of page) yield `${header}\n`
+    after += page.length
+    onProgress(after, size)
+  }
+}
+
+function* partsOf(snapshot: Snapshot, size: number, onPart: () => void): Iterable<string> {
+  let last = { position: 0, name: '' }
+  for (;;) {
+    const page = snapshot.run(() => readParts(last, size))
+    for (const { sealed, ...place } of page) {
+      onPart()
+      yield `${JSON.stringify({ ...place, sealed: Buffer.from(sealed).toString('base64') })}\n`
+    }
+    const end = page.at(-1)
+    if (!end) return
+    last = end
+  }
+}
+
+async function writeTexts(path: string, texts: Iterable<string>): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    let held: string[] = []
+    for (const text of texts) {
+      held.push(text)
+      if (held.length < pageRows) continue
+      await file.write(held.join(''))
+      held = []
+    }
+    await file.write(held.join(''))
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+function* readLeaves(after: number, size: number): Steps<readonly { header: string }[]> {
+  return yield* rows({ sql: selectLeaves, parameters: [after, size, pageRows] })
+}
+
+interface PartRow {
+  readonly position: number
+  readonly name: string
+  readonly owner: string
+  readonly sealed: Uint8Array
+}
+
+function* readParts(last: { position: number; name: string }, size: number): Steps<readonly PartRow[]> {
+  return yield* rows<PartRow>({ sql: selectParts, parameters: [last.position, last.name, size, pageRows] })
+}
+
+const selectLeaves = 'select header from event where position > ? and position <= ? order by position limit ?'
+const selectParts = `select part.position, part.name, owner_key.owner, part.sealed from part
+  join owner_key on owner_key.key = part.owner
+  where (part.position, part.name) > (?, ?) and part.position <= ? order by part.position, part.name limit ?`

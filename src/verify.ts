@@ -1,0 +1,21 @@
+/**
+ * averba/verify: holds an exported bundle, or the proof of one event, against what mathematics says of it. Depends on
+ * nothing: no database, no network, no module of a runtime. Runs on Node, on Deno and in browsers.
+ */
+export type { AbsenceCounts, AbsenceKind } from './proof/absence.ts'
+export type { CheckName, Fault } from './proof/faults.ts'
+export {
+  createVerifierKey,
+  parseVerifierKey,
+  type SignatureType,
+  type VerifierKey,
+  writeVerifierKey,
+} from './proof/note.ts'
+export { type ProofVerdict, verifyTlogProof } from './proof/tlog-proof.ts'
+export type { Level, Verdict } from './proof/verdict.ts'
+export {
+  type BundleFile,
+  type ReadFile,
+  type VerifyBundleOptions,
+  verifyBundle,
+} from './proof/verify-bundle.ts'

@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest'
+import { tableOf } from '../../src/machines/machine-table.ts'
+import type { Event, Message } from '../../src/message.ts'
+import { compileMachine, type Standing } from '../../src/proof/compiled-machine.ts'
+import type { RecordedHeader } from '../../src/proof/recorded-header.ts'
+import { machines } from '../../src/wiring.ts'
+import { explore } from './explore.ts'
+import { samples } from './samples.ts'
+
+/** Decisions that hang on more than the state: the table lets them pass, and the machine refuses some of them. */
+const byContext = ['budget.spend', 'token.request', 'notification.replay', 'validation.repeat', 'consent.use']
+
+const headerOf = (event: Event, because: string) =>
+  ({ parts: [], effects: [], ...event, because, data: event.data ?? {} }) as unknown as RecordedHeader // As the verifier has it.
+
+function pathsOf(value: unknown, path = ''): string[] {
+  if (typeof value === 'string') return [path + value]
+  return Object.entries(value as object).flatMap(([name, inner]) => pathsOf(inner, `${path}${name}.`))
+}
+
+test('every machine that decides has a table', () => {
+  expect(samples.map(each => each.machine.name).sort()).toEqual(machines.map(each => each.name).sort())
+})
+
+describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))(
+  'the table of $name',
+  ({ machine, messages }) => {
+    const table = tableOf(machine)
+    const compiled = compileMachine(JSON.parse(JSON.stringify(table)))
+    if (!compiled) throw new Error('The table cannot be read')
+    const { start, judge, move } = compiled
+    const reached = explore(machine, messages).map(each => {
+      const standing = each.events.reduce((at: Standing, event) => move(at, headerOf(event, '')), start)
+      return { ...each, standing }
+    })
+
+    test('leads where the chart leads', () => {
+      for (const { state, standing } of reached) {
+        for (const [i, path] of pathsOf(state.value).entries()) expect(standing.regions[i]).toContain(path)
+      }
+      const isSure = ({ regions }: Standing) => regions.every(states => states.length === 1)
+      expect(reached.filter(({ standing }) => isSure(standing)).length).toBeGreaterThan(0)
+    })
+
+    test('lets every decision pass that the machine makes', () => {
+      for (const { state, standing } of reached) {
+        for (const message of messages) {
+          const decision = machine.decide(state, message)
+          if ('refused' in decision) continue
+          decision.events.reduce((at, event) => {
+            const header = headerOf(event, message.type)
+            expect(judge(at, header), `${message.type} in ${at.key}`).toBeUndefined()
+            return move(at, header)
+          }, standing)
+        }
+      }
+    })
+
+    test('lets no command pass that the machine refuses', () => {
+      const refused = (message: Message) =>
+        reached.filter(({ state }) => 'refused' in machine.decide(state, message))
+      for (const message of messages.filter(each => !byContext.includes(each.type))) {
+        for (const { standing } of refused(message)) {
+          for (const rule of table.makes[message.type] ?? []) {
+            const header = headerOf({ type: rule.event, data: rule.if ?? {} }, message.type)
+            expect(judge(standing, header), `${message.type} in ${standing.key}`).toBeDefined()
+          }
+        }
+      }
+    })
+
+    test('names no event, state, effect or message that the machine does not have', () => {
+      const states = new Set(reached.flatMap(({ standing }) => standing.regions.flat()))
+      const made = new Set(
+        reached.flatMap(({ state }) =>
+          messages.flatMap(message => {
+            const decision = machine.decide(state, message)
+            return 'events' in decision ? decision.events.map(event => `${message.type} ${event.type}`) : []
+          }),
+        ),
+      )
+      const inTable = Object.entries(table.makes).flatMap(([because, rules]) =>
+        rules.map(rule => ({ place: `${because} ${rule.event}`, rule })),
+      )
+      for (const place of made) expect(inTable.map(each => each.place)).toContain(place)
+      for (const { rule } of inTable) {
+        for (const state of rule.in ?? [])
+          expect(
+            [...states].some(each => each === state || each.startsWith(`${state}.`)),
+            state,
+          ).toBe(true)
+      }
+    })
+  },
+)
+
+test('a table that is none is not read, whatever it holds', () => {
+  const table = tableOf(machines[0] as (typeof machines)[0]) // There are machines.
+  for (const wrong of [
+    null,
+    [],
+    {},
+    { ...table, name: 1 },
+    { ...table, start: 'open' },
+    { ...table, moves: { open: { x: 1 } } },
+    { ...table, makes: { x: [{}] } },
+    { ...table, makes: { x: [{ event: 'x', in: 'open' }] } },
+  ])
+    expect(compileMachine(wrong)).toBeUndefined()
+})
