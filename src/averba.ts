@@ -3,6 +3,7 @@ import type { Performer } from './adapters/performer.ts'
 import { createReceiver, type Receiver } from './adapters/receiver.ts'
 import { createArea } from './area.ts'
 import type { Router } from './attempts.ts'
+import { type Audit, createAudit } from './audit.ts'
 import { type AwarenessArea, createAwareness } from './awareness.ts'
 import { checkOptions } from './check-options.ts'
 import { createIds, systemClock, systemEntropy } from './clock.ts'
@@ -59,6 +60,7 @@ export interface Averba {
   readonly receiver: Receiver
   readonly log: Log
   readonly effects: Effects
+  readonly audit: Audit
   /**
    * The rows of a view as they were when the log ended at a position, or at an instant: built from the log, in memory.
    * A time of the log says what averba knew then.
@@ -218,6 +220,7 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
     }),
     log: createLog(store, followers),
     effects: createEffects(area),
+    audit: createAudit(store, options.store),
     views: handle,
     viewAsOf: <N extends keyof Views>(name: N, asOf: AsOf) =>
       engine.admit(async () => {

@@ -15,7 +15,8 @@ export {
 export type { Source } from './adapters/source.ts'
 export type { Fetch } from './adapters/transport.ts'
 export type { FieldResult } from './adapters/validation/protocol.ts'
-export { type Averba, openAverba, type Told } from './averba.ts'
+export type { Audit } from './audit.ts'
+export { type Averba, type Averba, openAverba, openAverba, type Told } from './averba.ts'
 export type { Awareness, AwarenessArea, AwarenessDetail } from './awareness.ts'
 export { type Clock, type Entropy, systemClock } from './clock.ts'
 export { isCnpj, parseCnpj } from './cnpj.ts'
@@ -47,6 +48,7 @@ export {
   diagnoseStore,
   exportBundle,
   migrationsFrom,
+  proveRecorded,
   rebuildStore,
   restoreParts,
   restoreStore,

@@ -8,11 +8,13 @@ import type { Verdict } from './proof/verdict.ts'
 import { verifyBundle } from './proof/verify-bundle.ts'
 import { moveOut, putBack } from './store/archive.ts'
 import { type BackupMade, type BackupOptions, makeBackup } from './store/backup.ts'
+import { readOrigin } from './store/checkpoints.ts'
 import { type DiagnoseOptions, type Diagnosis, diagnose } from './store/diagnose.ts'
 import { type Exported, exportLog, readExported } from './store/export-log.ts'
 import { readMark } from './store/high-water-mark.ts'
 import { migrations, statementsFrom } from './store/migrations.ts'
 import type { PartsMoved } from './store/moved-parts.ts'
+import { proveEvent, type WhichEvent } from './store/prove.ts'
 import type { Rebuilt } from './store/rebuilder.ts'
 import { type Restored, restoreBackup } from './store/restore.ts'
 import { Snapshot } from './store/snapshot.ts'
@@ -40,16 +42,24 @@ export function backupStore(options: {
  * Makes a store of a backup, checked before and after. Nothing is overwritten. Calls that were owed when the
  * backup was made may have been made since: the restored log would make them again.
  *
- * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `KEYS_MISSING`, `KEYS_MISMATCH`,
+ * `acceptRollback` lets the log go on under a new name, linked to the old one by an event: also where events that
+ * stand behind the backup are lost. Every call that was owed then, and is no reading, becomes `unknown` instead of
+ * being made again.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `KEYS_MISSING`, `KEYS_MISMATCH`, `ROLLED_BACK`,
  * `STORE_UNSAFE`, `CORRUPT`
  */
-export function restoreStore(options: {
+export async function restoreStore(options: {
   backup: string
   store: string
   keys?: string
+  acceptRollback?: boolean
   onProgress?: OnProgress
-}): Promise<Restored> {
-  return restoreBackup({ ...options, views, claimedKinds, entropy: systemEntropy })
+}): Promise<Restored & { readonly resumedAs?: string }> {
+  const restored = await restoreBackup({ ...options, views, claimedKinds, entropy: systemEntropy })
+  if (!options.acceptRollback) return restored
+  const resumedAs = await withStore(options, store => store.reader.read(readOrigin), true)
+  return { ...restored, resumedAs }
 }
 
 /**
@@ -115,6 +125,19 @@ export async function exportBundle(options: {
   } finally {
     snapshot.close()
   }
+}
+
+/**
+ * The proof that an event of a log, which may be in use, is in it: one file of C2SP tlog-proof, up to a checkpoint that is
+ * signed for it now.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, and as `openAverba`
+ */
+export function proveRecorded({ store, event }: { store: string; event: WhichEvent }): Promise<string> {
+  return withStore({ store }, async opened => {
+    await opened.checkpoint()
+    return opened.reader.read(() => proveEvent(event))
+  })
 }
 
 /**
@@ -197,11 +220,13 @@ const lasting: ReadonlySet<string> = new Set([
 async function withStore<T>(
   { store: path, clock = systemClock }: { store: string; clock?: Clock },
   work: (store: Store, at: Instant) => Promise<T>,
+  acceptRollback = false,
 ): Promise<T> {
   // Opening would make one.
   if (!existsSync(path)) throw new AverbaError('NOT_FOUND', `Cannot open "${path}": it is not there`)
   const entropy = systemEntropy
-  const store = await Store.open({ path, views, clock, entropy, createId: createIds(clock, entropy) })
+  const createId = createIds(clock, entropy)
+  const store = await Store.open({ path, views, clock, entropy, createId, acceptRollback })
   try {
     return await work(store, toInstant(clock.now()))
   } finally {

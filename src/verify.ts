@@ -11,7 +11,7 @@ export {
   type VerifierKey,
   writeVerifierKey,
 } from './proof/note.ts'
-export { type ProofVerdict, verifyTlogProof } from './proof/tlog-proof.ts'
+export { type ProofVerdict, parseTlogProof, type TlogProof, verifyTlogProof } from './proof/tlog-proof.ts'
 export type { Level, Verdict } from './proof/verdict.ts'
 export {
   type BundleFile,

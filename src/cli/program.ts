@@ -10,6 +10,7 @@ import { exportCommand } from './export.ts'
 import { failuresCommand } from './failures.ts'
 import { migrationsCommand } from './migrations.ts'
 import { planCommand } from './plan.ts'
+import { proveCommand } from './prove.ts'
 import { rebuildCommand } from './rebuild.ts'
 import { restoreCommand } from './restore.ts'
 import { runCommand } from './run.ts'
@@ -88,6 +89,7 @@ function createProgram(): Command {
     archiveCommand,
     verifyCommand,
     exportCommand,
+    proveCommand,
   ])
     program.addCommand(create())
   program.addCommand(runCommand())

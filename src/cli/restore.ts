@@ -10,6 +10,7 @@ export function restoreCommand(): Command {
     .argument('<backup>', 'what averba backup made')
     .argument('<store>', 'the file to make')
     .option('--keys <file>', 'the keyring; the one beside the store or the backup otherwise')
+    .option('--accept-rollback', 'go on from a backup under a new name, also where later events are lost')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -22,19 +23,31 @@ export function restoreCommand(): Command {
 async function restore(
   backup: string,
   store: string,
-  { json = false, keys }: { json?: boolean; keys?: string },
+  { json = false, keys, acceptRollback = false }: { json?: boolean; keys?: string; acceptRollback?: boolean },
 ): Promise<void> {
   const onProgress = createProgress()
-  const restored = await restoreStore({ backup, store, onProgress, ...(keys !== undefined && { keys }) })
+  const restored = await restoreStore({
+    backup,
+    store,
+    acceptRollback,
+    onProgress,
+    ...(keys !== undefined && { keys }),
+  })
   if (json) return console.log(JSON.stringify(restored))
-  const { position, at, parts, archivedParts, owed, views } = restored
+  const { position, at, parts, archivedParts, owed, views, resumedAs } = restored
   console.log(`${store}: ${position} events up to ${at}, ${parts} parts, checked. Nothing later is in it.`)
   console.log(`Its keyring is ${restored.keys}.`)
+  if (resumedAs !== undefined) console.log(`The log goes on as ${resumedAs}, and says so itself.`)
   if (archivedParts > 0)
     console.log(`${archivedParts} parts are in bundles: put them back with averba archive.`)
   for (const { examples } of views) console.log(`A view has to be rebuilt: ${examples.join('; ')}`)
   if (owed.length === 0) return console.log('Nothing was owed when the backup was made.')
   console.log('')
+  if (resumedAs !== undefined) {
+    console.log('These calls were owed then, and may have been made since. All but readings become unknown:')
+    for (const line of describeOwed(owed)) console.log(line)
+    return
+  }
   console.log(
     'WARNING: these calls were owed then, and may have been made since. An engine that opens this store',
   )

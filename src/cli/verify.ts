@@ -1,7 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { Command } from 'commander'
 import { AverbaError, type Verdict, verifyLog } from '../index.ts'
+import { parseTlogProof, parseVerifierKey, verifyTlogProof } from '../verify.ts'
 import { createProgress } from './progress.ts'
+
+const proofBytesMax = 16 * 1024 * 1024
 
 interface Options {
   readonly key?: readonly string[]
@@ -22,7 +25,10 @@ const exitCodes: Readonly<Record<Verdict['level'], number>> = {
 export function verifyCommand(): Command {
   return new Command('verify')
     .description('Verify a log: signatures, tree, parts, decisions and views, and how far that goes.')
-    .argument('<store>', 'the file of the log, which may be in use, or a folder that averba export wrote')
+    .argument(
+      '<store>',
+      'the file of the log, which may be in use, a folder of averba export, or a proof of one event',
+    )
     .option('--key <line...>', 'the verifier key line that it has to be signed with, or a file that holds it')
     .option('--mark <file>', 'a signed checkpoint that was kept elsewhere; <store>.mark otherwise')
     .option(
@@ -39,6 +45,8 @@ export function verifyCommand(): Command {
 }
 
 async function verify(store: string, { key, mark, witness, json = false }: Options): Promise<void> {
+  const proof = readProof(store)
+  if (proof !== undefined) return verifyProof(proof, readLines([...(key ?? []), ...(witness ?? [])]), json)
   const verdict = await verifyLog({
     store,
     onProgress: createProgress(),
@@ -49,6 +57,31 @@ async function verify(store: string, { key, mark, witness, json = false }: Optio
   process.exitCode = exitCodes[verdict.level]
   if (json) console.log(JSON.stringify(verdict))
   else for (const line of describe(verdict)) console.log(line)
+}
+
+/** The text of a proof of one event, if the file is one. */
+function readProof(path: string): string | undefined {
+  if (!existsSync(path) || !statSync(path).isFile() || statSync(path).size > proofBytesMax) return undefined
+  const text = readFileSync(path, 'utf8')
+  return text.startsWith('c2sp.org/tlog-proof@v1\n') ? text : undefined
+}
+
+async function verifyProof(text: string, lines: readonly string[], json: boolean): Promise<void> {
+  const keys = lines.flatMap(line => parseVerifierKey(line) ?? [])
+  if (keys.length === 0 || keys.length < lines.length) {
+    throw new AverbaError('INVALID_INPUT', 'Cannot verify the proof: it takes the verifier key of the log', {
+      hint: 'Give its line with --key: it is in the file "key" of an exported bundle, and in the first event of the log',
+    })
+  }
+  const { header, ...verdict } = {
+    header: parseTlogProof(text)?.header ?? '',
+    ...(await verifyTlogProof(text, keys)),
+  }
+  if (!verdict.isProven) process.exitCode = exitCodes.broken
+  if (json) return console.log(JSON.stringify({ ...verdict, header }))
+  if (!verdict.isProven) return console.log(`NOT PROVEN: ${verdict.fault}`)
+  console.log(`Proven: this event is in the log, signed by ${verdict.signedBy.join(', ')}:`)
+  console.log(header)
 }
 
 /** Key lines as they are given: themselves, or in files. */

@@ -1,6 +1,5 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Entropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import { parseCheckpoint } from '../proof/checkpoint.ts'
 import { syncFolder } from '../vault/keyring.ts'
@@ -17,18 +16,17 @@ export interface HighWaterMark {
 }
 
 /** The mark of a store: the host's own, or a file beside a file. A log in memory has none. */
-export function markOf(options: {
-  path: string
-  entropy: Entropy
-  highWaterMark?: HighWaterMark
-}): HighWaterMark | undefined {
-  const { path, entropy, highWaterMark } = options
+export function markOf(options: { path: string; highWaterMark?: HighWaterMark }): HighWaterMark | undefined {
+  const { path, highWaterMark } = options
   if (highWaterMark || path === ':memory:') return highWaterMark
-  return createFileMark(`${path}.mark`, entropy)
+  return createFileMark(`${path}.mark`)
 }
 
+/** Tells the files apart that one process writes: chance is the host's, and goes into the log. */
+let written = 0
+
 /** Keeps the mark in a file, which is replaced as a whole. */
-export function createFileMark(path: string, entropy: Entropy): HighWaterMark {
+function createFileMark(path: string): HighWaterMark {
   return {
     async read() {
       return readMark(path)
@@ -37,7 +35,8 @@ export function createFileMark(path: string, entropy: Entropy): HighWaterMark {
       // Another process of the file may have come further.
       const [before, after] = [parseCheckpoint(readMark(path) ?? ''), parseCheckpoint(checkpoint)]
       if (before && after && before.origin === after.origin && before.size >= after.size) return
-      const temporary = `${path}.${Buffer.from(entropy.bytes(8)).toString('hex')}`
+      written += 1
+      const temporary = `${path}.${process.pid}-${written}`
       const descriptor = openSync(temporary, 'wx', 0o600)
       try {
         writeSync(descriptor, checkpoint)

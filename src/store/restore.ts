@@ -6,6 +6,9 @@ import { openKeyringFile } from '../vault/keyring.ts'
 import type { View } from '../view.ts'
 import type { ClaimedKind } from './check-claims.ts'
 import { type Checked, checkStore, keyFaults, refuseFaults } from './check-store.ts'
+import { markFault } from './checkpoints.ts'
+import type { Steps } from './connection.ts'
+import { readMark } from './high-water-mark.ts'
 import { checkAbsent, writeNewFile } from './new-file.ts'
 import { Snapshot } from './snapshot.ts'
 import { countOwed, type OwedCount, readFacts, type StoreFacts } from './store-facts.ts'
@@ -28,6 +31,8 @@ export interface RestoreOptions {
   readonly store: string
   /** The keyring; otherwise the one beside the new store, or else beside the backup. */
   readonly keys?: string
+  /** Restores also what is behind the high-water mark beside the new store: events that were there are lost. */
+  readonly acceptRollback?: boolean
   readonly views: readonly View[]
   /** The kinds of keyed digests that are compared with the log. */
   readonly claimedKinds?: readonly ClaimedKind[]
@@ -40,7 +45,7 @@ export interface RestoreOptions {
  * it gets its name last.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT` when something is at the path, `KEYS_MISSING`,
- * `KEYS_MISMATCH`, `STORE_UNSAFE`, `CORRUPT`
+ * `KEYS_MISMATCH`, `ROLLED_BACK`, `STORE_UNSAFE`, `CORRUPT`
  */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const { backup, store, views, claimedKinds = [], entropy, onProgress } = options
@@ -66,6 +71,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
         const checked = await checkStore(copy, { views, claimedKinds, ...progress })
         const differing = checked.faults.filter(fault => fault.check === 'views')
         refuseFaults(cannot, { faults: checked.faults.filter(fault => fault.check !== 'views') })
+        if (!options.acceptRollback) copy.run(() => refuseRollback(cannot, readMark(`${store}.mark`)))
         // The keyring comes first: a store without one would not open.
         const keys = await placeKeyring(path, `${store}.keys`, entropy)
         const { parts, archivedParts } = checked
@@ -78,6 +84,15 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   } finally {
     source.close()
   }
+}
+
+/** The mark of the store that stood there may know more than the backup. */
+function* refuseRollback(cannot: string, mark: string | undefined): Steps<void> {
+  const fault = mark === undefined ? undefined : yield* markFault(mark)
+  if (fault === undefined) return
+  throw new AverbaError('ROLLED_BACK', `${cannot}: ${fault}`, {
+    hint: 'Look for a newer backup. With --accept-rollback the log goes on from this one, and says so',
+  })
 }
 
 /** Which keyring to take; one that is beside the new store already stays there, and has to open it as well. */

@@ -333,7 +333,7 @@ export class Store {
   }
 
   /** The connection that hosts read views through. */
-  get reader(): Pick<Connection, 'readOnly' | 'dialect'> {
+  get reader(): Pick<Connection, 'read' | 'readOnly' | 'dialect'> {
     return this.#connection
   }
 

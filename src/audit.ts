@@ -1,0 +1,53 @@
+import { AverbaError } from './errors.ts'
+import { exportBundle, type VerifyLogOptions, verifyLog } from './operating.ts'
+import type { Checkpoint } from './proof/checkpoint.ts'
+import type { Verdict } from './proof/verdict.ts'
+import type { Exported } from './store/export-log.ts'
+import { proveConsistency, proveEvent, type WhichEvent } from './store/prove.ts'
+import type { Store } from './store/store.ts'
+
+/** Shows others what the log holds, so that they need to believe nobody. */
+export interface Audit {
+  /** Signs where the log stands, as a C2SP note: for whoever shall be able to hold the log to it later. */
+  checkpoint(): Promise<string>
+  /**
+   * The proof that an event is in the log, up to a checkpoint that is signed for it now: one C2SP tlog-proof.
+   *
+   * @throws {AverbaError} `NOT_FOUND`
+   */
+  prove(event: WhichEvent): Promise<string>
+  /**
+   * What a witness asks for: the newest checkpoint, and the hashes that prove that an older one is its beginning.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` when that one is not of this log
+   */
+  consistency(from: string): Promise<{ before: Checkpoint; checkpoint: string; hashes: readonly string[] }>
+  /** Verifies the whole log from its file, as `averba verify` does. A log in memory cannot be. */
+  verify(options?: Omit<VerifyLogOptions, 'store'>): Promise<Verdict>
+  /** Writes the log to a new folder that anyone can verify. A log in memory cannot be. */
+  export(dir: string): Promise<Exported>
+}
+
+/** Makes the area. */
+export function createAudit(store: Store, path: string): Audit {
+  const onFile = () => {
+    if (path !== ':memory:') return path
+    throw new AverbaError('INVALID_INPUT', 'Cannot do this with a log in memory: it has no file')
+  }
+  return {
+    checkpoint: async () => (await store.checkpoint()).note,
+    async prove(event) {
+      await store.checkpoint()
+      return store.reader.read(() => proveEvent(event))
+    },
+    async consistency(from) {
+      await store.checkpoint()
+      return store.reader.read(() => proveConsistency(from))
+    },
+    verify: async options => verifyLog({ ...options, store: onFile() }),
+    async export(dir) {
+      await store.checkpoint()
+      return exportBundle({ store: onFile(), dir })
+    },
+  }
+}

@@ -1,0 +1,80 @@
+import { AverbaError } from '../errors.ts'
+import { type Checkpoint, parseCheckpoint } from '../proof/checkpoint.ts'
+import { consistencyRanges, inclusionRanges, type Range, rootOfRange } from '../proof/paths.ts'
+import { writeTlogProof } from '../proof/tlog-proof.ts'
+import { readNewest, type StoredCheckpoint } from './checkpoints.ts'
+import { first, type Steps } from './connection.ts'
+import { rootAt, subtreeRoot } from './tree.ts'
+
+/** An event, by its position or by its id, `<stream>/<version>`. */
+export type WhichEvent = number | string
+
+/** Writes the proof that an event is under the newest checkpoint, in the form of C2SP tlog-proof. */
+export function* proveEvent(which: WhichEvent): Steps<string> {
+  const event = yield* findEvent(which)
+  const { note, size } = yield* newest()
+  if (event.position > size) {
+    throw new AverbaError(
+      'INVALID_INPUT',
+      `Cannot prove the event at ${event.position}: no checkpoint is over it`,
+      {
+        hint: 'A checkpoint is signed when the log is closed, or asked for',
+      },
+    )
+  }
+  const index = event.position - 1
+  return writeTlogProof(event.header, index, yield* rootsOf(inclusionRanges(index, size)), note)
+}
+
+/**
+ * The hashes that prove that the log of an older checkpoint is the beginning of today's, as a witness asks for them.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when it is no checkpoint, or is not over a beginning of this log
+ */
+export function* proveConsistency(
+  note: string,
+): Steps<{ before: Checkpoint; checkpoint: string; hashes: string[] }> {
+  const before = parseCheckpoint(note)
+  if (!before) throw new AverbaError('INVALID_INPUT', 'Cannot prove consistency: that is no checkpoint')
+  const { note: checkpoint, size } = yield* newest()
+  if (before.size === 0 || before.size > size || (yield* rootAt(before.size)) !== before.root)
+    throw new AverbaError('INVALID_INPUT', 'Cannot prove consistency: that checkpoint is not of this log')
+  const hashes = yield* rootsOf(consistencyRanges(before.size, size))
+  return { before: { origin: before.origin, size: before.size, root: before.root }, checkpoint, hashes }
+}
+
+function* rootsOf(ranges: readonly Range[]): Steps<string[]> {
+  const roots: string[] = []
+  for (const range of ranges) roots.push(yield* rootOfRange(range, subtreeRoot))
+  return roots
+}
+
+function* newest(): Steps<StoredCheckpoint> {
+  const found = yield* readNewest()
+  if (found) return found
+  throw new AverbaError('INVALID_INPUT', 'Cannot prove anything: the log has no checkpoint yet')
+}
+
+function* findEvent(which: WhichEvent): Steps<{ position: number; header: string }> {
+  const slash = String(which).lastIndexOf('/')
+  const found =
+    typeof which === 'number'
+      ? yield* first<EventRow>({ sql: selectAt, parameters: [which] })
+      : yield* first<EventRow>({
+          sql: selectById,
+          parameters: [which.slice(0, slash), Number(which.slice(slash + 1))],
+        })
+  if (found) return found
+  throw new AverbaError('NOT_FOUND', 'Cannot prove the event: there is none of this position or id', {
+    hint: 'Give its position, or its id as <stream>/<version>',
+  })
+}
+
+interface EventRow {
+  readonly position: number
+  readonly header: string
+}
+
+const selectAt = 'select position, header from event where position = ?'
+const selectById = `select event.position, event.header from event join stream on stream.key = event.stream
+  where stream.name = ? and event.version = ?`
