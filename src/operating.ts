@@ -54,6 +54,7 @@ export async function restoreStore(options: {
   store: string
   keys?: string
   acceptRollback?: boolean
+  clock?: Clock
   onProgress?: OnProgress
 }): Promise<Restored & { readonly resumedAs?: string }> {
   const restored = await restoreBackup({ ...options, views, claimedKinds, entropy: systemEntropy })

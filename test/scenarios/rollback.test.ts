@@ -1,7 +1,8 @@
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { UnsentError } from '../../src/adapters/transport.ts'
 import { type Averba, backupStore, restoreStore, valueOf, verifyLog } from '../../src/index.ts'
-import { samples, simulate } from '../../src/simulation/index.ts'
+import { samples, simulate, VirtualClock } from '../../src/simulation/index.ts'
 import { newPath } from '../store/sample-store.ts'
 
 /** A world on a file whose services can be out of reach, so that what is asked of them stays owed. */
@@ -11,8 +12,7 @@ async function openWorld(store: string) {
   const world = await simulate({
     averba: { store, schedules: false },
     async intercept(request, forward) {
-      if (!reach.isOpen)
-        throw Object.assign(new TypeError('refused'), { cause: { code: 'ECONNREFUSED', syscall: 'connect' } })
+      if (!reach.isOpen) throw new UnsentError('The service is out of reach')
       sent.push(`${request.method} ${new URL(request.url).hostname}`)
       return forward(request)
     },
@@ -52,7 +52,7 @@ test('a backup behind the mark is restored only when the rollback is accepted', 
     code: 'ROLLED_BACK',
     hint: expect.stringContaining('--accept-rollback'),
   })
-  const restored = await restoreStore({ backup, store, acceptRollback: true })
+  const restored = await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
   expect(restored.resumedAs).not.toBe(restored.origin)
   const verdict = await verifyLog({ store })
   expect(verdict).toMatchObject({ level: 'held', faults: [], origin: restored.resumedAs })
@@ -72,7 +72,7 @@ test('a backup behind the mark is restored only when the rollback is accepted', 
 
 test('what was owed when the backup was made becomes unknown and is not paid again; readings are made', async () => {
   const { store, backup } = await backedUp()
-  await restoreStore({ backup, store, acceptRollback: true })
+  await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
   const world = await openWorld(store)
   await world.clock.advance(24 * 60 * 60_000)
   await world.averba.settle()
@@ -88,7 +88,7 @@ test('what was owed when the backup was made becomes unknown and is not paid aga
 test('a restore whose own mark was not written yet is opened all the same', async () => {
   const { store, backup } = await backedUp()
   copyFileSync(`${store}.mark`, `${store}.lost`)
-  await restoreStore({ backup, store, acceptRollback: true })
+  await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
   writeFileSync(`${store}.mark`, readFileSync(`${store}.lost`))
   const world = await openWorld(store)
   await world.close()
