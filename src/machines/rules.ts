@@ -228,6 +228,7 @@ const all: Readonly<Record<string, MachineRules>> = {
   consent,
   effect: {
     makes: {
+      'effect.attempt': [{ event: 'effect.attempted' }],
       'effect.park': [{ event: 'effect.parked', in: ['going'], if: { by: 'operator' } }],
       'effect.exhaust': [{ event: 'effect.parked', in: ['going'], if: { by: 'policy' } }],
       'effect.retry': [{ event: 'effect.resumed' }],

@@ -40,6 +40,7 @@ import { beganType } from './moved-parts.ts'
 import { type Checkpoint, Projector, readCheckpoints } from './projector.ts'
 import { openPart, type ReadFilter, readAt, readOn, readPage } from './read.ts'
 import { type AsOf, Rebuilder, type Rebuilt } from './rebuilder.ts'
+import { restoreViews } from './restore-views.ts'
 import { holdAgainstMark, readResumed } from './resuming.ts'
 import type { Schemas } from './schemas.ts'
 import { Secrets } from './secrets.ts'
@@ -125,31 +126,12 @@ export class Store {
       await holdAgainstMark({ connection, signer: keyring.signer, options, mark, append })
       await store.#checkpointer.begin(options.acceptRollback === true)
       store.#resumedAt = (await connection.read(readResumed))?.position ?? 0
-      await store.#restoreViews(options)
+      await restoreViews(connection, store.#rebuilder, options)
       await sweep(connection)
       return store
     } catch (error) {
       await connection.close()
       throw error
-    }
-  }
-
-  /** A view that stopped catches up; one that was never built, or would be folded in another way now, is built. */
-  async #restoreViews({ onViewStopped }: StoreOptions): Promise<void> {
-    const checkpoints = await this.#connection.read(() => readCheckpoints())
-    const stopped = new Map(checkpoints.filter(each => !each.isRunning).map(each => [each.view, each]))
-    for (const view of this.#views) {
-      const checkpoint = stopped.get(view.name)
-      if (!checkpoint) continue
-      try {
-        if (checkpoint.position === 0) await this.#rebuilder.rebuild(view, { compare: false })
-        else await this.#rebuilder.catchUp(view)
-      } catch (error) {
-        // Another process builds it: it rejoins by that one's hand.
-        if (error instanceof AverbaError && error.code === 'STORE_BUSY') continue
-        if (error instanceof AverbaError) throw error
-        onViewStopped?.(view.name)
-      }
     }
   }
 

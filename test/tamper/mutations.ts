@@ -1,0 +1,339 @@
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import Sqlite, { type Database } from 'better-sqlite3'
+import { systemEntropy } from '../../src/clock.ts'
+import { signCheckpoint } from '../../src/proof/checkpoint.ts'
+import { CompactTree } from '../../src/proof/compact-tree.ts'
+import { leafHash } from '../../src/proof/merkle.ts'
+import { createVerifierKey, writeVerifierKey } from '../../src/proof/note.ts'
+import { createKeyring } from '../../src/vault/keyring.ts'
+
+/** One way to tamper with a closed store, as its owner could. */
+export interface Mutation {
+  /** What it is done to, and how, for the table. */
+  readonly group: string
+  readonly name: string
+  /** Changes the store at the path. */
+  apply(store: string): void
+}
+
+type Value = string | number | bigint | Uint8Array | null
+
+interface Column {
+  readonly name: string
+  readonly type: string
+  readonly pk: number
+}
+
+/**
+ * Tables that are no evidence: what they hold goes at any time, or says how far the work of a process has come, and
+ * nothing in the log can tell whether it is right.
+ */
+export const workTables = ['secret', 'lease', 'rebuild', 'follower'] as const
+
+/**
+ * Columns that nothing in the log can tell: what somebody else gave for a checkpoint, how often a call was tried and when it is tried again, who has it now; the
+ * keyed digests by which inputs and persons are found again.
+ */
+export const workColumns: Readonly<Record<string, readonly string[]>> = {
+  checkpoint: ['anchor'],
+  effect: ['attempts', 'due_at', 'because', 'lease_owner', 'lease_until'],
+  receipt: ['digest', 'detail'],
+  keyed_index: ['digest', 'value', 'kind'],
+}
+
+/** Opens a store with its guards taken out. */
+export function edit(store: string, work: (database: Database) => void): void {
+  const database = new Sqlite(store)
+  try {
+    database.pragma('foreign_keys = off')
+    database.pragma('ignore_check_constraints = on')
+    for (const name of database
+      .prepare("select name from sqlite_master where type = 'trigger'")
+      .pluck()
+      .all())
+      database.exec(`drop trigger "${name}"`)
+    work(database)
+  } finally {
+    database.close()
+  }
+}
+
+/** Every mutation of a sample, in an order that is always the same. */
+export function mutationsOf(sample: string, rowsMax: number): Mutation[] {
+  const database = new Sqlite(sample, { readonly: true })
+  try {
+    const tables = database
+      .prepare(
+        "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name",
+      )
+      .pluck()
+      .all() as string[] // Names are text.
+    const evidence = tables.filter(name => !workTables.some(each => each === name))
+    const events = Number(database.prepare('select count(*) from event').pluck().get())
+    return [
+      ...evidence.flatMap(table => columnChanges(database, table, rowsMax)),
+      ...evidence.flatMap(table => rowChanges(database, table, rowsMax)),
+      ...swaps(database, rowsMax),
+      ...truncations(events),
+      ...rewritings(),
+      ...files(),
+    ]
+  } finally {
+    database.close()
+  }
+}
+
+function columnChanges(database: Database, table: string, rowsMax: number): Mutation[] {
+  const columns = columnsOf(database, table).filter(({ name }) => !workColumns[table]?.includes(name))
+  const rows = sampleRows(database, table, rowsMax)
+  return columns.flatMap(({ name, type }) =>
+    rows.flatMap(row =>
+      changesOf(row[name] ?? null, type).map(
+        ({ how, value }): Mutation => ({
+          group: `${table}.${name}`,
+          name: `${how} where ${describeRow(row)}`,
+          apply: store =>
+            edit(store, db => {
+              const { where, values } = matching(columnsOf(db, table), row)
+              db.prepare(`update or replace "${table}" set "${name}" = ? where ${where}`).run(
+                value,
+                ...values,
+              )
+            }),
+        }),
+      ),
+    ),
+  )
+}
+
+/** Other values of the same kind, each a small change. */
+function changesOf(value: Value, type: string): { how: string; value: Value }[] {
+  if (value === null) {
+    const filled = { TEXT: 'x', BLOB: Buffer.from('x') }[type.toUpperCase()] ?? 1
+    return [{ how: 'filled', value: filled }]
+  }
+  if (typeof value === 'number' || typeof value === 'bigint')
+    return [
+      { how: 'one more', value: Number(value) + 1 },
+      { how: 'negated', value: -Number(value) - 1 },
+    ]
+  if (typeof value === 'string') {
+    const middle = Math.floor(value.length / 2)
+    const other = value[middle] === 'x' ? 'y' : 'x'
+    return [
+      { how: 'a letter changed', value: `${value.slice(0, middle)}${other}${value.slice(middle + 1)}` },
+      { how: 'a blank added', value: `${value} ` },
+    ]
+  }
+  const flipped = Uint8Array.from(value)
+  const at = Math.floor(flipped.length / 2)
+  flipped[at] = (flipped[at] ?? 0) ^ 1
+  return [
+    { how: 'a bit flipped', value: Buffer.from(flipped) },
+    { how: 'a byte cut off', value: Buffer.from(value.subarray(0, -1)) },
+  ]
+}
+
+function rowChanges(database: Database, table: string, rowsMax: number): Mutation[] {
+  const columns = columnsOf(database, table)
+  const key = columns.find(column => column.pk === 1)
+  return sampleRows(database, table, rowsMax).flatMap((row): Mutation[] => [
+    {
+      group: `${table}: rows dropped`,
+      name: describeRow(row),
+      apply: store =>
+        edit(store, db => {
+          const { where, values } = matching(columns, row)
+          db.prepare(`delete from "${table}" where ${where}`).run(...values)
+        }),
+    },
+    {
+      group: `${table}: rows doubled`,
+      name: describeRow(row),
+      apply: store =>
+        edit(store, db => {
+          const old = row[key?.name ?? ''] ?? null
+          const other = typeof old === 'number' ? 1_000_000 + old : `${old}x`
+          const copy = { ...row, ...(key && { [key.name]: other }) }
+          // Where another column is unique too, the copy takes the place of the original.
+          db.prepare(
+            `insert or replace into "${table}" (${columns.map(each => `"${each.name}"`).join(', ')}) values (${columns.map(() => '?').join(', ')})`,
+          ).run(...columns.map(each => copy[each.name] ?? null))
+        }),
+    },
+  ])
+}
+
+/** What stands at one place put at another, and the other way round. */
+function swaps(database: Database, rowsMax: number): Mutation[] {
+  const swap = (
+    group: string,
+    table: string,
+    key: string,
+    columns: string,
+    a: Value,
+    b: Value,
+  ): Mutation => ({
+    group,
+    name: `${a} and ${b}`,
+    apply: store =>
+      edit(store, db => {
+        const read = db.prepare(`select ${columns} from "${table}" where ${key} = ?`).raw()
+        const [first, second] = [read.get(a), read.get(b)] as Value[][] // Both are there.
+        const names = columns.split(', ')
+        const write = db.prepare(
+          `update "${table}" set ${names.map(name => `${name} = ?`).join(', ')} where ${key} = ?`,
+        )
+        write.run(...(second ?? []), a)
+        write.run(...(first ?? []), b)
+      }),
+  })
+  const pairs = (sql: string) => database.prepare(sql).raw().all(rowsMax) as [Value, Value][] // Two columns.
+  const events = pairs(
+    'select position, position + 1 from event where position > 1 and position < (select max(position) from event) limit ?',
+  )
+  const parts = pairs(
+    'select a.position || char(47) || a.name, b.position || char(47) || b.name from part a join part b on b.position > a.position and b.name = a.name group by a.position limit ?',
+  )
+  const owners = pairs('select a.key, b.key from owner_key a join owner_key b on b.key > a.key limit ?')
+  const place = `(position || char(47) || name)`
+  return [
+    ...events.map(([a, b]) => swap('events: headers swapped', 'event', 'position', 'header', a, b)),
+    ...events.map(([a, b]) =>
+      swap('events: headers and leaves swapped', 'event', 'position', 'header, leaf', a, b),
+    ),
+    ...parts.map(([a, b]) => swap('parts: swapped between events', 'part', place, 'sealed', a, b)),
+    ...parts.map(([a, b]) => swap('parts: swapped with their owners', 'part', place, 'owner, sealed', a, b)),
+    ...owners.map(([a, b]) => swap('owners: keys swapped', 'owner_key', 'key', 'wrapped', a, b)),
+  ]
+}
+
+/** Every end of the log taken off: the events, and all that belongs to them. */
+function truncations(events: number): Mutation[] {
+  return Array.from({ length: events - 1 }, (_, i) => i + 2).map(from => ({
+    group: 'the end of the log cut off',
+    name: `from ${from}`,
+    apply: store => edit(store, db => cutOff(db, from)),
+  }))
+}
+
+function cutOff(db: Database, from: number): void {
+  for (const table of ['part', 'effect', 'receipt', 'event'])
+    db.prepare(`delete from "${table}" where position >= ?`).run(from)
+  db.prepare('delete from checkpoint where size >= ?').run(from)
+  rebuildTiles(db)
+}
+
+/** The tree as it would stand over what is left. */
+function rebuildTiles(db: Database): void {
+  const count = Number(db.prepare('select count(*) from event').pluck().get())
+  if (count < 256) db.exec('delete from tile')
+}
+
+/** Histories written anew by who holds the file: consistent in themselves, as far as that goes without the keyring. */
+function rewritings(): Mutation[] {
+  const rewrite = (db: Database, change: (header: string, position: number) => string) => {
+    const rows = db.prepare('select position, header from event order by position').all()
+    const update = db.prepare('update event set header = ?, leaf = ? where position = ?')
+    for (const { position, header } of rows as { position: number; header: string }[]) {
+      // As selected.
+      const changed = change(header, position)
+      if (changed !== header) update.run(changed, Buffer.from(leafHash(changed), 'hex'), position)
+    }
+  }
+  const resign = (store: string, db: Database, withMark: boolean) => {
+    const { signer } = createKeyring(systemEntropy)
+    const origin = JSON.parse(String(db.prepare('select header from event where position = 1').pluck().get()))
+      .data.origin
+    const key = writeVerifierKey(createVerifierKey(origin, signer.publicKey))
+    rewrite(db, (header, position) =>
+      position === 1 ? header.replace(/"key":"[^"]*"/, `"key":${JSON.stringify(key)}`) : header,
+    )
+    const headers = db.prepare('select header from event order by position').pluck().all() as string[] // Text.
+    const checkpoints = db.prepare('select number, size from checkpoint').all() as {
+      number: number
+      size: number
+    }[] // As selected.
+    let note = ''
+    for (const { number, size } of checkpoints) {
+      const tree = new CompactTree()
+      for (const header of headers.slice(0, size)) tree.add(leafHash(header))
+      note = signCheckpoint({ origin, size, root: tree.root() }, signer)
+      db.prepare('update checkpoint set note = ? where number = ?').run(note, number)
+    }
+    if (withMark) writeFileSync(`${store}.mark`, note)
+  }
+  const one = (group: string, name: string, apply: (store: string) => void): Mutation => ({
+    group,
+    name,
+    apply,
+  })
+  const group = 'history written anew'
+  return [
+    one(group, 'an edited header with its leaf', store =>
+      edit(store, db =>
+        rewrite(db, (header, position) => (position === 5 ? header.replace(/"at":"20/, '"at":"19') : header)),
+      ),
+    ),
+    one('re-signed with another key', 'the same events', store =>
+      edit(store, db => resign(store, db, false)),
+    ),
+    one('re-signed with another key', 'the same events, and the mark', store =>
+      edit(store, db => resign(store, db, true)),
+    ),
+    one('re-signed with another key', 'a shorter log, and the mark', store =>
+      edit(store, db => {
+        cutOff(db, 20)
+        db.exec('delete from checkpoint')
+        db.exec("insert into checkpoint (number, size, note) values (1, 19, '')")
+        resign(store, db, true)
+      }),
+    ),
+  ]
+}
+
+/** The files as a whole. */
+function files(): Mutation[] {
+  const one = (name: string, apply: (store: string) => void): Mutation => ({ group: 'the file', name, apply })
+  return [
+    one('replaced by an older copy', store => copyFileSync(`${store}.older`, store)),
+    one('replaced by another log with its keyring in place', store => copyFileSync(`${store}.other`, store)),
+    ...Array.from({ length: 40 }, (_, i) =>
+      one(`cut to ${i + 1} of 41`, store => {
+        const bytes = readFileSync(store)
+        writeFileSync(store, bytes.subarray(0, Math.floor((bytes.length * (i + 1)) / 41)))
+      }),
+    ),
+    one('the mark replaced by an older one', store => copyFileSync(`${store}.older.mark`, `${store}.mark`)),
+    one('the keyring replaced by another', store => copyFileSync(`${store}.other.keys`, `${store}.keys`)),
+  ]
+}
+
+function columnsOf(database: Database, table: string): Column[] {
+  return database.pragma(`table_info("${table}")`) as Column[] // As SQLite has it.
+}
+
+/** Rows spread evenly over a table. */
+function sampleRows(database: Database, table: string, rowsMax: number): Record<string, Value>[] {
+  const rows = database.prepare(`select * from "${table}"`).all() as Record<string, Value>[] // By column.
+  const step = Math.max(1, rows.length / rowsMax)
+  return Array.from({ length: Math.min(rows.length, rowsMax) }, (_, i) => rows[Math.floor(i * step)] ?? {})
+}
+
+/** The condition that finds a row by its primary key. */
+function matching(
+  columns: readonly Column[],
+  row: Record<string, Value>,
+): { where: string; values: Value[] } {
+  const keys = columns.filter(column => column.pk > 0)
+  return {
+    where: keys.map(({ name }) => `"${name}" = ?`).join(' and '),
+    values: keys.map(({ name }) => row[name] ?? null),
+  }
+}
+
+/** The first column: enough to find it again, and no personal data. */
+function describeRow(row: Record<string, Value>): string {
+  const [entry] = Object.entries(row)
+  return entry ? `${entry[0]} = ${String(entry[1]).slice(0, 40)}` : ''
+}

@@ -1,0 +1,181 @@
+import { execFile } from 'node:child_process'
+import { copyFileSync, cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { openAverba, type Verdict, verifyLog } from '../../src/index.ts'
+import { copyStore, makeSampleStore } from '../store/sample-store.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+
+interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs a program to its end, whatever that is. */
+async function run(file: string, args: string[], cwd = root): Promise<Ended> {
+  try {
+    return { code: 0, ...(await promisify(execFile)(file, args, { cwd })) }
+  } catch (error) {
+    return error as Ended // What execFile rejects with.
+  }
+}
+
+const averba = (...args: string[]) => run(process.execPath, ['src/cli/main.ts', ...args])
+const newFolder = () => mkdtempSync(join(tmpdir(), 'averba-audit-'))
+
+let store = ''
+let bundle = ''
+let key = ''
+beforeAll(async () => {
+  store = await makeSampleStore(300)
+  bundle = join(newFolder(), 'bundle')
+  const exported = await averba('export', store, '--dir', bundle, '--json')
+  expect(JSON.parse(exported.stdout)).toMatchObject({ dir: bundle, events: expect.any(Number) })
+  key = readFileSync(join(bundle, 'key'), 'utf8').trim()
+})
+
+/** A bundle of another log, with a key of its own. */
+async function exportOther(): Promise<string> {
+  const dir = join(newFolder(), 'bundle')
+  const other = await openAverba({ store: `${dir}.sqlite` })
+  await other.audit.export(dir)
+  await other.close()
+  return dir
+}
+
+/** A bundle whose file was changed. */
+function changed(file: string, change: (text: string) => string): string {
+  const dir = join(newFolder(), 'bundle')
+  cpSync(bundle, dir, { recursive: true })
+  const text = readFileSync(join(dir, file), 'utf8')
+  expect(change(text)).not.toBe(text)
+  writeFileSync(join(dir, file), change(text))
+  return dir
+}
+
+const lines = (text: string, change: (all: string[]) => string[]) =>
+  change(text.split('\n').slice(0, -1))
+    .map(line => `${line}\n`)
+    .join('')
+
+/** What an owner without the keyring can do to a bundle, with the program of its README and with averba. */
+const wrongs: [string, string, (text: string) => string][] = [
+  ['an event edited', 'leaves.ndjson', text => text.replace('"bodyBytes":', '"bodyBytes":1')],
+  ['an event dropped', 'leaves.ndjson', text => lines(text, all => all.toSpliced(100, 1))],
+  ['an event doubled', 'leaves.ndjson', text => lines(text, all => all.toSpliced(100, 0, all[100] ?? ''))],
+  [
+    'two events swapped',
+    'leaves.ndjson',
+    text => lines(text, ([a = '', b = '', ...rest]) => [b, a, ...rest]),
+  ],
+  ['the last event dropped', 'leaves.ndjson', text => lines(text, all => all.slice(0, -1))],
+  ['a part edited', 'parts.ndjson', text => text.replace(/"sealed":"..../, '"sealed":"AAAA')],
+  ['a part dropped', 'parts.ndjson', text => lines(text, all => all.toSpliced(10, 1))],
+  ["another's part", 'parts.ndjson', text => text.replace(/"owner":"[^"]*"/, '"owner":"subject-x"')],
+  ['another root', 'checkpoint', text => text.replace(/\n(.)/, '\n1$1')],
+  [
+    'another signature',
+    'checkpoint',
+    text => text.replace(/(— \S+ .{20})./, (_, to) => `${to}_`.replace('_', 'A')),
+  ],
+  ['another key', 'key', text => text.replace(/\+A/, '+B')],
+]
+
+describe('a bundle', () => {
+  test('is verified by averba: self-consistent alone, held against a checkpoint that was kept', async () => {
+    const alone = await averba('verify', bundle)
+    expect(alone.code).toBe(3)
+    expect(alone.stdout).toContain('level        self-consistent')
+    expect(alone.stdout).toContain('That its key is the one of its owner')
+    const held = await averba('verify', bundle, '--key', key, '--mark', `${store}.mark`, '--json')
+    expect(held.code).toBe(0)
+    const verdict: Verdict = JSON.parse(held.stdout)
+    expect(verdict).toMatchObject({ level: 'held', faults: [], absent: { archived: 0 } })
+    expect(verdict.unproven.join(' ')).not.toContain('That its key is')
+    expect((await verifyLog({ store })).root).toBe(verdict.root)
+  })
+
+  test('is verified by someone with Python and openssl alone, by the steps of its README', async () => {
+    const [, program = ''] =
+      /```python\n([\s\S]*?)```/.exec(readFileSync(join(bundle, 'README'), 'utf8')) ?? []
+    const file = join(newFolder(), 'verify.py')
+    writeFileSync(file, program)
+    const good = await run('python3', [file], bundle)
+    expect(good.stdout, good.stderr).toMatch(/^self-consistent: \d+ events, \d+ parts, 0 archived/)
+    for (const [name, of, change] of wrongs) {
+      const bad = await run('python3', [file], changed(of, change))
+      expect(bad.code, `${name}: ${bad.stdout}`).not.toBe(0)
+    }
+  })
+
+  test.each(wrongs)('is broken with %s', async (_, file, change) => {
+    const { level, faults } = await verifyLog({ store: changed(file, change) })
+    expect(level).toBe('broken')
+    expect(faults.length).toBeGreaterThan(0)
+  })
+
+  test('is not of the log whose key was given', async () => {
+    const dir = await exportOther()
+    const verdict = await verifyLog({ store: dir, keys: [key] })
+    expect(verdict.level).toBe('broken')
+    expect(await verifyLog({ store: dir, mark: `${store}.mark` })).toMatchObject({ level: 'broken' })
+  })
+
+  test('overwrites nothing', async () => {
+    const again = await averba('export', store, '--dir', bundle)
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('INVALID_INPUT') })
+  })
+})
+
+test('averba verify says of a store what it reaches, by exit codes', async () => {
+  const held = await averba('verify', store)
+  expect(held.code).toBe(0)
+  expect(held.stdout).toContain('level        held')
+  expect(held.stdout).toContain('This does not prove:')
+  const unmarked = copyStore(store)
+  expect((await averba('verify', unmarked)).code).toBe(3)
+  copyFileSync(`${store}.mark`, `${unmarked}.mark`)
+  const cut = await averba('verify', unmarked, '--mark', `${store}.keys`)
+  expect(cut.code).toBe(2)
+  expect(cut.stdout).toContain('FAULT        mark')
+  expect((await averba('verify', `${store}.nowhere`)).code).toBe(1)
+  expect((await averba('verify', store, '--key', 'x')).code).toBe(1)
+})
+
+test('one event is proven to whoever has the key, and to nobody with another event or another key', async () => {
+  const file = join(newFolder(), 'event.tlog-proof')
+  expect((await averba('prove', store, '100', '--out', file)).code).toBe(0)
+  const good = await averba('verify', file, '--key', key, '--json')
+  expect(good.code).toBe(0)
+  const { isProven, header } = JSON.parse(good.stdout)
+  expect(isProven).toBe(true)
+  expect(JSON.parse(header).position).toBe(100)
+  const { stream, version } = JSON.parse(header)
+  const byId = await averba('prove', store, `${stream}/${version}`)
+  expect(byId.stdout).toBe(readFileSync(file, 'utf8'))
+
+  const text = readFileSync(file, 'utf8')
+  for (const change of [
+    (from: string) => from.replace('index 99', 'index 98'),
+    (from: string) =>
+      from.replace(
+        /^extra \S+/m,
+        `extra ${Buffer.from(header.replace('"at":"2', '"at":"3')).toString('base64')}`,
+      ),
+    (from: string) => from.replace(/\n\w/, '\nA'),
+    (from: string) => from.replace(/^index 99\n.*\n/m, 'index 99\n'),
+  ]) {
+    expect(change(text)).not.toBe(text)
+    writeFileSync(file, change(text))
+    expect((await averba('verify', file, '--key', key)).code).not.toBe(0)
+  }
+  writeFileSync(file, text)
+  const other = await exportOther()
+  const foreign = readFileSync(join(other, 'key'), 'utf8').trim()
+  expect((await averba('verify', file, '--key', foreign)).code).toBe(2)
+  expect((await averba('prove', store, '1000000')).code).toBe(1)
+})
