@@ -1,8 +1,10 @@
 /** `npm run bench -- <name> [--json]`: runs a benchmark and prints what it did; `--json` ends with one object. */
+import { benchAudit } from './audit.ts'
 import { benchEngine } from './engine.ts'
 import { benchStore } from './store.ts'
 
 const benches: Record<string, (say: (line: string) => void) => Promise<Record<string, number>>> = {
+  audit: benchAudit,
   engine: benchEngine,
   store: benchStore,
 }

@@ -106,6 +106,9 @@ test('the code in the pages runs', async () => {
   )
   expect(all).toContain('recorded subject.enrolled\n2 0 true 0 true\n')
   expect(all).toMatch(
+    /alone self-consistent, against what was kept held: 2 events\nevent 1 is proven: true\n/,
+  )
+  expect(all).toMatch(
     /restored up to 2; owed then: 0\n0 problems, \d+ bytes per event\nno part is as old as that\n/,
   )
 }, 120_000)

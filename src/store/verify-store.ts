@@ -9,6 +9,7 @@ import { createVerifierKey, parseVerifierKey, type VerifierKey, writeVerifierKey
 import { conclude, type Verdict } from '../proof/verdict.ts'
 import { type Keyring, openKeyringFile } from '../vault/keyring.ts'
 import type { View } from '../view.ts'
+import { LedgerCheck } from './check-ledger.ts'
 import { checkStore, within } from './check-store.ts'
 import { readCheckpointNotes, type StoredCheckpoint } from './checkpoints.ts'
 import { first, rows, type Steps } from './connection.ts'
@@ -69,7 +70,12 @@ async function prove(snapshot: Snapshot, options: VerifyStoreOptions, faults: Fa
   const mark = await readOutside(snapshot, options, keys, faults)
   const points = [...trusted.checkpoints, ...(mark ? [mark] : [])].sort((a, b) => a.size - b.size)
   const verifier = new LogVerifier(points, keys.map(writeVerifierKey))
-  await walk(snapshot, verifier, onProgress)
+  const ledger = new LedgerCheck()
+  await walk(snapshot, verifier, ledger, onProgress)
+  snapshot.run(() => ledger.compare(faults))
+  const [head, ...others] = snapshot.run(readHead)
+  if (!head || others.length > 0 || head.id !== 1 || head.schema < 1)
+    faults.add('end', 'its head is not one row')
   const verified = verifier.finish()
   faults.take(verifier.faults.list())
   const signed = trusted.checkpoints.at(-1)?.size ?? 0
@@ -131,6 +137,7 @@ async function readOutside(
 async function walk(
   snapshot: Snapshot,
   verifier: LogVerifier,
+  ledger: LedgerCheck,
   onProgress: VerifyStoreOptions['onProgress'],
 ): Promise<void> {
   const end =
@@ -142,7 +149,10 @@ async function walk(
     const parts = new Map<number, PresentPart[]>()
     for (const part of snapshot.run(() => readParts(after, until)))
       parts.set(part.position, [...(parts.get(part.position) ?? []), part])
-    for (const { position, header } of page) verifier.add(header, parts.get(position) ?? [])
+    for (const { position, header } of page) {
+      verifier.add(header, parts.get(position) ?? [])
+      ledger.hear(header)
+    }
     after = until
     onProgress?.('proof', after, end)
     await giveWay()
@@ -168,6 +178,10 @@ function* readParts(after: number, until: number): Steps<(PresentPart & { positi
     hash: hash('sha256', sealed, 'hex'),
     bytes: sealed.length,
   }))
+}
+
+function* readHead(): Steps<readonly { id: number; schema: number }[]> {
+  return yield* rows({ sql: 'select id, schema from head', parameters: [] })
 }
 
 function* readOwnerKeys(): Steps<readonly { owner: string; epoch: number; wrapped: Uint8Array }[]> {

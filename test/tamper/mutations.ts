@@ -25,20 +25,22 @@ interface Column {
 }
 
 /**
- * Tables that are no evidence: what they hold goes at any time, or says how far the work of a process has come, and
- * nothing in the log can tell whether it is right.
+ * Tables that are no evidence: what they hold goes at any time, says how far the work of a process or a view has come
+ * (a wrong one lets the view be built anew), or how something is found again that is in the log.
  */
-export const workTables = ['secret', 'lease', 'rebuild', 'follower'] as const
+export const workTables = [
+  ...['secret', 'lease', 'rebuild', 'follower'],
+  ...['projection', 'receipt', 'keyed_index'],
+] as const
 
 /**
- * Columns that nothing in the log can tell: what somebody else gave for a checkpoint, how often a call was tried and when it is tried again, who has it now; the
- * keyed digests by which inputs and persons are found again.
+ * Columns that nothing in the log can tell: what somebody else gave for a checkpoint, how often a call was tried and when it is tried again, who has it now;
+ * which views stand at the end.
  */
 export const workColumns: Readonly<Record<string, readonly string[]>> = {
   checkpoint: ['anchor'],
   effect: ['attempts', 'due_at', 'because', 'lease_owner', 'lease_until'],
-  receipt: ['digest', 'detail'],
-  keyed_index: ['digest', 'value', 'kind'],
+  head: ['views'],
 }
 
 /** Opens a store with its guards taken out. */
@@ -304,7 +306,6 @@ function files(): Mutation[] {
         writeFileSync(store, bytes.subarray(0, Math.floor((bytes.length * (i + 1)) / 41)))
       }),
     ),
-    one('the mark replaced by an older one', store => copyFileSync(`${store}.older.mark`, `${store}.mark`)),
     one('the keyring replaced by another', store => copyFileSync(`${store}.other.keys`, `${store}.keys`)),
   ]
 }
