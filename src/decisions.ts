@@ -1,6 +1,6 @@
 import type { ErrorCode } from './errors.ts'
 import type { Machine, MachineState } from './machines/machine.ts'
-import type { Carried, Event } from './message.ts'
+import type { Carried, Event, Given } from './message.ts'
 import type { Append, Claim } from './store/append.ts'
 import type { Move } from './store/ledger.ts'
 import type { Store } from './store/store.ts'
@@ -94,7 +94,8 @@ export class Decisions {
       const { name, version } = machine
       for (const [i, event] of decision.events.entries()) {
         const parts = i === 0 && said.parts ? { parts: said.parts } : {}
-        events.push({ stream, event, because: said.type, machine: { name, version }, ...parts })
+        const given = i === 0 ? givenOf(said, event) : { given: { nth: i } }
+        events.push({ stream, event, because: said.type, machine: { name, version }, ...given, ...parts })
       }
       standings.set(stream, { state, pending: decision.events, toldAt })
     }
@@ -144,6 +145,12 @@ export class Decisions {
     if (!machine) throw new TypeError(`Cannot find the machine of the stream "${stream}"`)
     return machine
   }
+}
+
+/** What replay needs of a message: nothing where the event holds the very same. */
+function givenOf({ data, isStale }: Carried, event: Event): { given?: Given } {
+  if (data === event.data && !isStale) return {}
+  return { given: { ...(data !== event.data && { data }), ...(isStale && { isStale: true }) } }
 }
 
 /** A stream without events. */

@@ -49,7 +49,9 @@ export {
   exportBundle,
   migrationsFrom,
   proveRecorded,
+  type ReplayLogOptions,
   rebuildStore,
+  replayLog,
   restoreParts,
   restoreStore,
   type VerifyLogOptions,
@@ -65,6 +67,7 @@ export {
 export { type Ask, type Outcome, OutcomeError, valueOf } from './outcome.ts'
 export type { Change, Plan } from './plan.ts'
 export type { Level, Verdict } from './proof/verdict.ts'
+export type { Divergence, Replayed } from './replay.ts'
 export { ConsentNotEffectiveError, type Standing, type Standings } from './standings.ts'
 export type { BackupMade } from './store/backup.ts'
 export type { Anchor } from './store/checkpointer.ts'

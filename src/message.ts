@@ -81,6 +81,8 @@ export interface Recorded<T extends string = string, D = unknown> extends Event<
   readonly machine: { readonly name: string; readonly version: number }
   /** The type of the command or fact that made the event. */
   readonly because: string
+  /** What replay needs of the command or fact; absent where its data is that of the event. */
+  readonly given?: Given
   readonly commandId?: string
   readonly correlationId?: string
   readonly actor?: Actor
@@ -90,6 +92,14 @@ export interface Recorded<T extends string = string, D = unknown> extends Event<
   /** The effect that this event parks, lets go again, or begins an attempt at. */
   readonly moves?: { readonly effect: string; readonly to: 'parked' | 'owed' | 'started' }
   readonly parts?: readonly PartMark[]
+}
+
+/** The clear data of the command or fact that led to an event, where it differs from the event's own. */
+export interface Given {
+  readonly data?: unknown
+  readonly isStale?: true
+  /** Which event of one decision it is, from the second on: that data stands with the first. */
+  readonly nth?: number
 }
 
 /** Who acts. `ref` is opaque; one that looks like a CPF is refused with `PERSONAL_ID`. */

@@ -1,11 +1,20 @@
 import { existsSync, statSync } from 'node:fs'
 import { claimedKinds } from './claimed-kinds.ts'
-import { type Clock, createIds, fromInstant, systemClock, systemEntropy, toInstant } from './clock.ts'
+import {
+  type Clock,
+  createIds,
+  fromInstant,
+  giveWay,
+  systemClock,
+  systemEntropy,
+  toInstant,
+} from './clock.ts'
 import { AverbaError } from './errors.ts'
 import type { Instant } from './message.ts'
 import { parseVerifierKey } from './proof/note.ts'
 import type { Verdict } from './proof/verdict.ts'
 import { verifyBundle } from './proof/verify-bundle.ts'
+import { type Replayed, type ReplayOptions, replay } from './replay.ts'
 import { moveOut, putBack } from './store/archive.ts'
 import { type BackupMade, type BackupOptions, makeBackup } from './store/backup.ts'
 import { readOrigin } from './store/checkpoints.ts'
@@ -15,13 +24,16 @@ import { readMark } from './store/high-water-mark.ts'
 import { migrations, statementsFrom } from './store/migrations.ts'
 import type { PartsMoved } from './store/moved-parts.ts'
 import { proveEvent, type WhichEvent } from './store/prove.ts'
+import { readAfter } from './store/read.ts'
 import type { Rebuilt } from './store/rebuilder.ts'
 import { type Restored, restoreBackup } from './store/restore.ts'
 import { Snapshot } from './store/snapshot.ts'
 import { Store } from './store/store.ts'
+import { readFacts } from './store/store-facts.ts'
 import type { RebuildAll } from './store/store-options.ts'
 import { type VerifyStoreOptions, verifyStore } from './store/verify-store.ts'
 import { views } from './views/views.ts'
+import { machines } from './wiring.ts'
 
 type OnProgress = NonNullable<BackupOptions['onProgress']>
 
@@ -139,6 +151,40 @@ export function proveRecorded({ store, event }: { store: string; event: WhichEve
     await opened.checkpoint()
     return opened.reader.read(() => proveEvent(event))
   })
+}
+
+/**
+ * Makes every recorded decision of a log again, which may be in use, and says which is the first that comes out
+ * otherwise.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
+ */
+export async function replayLog(options: ReplayLogOptions): Promise<Replayed> {
+  const { store, until, onProgress, ...others } = options
+  const to = typeof until === 'string' ? parseInstant(until) : until
+  const snapshot = await Snapshot.open(store)
+  try {
+    const end = snapshot.run(readFacts).position
+    const pages = async function* () {
+      for (let after = 0; ; ) {
+        const page = snapshot.run(() => readAfter({}, after))
+        if (page.length === 0) return
+        yield page
+        after = page.at(-1)?.position ?? after
+        onProgress?.(after, end)
+        await giveWay()
+      }
+    }
+    return await replay(pages(), machines, { ...others, ...(to !== undefined && { until: to }) })
+  } finally {
+    snapshot.close()
+  }
+}
+
+/** How to replay a log. */
+export interface ReplayLogOptions extends ReplayOptions {
+  readonly store: string
+  readonly onProgress?: (position: number, end: number) => void
 }
 
 /**

@@ -12,6 +12,7 @@ import { migrationsCommand } from './migrations.ts'
 import { planCommand } from './plan.ts'
 import { proveCommand } from './prove.ts'
 import { rebuildCommand } from './rebuild.ts'
+import { replayCommand } from './replay.ts'
 import { restoreCommand } from './restore.ts'
 import { runCommand } from './run.ts'
 import type { SimulateOptions } from './simulate.ts'
@@ -90,6 +91,7 @@ function createProgram(): Command {
     verifyCommand,
     exportCommand,
     proveCommand,
+    replayCommand,
   ])
     program.addCommand(create())
   program.addCommand(runCommand())

@@ -1,4 +1,14 @@
-import type { Actor, Basis, Event, Instant, PartMark, Parts, Recorded, Settlement } from '../message.ts'
+import type {
+  Actor,
+  Basis,
+  Event,
+  Given,
+  Instant,
+  PartMark,
+  Parts,
+  Recorded,
+  Settlement,
+} from '../message.ts'
 import { leafHash } from '../proof/merkle.ts'
 import type { Vault } from '../vault/vault.ts'
 import { type Batch, findReceipt, lookUp, type StagedEvent } from './batch.ts'
@@ -15,6 +25,8 @@ export type Expectation = 'none' | 'exists' | 'any' | number
 export interface NewEvent {
   readonly event: Event
   readonly because: string
+  /** What replay needs of the command or fact. */
+  readonly given?: Given
   readonly machine: { readonly name: string; readonly version: number }
   readonly parts?: Parts
 }
@@ -182,12 +194,12 @@ function toStaged(
   stream: number,
   owners: ReadonlyMap<string, KnownOwner>,
 ): StagedEvent {
-  const { event, because, machine, parts: given } = item
+  const { event, because, given, machine, parts: toSeal } = item
   const id = `${place.stream}/${place.version}`
   const parts: { name: string; owner: number; sealed: Uint8Array }[] = []
   const marks: PartMark[] = []
-  for (const name in given) {
-    const part = given[name]
+  for (const name in toSeal) {
+    const part = toSeal[name]
     const owner = part && owners.get(part.owner)
     if (!owner) throw new TypeError(`Cannot seal the part "${name}": its owner has no key`)
     const { sealed, hash } = vault.seal(owner, `${id}/${name}`, part.value)
@@ -199,6 +211,7 @@ function toStaged(
     ...place,
     id,
     because,
+    ...(given && { given }),
     machine,
     ...about,
     ...(ends?.settles && { settles: { effect: ends.settles.effect, as: ends.settles.as } }),

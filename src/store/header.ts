@@ -21,6 +21,7 @@ export function writeHeader(event: Recorded, schema: number): string {
     data: event.data,
     effects: event.effects,
     format: headerFormat,
+    given: event.given,
     machine: event.machine,
     moves: event.moves,
     parts: event.parts,

@@ -1,0 +1,47 @@
+import { Command } from 'commander'
+import { replayLog } from '../index.ts'
+import { createProgress } from './progress.ts'
+
+/** Exit code of a decision that comes out otherwise. */
+const divergedCode = 2
+
+/** The command `averba replay`. */
+export function replayCommand(): Command {
+  return new Command('replay')
+    .description('Make every recorded decision again, and say which is the first that comes out otherwise.')
+    .argument('<store>', 'the file of the log, which may be in use, or a backup of one')
+    .option('--until <position or instant>', 'up to here, such as 1000 or 2026-01-31T00:00:00.000Z')
+    .option('--against <machine@version>', 'only this machine, also what another version of it decided')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      '\nWhat a command was refused is not in the log, and is not replayed.' +
+        '\nExit codes: 0 all come out as recorded, 1 it cannot be read, 2 one comes out otherwise.',
+    )
+    .action(replay)
+}
+
+async function replay(
+  store: string,
+  { until, against, json = false }: { until?: string; against?: string; json?: boolean },
+): Promise<void> {
+  const progress = createProgress()
+  const replayed = await replayLog({
+    store,
+    ...(until !== undefined && { until: /^\d+$/.test(until) ? Number(until) : until }),
+    ...(against !== undefined && { against }),
+    onProgress: (position, end) => progress('replay', position, end),
+  })
+  const { decisions, otherVersions, position, divergence } = replayed
+  if (divergence) process.exitCode = divergedCode
+  if (json) return console.log(JSON.stringify(replayed))
+  console.log(`${decisions} decisions up to ${position} were made again.`)
+  if (otherVersions > 0)
+    console.log(`${otherVersions} were made by versions that are not here, and were not.`)
+  if (!divergence) return console.log('All come out as they are recorded.')
+  console.log(
+    `At ${divergence.position}, in ${divergence.stream}, ${divergence.because} comes out otherwise:`,
+  )
+  console.log(`recorded  ${divergence.recorded}`)
+  console.log(`decided   ${divergence.decided}`)
+}
