@@ -44,7 +44,7 @@ export const workColumns: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Opens a store with its guards taken out. */
-export function edit(store: string, work: (database: Database) => void): void {
+function edit(store: string, work: (database: Database) => void): void {
   const database = new Sqlite(store)
   try {
     database.pragma('foreign_keys = off')
