@@ -11,7 +11,7 @@ import { type CrashPoint, CrashPoints } from './crash-points.ts'
 import { Disk } from './disk.ts'
 import { Host } from './host.ts'
 import { DiedError, type Ground, Life } from './life.ts'
-import { subscriptions } from './people.ts'
+import { secretFrom, subscriptions } from './people.ts'
 import { PeopleAtService } from './people-at-service.ts'
 import { TrackedClock, turn } from './tracked-clock.ts'
 
@@ -80,7 +80,7 @@ export class Box {
       tokenService: { url: `https://${hosts.tokenService}/token`, consumerKey, consumerSecret },
       validationService: { baseUrl: `https://${hosts.validationService}`, service, traceHeader },
       portal: { baseUrl: `https://${hosts.portal}`, authenticate: staticHeaders(portalHeaders) },
-      receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
+      receiver: { publicUrl: 'https://receptor.exemplo.br/averba', secretFrom },
       subscriptions,
     }
     const jumpMs = () => this.jumpMs

@@ -8,6 +8,8 @@ import type { Step } from './step.ts'
 
 /** How many failures are shrunk: each takes many runs. */
 const shrunkMax = 3
+/** How many wrongs of a seed are told: one often leads to others. */
+const toldMax = 5
 /** How much is shown of what one check found. */
 const shownMax = 600
 
@@ -64,7 +66,7 @@ async function runOne(seed: number): Promise<boolean> {
 }
 
 function tell({ seed, wrongs }: Ran): void {
-  for (const { check, what } of wrongs) console.log(`seed ${seed}: ${check}: ${what.slice(0, shownMax)}`)
+  for (const { check, what } of wrongs.slice(0, toldMax)) console.log(`seed ${seed}: ${check}: ${what.slice(0, shownMax)}`)
 }
 
 async function tellShortest({ seed, wrongs }: Ran): Promise<void> {

@@ -22,6 +22,13 @@ export const subscriptions: readonly DesiredSubscription[] = [
     chaveAutenticacao: 'Basic canario-autenticacao-dois',
   },
   { evento: 'lpco-exigencia', chaveAutenticacao: 'Basic canario-autenticacao-tres' },
+  { evento: 'ncm-alteracao' },
 ]
+
+/** What the secrets are derived from that no subscription gives. */
+export const secretFrom = 'canario-mestre-dos-segredos-derivados'
+
+/** The event whose secret is derived. */
+export const derivedEvento = 'ncm-alteracao'
 
 export const eventos = subscriptions.map(each => each.evento)

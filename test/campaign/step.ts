@@ -27,7 +27,21 @@ export type Deed =
       readonly to: 'ATIVO' | 'NEGADO' | 'REVOGADO'
     }
   | { readonly do: 'use'; readonly person: number; readonly consent: number; readonly ageMaxMinutes: number }
-  | { readonly do: 'validate'; readonly person: number; readonly isTrue: boolean }
+  /** Validations at once, of a person and those after; an earlier answer to the same may do where `hours` says so. */
+  | {
+      readonly do: 'validate'
+      readonly person: number
+      readonly isTrue: boolean
+      readonly count: number
+      readonly hours: number
+    }
+  /** Pays again for an inconclusive validation, on purpose. */
+  | { readonly do: 'payAgain'; readonly which: number }
+  | { readonly do: 'logIn'; readonly person: number; readonly hours: number }
+  /** Gives the subscription whose secret is derived the next one. */
+  | { readonly do: 'rotate' }
+  /** An operator holds a call that has not left. */
+  | { readonly do: 'hold'; readonly which: number }
   /** Asks for an earlier validation again, or with other claims under its id. */
   | { readonly do: 'validateAgain'; readonly which: number; readonly isOther: boolean }
   /** A person finds out what became of inconclusive validations. */

@@ -13,7 +13,9 @@ const moves: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Consents, on both sides. */
-export const perform: Performs<'enrol' | 'offer' | 'sync' | 'change' | 'changeThere' | 'use' | 'look'> = {
+export const perform: Performs<
+  'enrol' | 'offer' | 'sync' | 'change' | 'changeThere' | 'use' | 'look' | 'logIn'
+> = {
   async enrol(box, { id, person, everyHours }) {
     const { cpf } = personOf(person)
     const commandId = `enrol-${id}`
@@ -63,6 +65,9 @@ export const perform: Performs<'enrol' | 'offer' | 'sync' | 'change' | 'changeTh
       ['NOT_FOUND', 'CONSENT_NOT_EFFECTIVE', 'OUTCOME'],
     )
     if (asked && 'value' in asked) box.book.tell('used', { ...which, began, at: box.clock.now(), ageMaxMs })
+  },
+  async logIn(box, { person, hours }) {
+    box.services.consentService.logIn(personOf(person).cpf, box.clock.now() + hours * hourMs)
   },
   async look(box, { person }) {
     const { cpf } = personOf(person)

@@ -1,7 +1,7 @@
 import type { Performs } from '../perform.ts'
 
 /** What operators and the process itself do. */
-export const perform: Performs<'settle' | 'run' | 'operate' | 'rebuild' | 'reopen'> = {
+export const perform: Performs<'settle' | 'run' | 'operate' | 'rebuild' | 'reopen' | 'hold'> = {
   async settle(box) {
     await box.host.ask(averba => averba.settle())
   },
@@ -24,6 +24,12 @@ export const perform: Performs<'settle' | 'run' | 'operate' | 'rebuild' | 'reope
     for (const { name, isParked } of followers && 'value' in followers ? followers.value : []) {
       if (isParked) await box.host.ask(averba => averba.log.retry(name), ['NOT_FOUND'])
     }
+  },
+  async hold(box, { which }) {
+    const listed = await box.host.ask(averba => averba.effects.list({ state: 'deferred' }))
+    const all = listed && 'value' in listed ? listed.value : []
+    const found = all[which % all.length]
+    if (found) await box.host.ask(averba => averba.effects.park(found.id), ['REFUSED'])
   },
   async rebuild(box) {
     const rebuilt = await box.host.ask(averba => averba.rebuild())

@@ -1,11 +1,11 @@
 import { credentials } from '../../../src/simulation/services.ts'
-import { companies, eventos, personOf } from '../people.ts'
+import { companies, derivedEvento, eventos, personOf } from '../people.ts'
 import type { Performs } from '../perform.ts'
 
 const base = 'https://portal.exemplo.br/portal/api/ext/webhook'
 
 /** The portal: subscriptions on both sides, and notifications. */
-export const perform: Performs<'apply' | 'meddle' | 'notify'> = {
+export const perform: Performs<'apply' | 'meddle' | 'notify' | 'rotate'> = {
   async apply(box, { deletions }) {
     const planned = await box.host.ask(averba => averba.subscriptions.plan(), ['OUTCOME'])
     if (!planned || !('value' in planned)) return
@@ -26,6 +26,12 @@ export const perform: Performs<'apply' | 'meddle' | 'notify'> = {
     const body = how === 'change' ? JSON.stringify(change) : null
     const method = how === 'change' ? 'PUT' : 'DELETE'
     await box.services.portal.fetch(new Request(`${base}/${id}`, { method, headers, body }))
+  },
+  async rotate(box) {
+    await box.host.ask(
+      averba => averba.subscriptions.rotate(derivedEvento),
+      ['REFUSED', 'OUTCOME', 'NOT_FOUND'],
+    )
   },
   async notify(box, { id, evento: which, to, count, copies }) {
     const evento = eventos[which] ?? ''

@@ -1,18 +1,38 @@
-import { personOf } from '../people.ts'
+import { peopleCount, personOf } from '../people.ts'
 import type { Performs } from '../perform.ts'
 import { acknowledging } from './acknowledging.ts'
 
+const hourMs = 3_600_000
+
 /** Validations, which are paid for. */
-export const perform: Performs<'validate' | 'validateAgain' | 'resolve' | 'endToken'> = {
-  async validate(box, { id, person, isTrue }) {
-    const { cpf, titular } = personOf(person)
-    const input = {
-      id: `validation-${id}`,
-      cpf,
-      claims: { nome: isTrue ? titular.nome : 'CANARIO RECLAMADO' },
+export const perform: Performs<'validate' | 'validateAgain' | 'payAgain' | 'resolve' | 'endToken'> = {
+  async validate(box, { id, person, isTrue, count, hours }) {
+    const inputs = Array.from({ length: count }, (_, i) => {
+      const { cpf, titular } = personOf((person + i) % peopleCount)
+      const claims = { nome: isTrue ? titular.nome : 'CANARIO RECLAMADO' }
+      return { id: `validation-${id}-${i}`, cpf, claims, ...(hours > 0 && { reuseWithinMs: hours * hourMs }) }
+    })
+    box.validations.push(...inputs)
+    // Together, as from many requests of a server; each by itself again where the engine died of it.
+    await box.host.ask(averba => Promise.allSettled(inputs.map(input => averba.validations.validate(input))))
+    for (const input of inputs) {
+      await acknowledging(box, input.id, averba => averba.validations.validate(input), [])
     }
-    box.validations.push(input)
-    await acknowledging(box, input.id, averba => averba.validations.validate(input), [])
+  },
+  async payAgain(box, { id, which }) {
+    const input = box.validations[which % box.validations.length]
+    if (!input) return
+    const again = {
+      id: `again-${id}`,
+      cpf: input.cpf,
+      claims: input.claims,
+      again: { of: input.id, because: 'CANARIO' },
+    }
+    const asked = await acknowledging(box, again.id, averba => averba.validations.validate(again), [
+      'NOT_FOUND',
+      'REFUSED',
+    ])
+    if (asked && 'value' in asked) box.validations.push(again)
   },
   async validateAgain(box, { which, isOther }) {
     const input = box.validations[which % box.validations.length]
