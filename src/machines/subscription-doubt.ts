@@ -28,3 +28,11 @@ export function toldMeanwhile(
   if (!station || isAt(station.during)) return undefined
   return resolution(isAt(station.done) ? 'settled' : 'declined', operation)
 }
+
+/** Ends a call whose answer was lost when its subscription is gone: a deletion was made, a change has nothing to be at. */
+export function ofOneThatIsGone(
+  isAt: (where: { changing: 'uncertain' } | { deleting: 'uncertain' }) => boolean,
+): Ending {
+  if (isAt({ deleting: 'uncertain' })) return resolution('settled', 'deleteSubscription')
+  return isAt({ changing: 'uncertain' }) ? resolution('declined', 'changeSubscription') : {}
+}

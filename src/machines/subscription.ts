@@ -2,7 +2,7 @@ import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Carried } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
-import { resolution, toldMeanwhile } from './subscription-doubt.ts'
+import { ofOneThatIsGone, resolution, toldMeanwhile } from './subscription-doubt.ts'
 import { type Failing, failed, isNews, succeeded, threatOf, unharmed } from './subscription-health.ts'
 import type {
   AdoptMessage,
@@ -260,7 +260,8 @@ function miss(state: State): SubscriptionEvent[] {
   }
   if (state.context.remoteId === null) return []
   const anomaly = 'the portal lists it neither as active nor as deleted'
-  return [{ type: 'subscription.deleted', data: { by: 'portal', deletedAt: null }, anomaly }]
+  const ends = ofOneThatIsGone(where => state.matches(where))
+  return [{ type: 'subscription.deleted', data: { by: 'portal', deletedAt: null }, anomaly, ...ends }]
 }
 
 function isUncertain(state: State): boolean {
@@ -273,7 +274,7 @@ function observe(state: State, shown: SubscriptionReading): SubscriptionEvent[] 
   if (shown.remoteId !== context.remoteId) return []
   if (shown.isDeleted) {
     const by = state.matches('deleting') ? 'us' : 'portal'
-    const ends = state.matches({ deleting: 'uncertain' }) && resolution('settled', 'deleteSubscription')
+    const ends = ofOneThatIsGone(where => state.matches(where))
     return [{ type: 'subscription.deleted', data: { by, deletedAt: shown.deletedAt }, ...ends }]
   }
   if (state.matches({ deleting: 'uncertain' })) {

@@ -119,6 +119,29 @@ test('a call that is lost after a list has told what became of it leaves no doub
   })
 })
 
+test('a call that is in doubt ends when its subscription is gone', () => {
+  const isDeleted = observe({ isDeleted: true, deletedAt: '2026-11-20T12:00:00.000Z' })
+  const miss = { type: 'subscription.miss', data: {} }
+  const changing = [
+    ...active,
+    { type: 'subscription.change', data: { endpoint } },
+    lost('changeSubscription'),
+  ]
+  const deleting = [...active, { type: 'subscription.delete', data: {} }, lost('deleteSubscription')]
+  for (const gone of [isDeleted, miss]) {
+    expect(after(...changing, gone)).toMatchObject({
+      events: [
+        { type: 'subscription.deleted', resolves: { effect: 'portal.changeSubscription', as: 'declined' } },
+      ],
+    })
+    expect(after(...deleting, gone)).toMatchObject({
+      events: [
+        { type: 'subscription.deleted', resolves: { effect: 'portal.deleteSubscription', as: 'settled' } },
+      ],
+    })
+  }
+})
+
 test('a rotation asks for the next generation at the declared endpoint, and only of an active one', () => {
   const rotate = { type: 'subscription.rotate', data: { endpoint } }
   expect(after(declare, rotate)).toHaveProperty('refused')
