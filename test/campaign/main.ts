@@ -66,7 +66,8 @@ async function runOne(seed: number): Promise<boolean> {
 }
 
 function tell({ seed, wrongs }: Ran): void {
-  for (const { check, what } of wrongs.slice(0, toldMax)) console.log(`seed ${seed}: ${check}: ${what.slice(0, shownMax)}`)
+  for (const { check, what } of wrongs.slice(0, toldMax))
+    console.log(`seed ${seed}: ${check}: ${what.slice(0, shownMax)}`)
 }
 
 async function tellShortest({ seed, wrongs }: Ran): Promise<void> {

@@ -10,7 +10,7 @@ const dayMs = 24 * 60 * minuteMs
 /** How many deeds a day has, and how many times one kind is as likely as another. */
 const deedsPerDay = 8
 
-type Make = (random: Chance) => Deed | undefined
+type Make = (random: Chance) => Deed
 
 /** Choices of a run. */
 class Chance extends Random {
@@ -86,7 +86,7 @@ const deeds: readonly (readonly [weight: number, make: Make])[] = [
       do: 'notify',
       evento: r.below(4),
       to: r.below(20),
-      count: r.of([1, 1, 3, 12, 30]),
+      count: r.of([1, 1, 3, 12, 60]),
       copies: r.of([0, 0, 0, 1, 3]),
     }),
   ],
@@ -104,8 +104,6 @@ const deeds: readonly (readonly [weight: number, make: Make])[] = [
   [1, r => ({ do: 'fillDisk', minutes: r.of([1, 20, 300, 3_000]) })],
   [1, r => ({ do: 'jump', ms: r.of([-3_600_000, -90_000, 0, 0, 90_000, 3_600_000]) })],
 ]
-
-const weights = deeds.reduce((sum, [weight]) => sum + weight, 0)
 
 const callKinds = [
   'refuse',
@@ -166,14 +164,21 @@ function membersOf(kind: FaultKind, random: Chance): Partial<Fault> {
   return status === 429 || status === 503 ? { status, retryAfterS: random.of([0, 5, 600]) } : { status }
 }
 
-function draw(random: Chance): Deed {
-  let left = random.below(weights)
-  for (const [weight, make] of deeds) {
-    left -= weight
-    const deed = left < 0 ? make(random) : undefined
-    if (deed) return deed
+/** How much more or less of a kind a seed may have than another: what happens often alone finds other things. */
+const moods = [0, 1, 1, 1, 4]
+
+/** The deeds of one seed, each as likely as its mood has it. */
+function drawer(random: Chance): () => Deed {
+  const moody = deeds.map(([weight, make]) => ({ weight: weight * random.of(moods), make }))
+  const sum = moody.reduce((total, { weight }) => total + weight, 0)
+  return () => {
+    let left = random.below(sum)
+    for (const { weight, make } of moody) {
+      left -= weight
+      if (left < 0) return make(random)
+    }
+    throw new TypeError('The weights do not add up')
   }
-  throw new TypeError('The weights do not add up')
 }
 
 /** What happens in so many days, by seed. It begins with what there has to be for anything to happen. */
@@ -187,8 +192,9 @@ export function planOf(seed: number, days: number): Step[] {
     ),
     ...Array.from({ length: 4 }, (_, person): Deed => ({ do: 'enrol', person, everyHours: 24 })),
   ]
+  const draw = drawer(random)
   const drawn = Array.from({ length: days * deedsPerDay }, () => ({
-    deed: draw(random),
+    deed: draw(),
     at: random.below(days * dayMs),
   }))
   drawn.sort((a, b) => a.at - b.at)
