@@ -136,6 +136,7 @@ const subject: MachineRules = {
     'subject.enrol': [{ event: 'subject.enrolled', in: ['unmet'] }],
     'subject.sync': asks('syncRequested', 'listConsents'),
     'subject.schedule': asks('scheduled', 'listConsents'),
+    'subject.unschedule': [{ event: 'subject.unscheduled', in: met }],
     'subject.readAwareness': asks('awarenessRequested', 'listAwareness'),
     'subject.readAwarenessDetail': asks('awarenessDetailRequested', 'readAwareness'),
     'subject.readLogin': asks('loginRequested', 'readLogin'),

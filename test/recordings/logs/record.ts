@@ -6,7 +6,7 @@ import { copyFileSync, existsSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import { valueOf } from '../../../src/index.ts'
+import { exportBundle, valueOf } from '../../../src/index.ts'
 import { simulate } from '../../../src/simulation/index.ts'
 import { shownOf } from './shown-of.ts'
 
@@ -64,4 +64,5 @@ database.exec('vacuum')
 database.close()
 copyFileSync(path, `${target}.log`)
 copyFileSync(`${path}.keys`, `${target}.keyring`)
+await exportBundle({ store: path, dir: `${target}.bundle` })
 writeFileSync(`${target}.json`, `${JSON.stringify(await shownOf(path), null, 2)}\n`)

@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { parseCheckpoint } from '../../src/proof/checkpoint.ts'
+import { portableSha256, sha256 } from '../../src/proof/sha256.ts'
+import { type BundleFile, verifyBundle } from '../../src/verify.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const logs = join(root, 'test/recordings/logs')
+const bundles = readdirSync(logs).filter(name => name.endsWith('.bundle'))
+
+const readerOf = (dir: string) => (name: BundleFile) => {
+  const path = join(dir, name)
+  return existsSync(path) ? bytesOf(path) : undefined
+}
+
+async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
+  const bytes = readFileSync(path)
+  // In small pieces: no line may hang on where they end.
+  for (let at = 0; at < bytes.length; at += 1_000) yield bytes.subarray(at, at + 1_000)
+}
+
+test('there is a bundle of every recorded version', () => {
+  expect(bundles.length).toBe(readdirSync(logs).filter(name => name.endsWith('.log')).length)
+})
+
+test.each(bundles)('%s verifies for ever, and with its own checkpoint as a mark it is held', async name => {
+  const dir = join(logs, name)
+  const checkpoint = readFileSync(join(dir, 'checkpoint'), 'utf8')
+  const verdict = await verifyBundle(readerOf(dir))
+  expect(verdict).toMatchObject({ level: 'self-consistent', faults: [] })
+  expect(verdict.root).toBe(parseCheckpoint(checkpoint)?.root)
+  const keys = [readFileSync(join(dir, 'key'), 'utf8').trim()]
+  expect(await verifyBundle(readerOf(dir), { keys, mark: checkpoint })).toMatchObject({
+    level: 'held',
+    faults: [],
+  })
+})
+
+test.each(bundles)('%s verifies on Deno, which lets it read the folder and nothing else', async name => {
+  const dir = join(logs, name)
+  const args = ['run', '--no-prompt', `--allow-read=${dir}`, 'test/whole/verify-on-deno.ts', dir]
+  const { stdout } = await promisify(execFile)('deno', args, { cwd: root })
+  const { level, root: found } = JSON.parse(stdout)
+  expect({ level, found }).toEqual({
+    level: 'self-consistent',
+    found: (await verifyBundle(readerOf(dir))).root,
+  })
+})
+
+test('averba/verify depends on nothing: no package, no module of a runtime', () => {
+  const seen = new Set<string>()
+  const visit = (path: string) => {
+    if (seen.has(path)) return
+    seen.add(path)
+    const text = readFileSync(path, 'utf8')
+    for (const [, isType, name = ''] of text.matchAll(/^(?:import|export) (type )?[^'"]*?from '([^']+)'/gm)) {
+      if (isType) continue
+      expect(name, relative(root, path)).toMatch(/^\.\.?\//)
+      visit(resolve(dirname(path), name))
+    }
+  }
+  visit(join(root, 'src/verify.ts'))
+  expect([...seen].map(path => relative(root, path)).filter(path => !path.startsWith('src/proof/'))).toEqual([
+    'src/verify.ts',
+  ])
+  expect(seen.size).toBeGreaterThan(10)
+  expect(sha256('')).toBe(portableSha256(''))
+})
