@@ -28,9 +28,10 @@ beforeAll(async () => {
 
 afterAll(() => scratch.remove())
 
-/** The same log once more, after something was done to its file. */
+/** The same log once more, after something was done to its file. Without its mark: what the file itself tells is seen. */
 function given(damage: (path: string) => void): string {
   const path = join(scratch.folder(template), logName)
+  rmSync(`${path}.mark`)
   damage(path)
   return path
 }
@@ -120,9 +121,9 @@ test('pages that were overwritten are seen', async () => {
 test('a disk that takes no more is an error with a code, and what was acknowledged stays', async () => {
   const path = join(scratch.folder(), logName)
   const load = join(import.meta.dirname, 'load-store.ts')
-  const options = JSON.stringify({ path, seed: 1, callers: 1, appends: 20 })
+  const options = JSON.stringify({ path, seed: 1, callers: 1, appends: 200 })
   // The limit counts blocks of 512 or 1024 bytes.
-  const limited = ['-c', 'ulimit -f 400; exec "$0" "$1" "$2"', process.execPath, load, options]
+  const limited = ['-c', 'ulimit -f 800; exec "$0" "$1" "$2"', process.execPath, load, options]
   const said = heard(execFileSync('sh', limited, { encoding: 'utf8' }))
   const done = said.filter(each => each.said === 'acknowledged')
   expect(done.length).toBeGreaterThan(0)

@@ -112,10 +112,11 @@ describe('a process that dies', () => {
 
   test('at any point answers nobody, and pays for nothing twice once it lives again', async () => {
     const { seen, world: whole } = await dieAt(() => false)
-    await whole.close()
+    const last = seen.length
     const opening = seen.findIndex(({ at }) => at === 'beforeRequest') - 6
+    await whole.close()
     const states = new Set<string>()
-    for (let fatal = opening; fatal <= seen.length; fatal++) {
+    for (let fatal = opening; fatal <= last; fatal++) {
       const { world, isHeard } = await dieAt(({ number }) => number === fatal)
       expect([fatal, isHeard, world.isDown]).toEqual([fatal, false, true])
       await world.restart()
