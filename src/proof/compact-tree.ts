@@ -10,11 +10,13 @@ const pair = new Uint8Array(65).fill(1)
 
 /** The hash of a node over two others (RFC 6962, section 2.1), in hexadecimal. */
 export function hashNode(left: string, right: string): string {
-  for (let i = 0; i < 32; i++) {
-    pair[1 + i] = nibble(left, 2 * i) * 16 + nibble(left, 2 * i + 1)
-    pair[33 + i] = nibble(right, 2 * i) * 16 + nibble(right, 2 * i + 1)
-  }
+  put(left, 1)
+  put(right, 33)
   return sha256(pair)
+}
+
+function put(hash: string, at: number): void {
+  for (let i = 0; i < 32; i++) pair[at + i] = nibble(hash, 2 * i) * 16 + nibble(hash, 2 * i + 1)
 }
 
 /** The root of a tree without leaves. */

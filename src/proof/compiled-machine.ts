@@ -66,19 +66,16 @@ export function compileMachine(given: unknown): CompiledMachine | undefined {
     standings.set(key, made)
     return made
   }
-  const judged = new Map<string, readonly Rule[]>()
-  for (const [because, rules] of Object.entries(makes))
-    for (const rule of rules) {
-      const place = `${because} ${rule.event}`
-      judged.set(place, [...(judged.get(place) ?? []), rule])
-    }
+  const judged = new Map(
+    Object.entries(makes).map(([because, rules]) => [because, Map.groupBy(rules, rule => rule.event)]),
+  )
   return {
     name,
     version,
     prefix: `${name}-`,
     start: intern(start.map(state => [state])),
     judge(standing, event) {
-      const rules = judged.get(`${event.because} ${event.type}`)
+      const rules = judged.get(event.because)?.get(event.type)
       if (!rules) return `"${event.because}" does not lead to "${event.type}"`
       let why: string | undefined
       for (const rule of rules) {
