@@ -9,6 +9,7 @@ import { checkOptions } from './check-options.ts'
 import { createIds, systemClock, systemEntropy } from './clock.ts'
 import { Commands } from './commands.ts'
 import { type Consents, createConsents } from './consents.ts'
+import { createDataSubjects, type DataSubjects } from './data-subjects.ts'
 import { Desired } from './desired.ts'
 import { type Due, listDue } from './due.ts'
 import { createEffects, type Effects } from './effects.ts'
@@ -61,6 +62,7 @@ export interface Averba {
   readonly log: Log
   readonly effects: Effects
   readonly audit: Audit
+  readonly subjects: DataSubjects
   /**
    * The rows of a view as they were when the log ended at a position, or at an instant: built from the log, in memory.
    * A time of the log says what averba knew then.
@@ -221,6 +223,7 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
     log: createLog(store, followers),
     effects: createEffects(area),
     audit: createAudit(store, options.store),
+    subjects: createDataSubjects(area),
     views: handle,
     viewAsOf: <N extends keyof Views>(name: N, asOf: AsOf) =>
       engine.admit(async () => {

@@ -2,6 +2,7 @@ import { toInstant } from './clock.ts'
 import { refusePersonalId } from './cpf.ts'
 import { AverbaError } from './errors.ts'
 import type { Actor, Basis, Instant } from './message.ts'
+import type { Page } from './pages/language.ts'
 
 const idMax = 200
 const textMax = 500
@@ -53,6 +54,19 @@ export function checkActor({ kind, ref }: Actor): void {
 export function checkBasis({ purpose, legalBasis }: Basis): void {
   checkText(purpose, "basis's purpose", textMax)
   checkText(legalBasis, "basis's legal basis", textMax)
+}
+
+/**
+ * Checks how a report is to be written, and says what is meant where nothing is said.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`
+ */
+export function checkPage({ format = 'json', language = 'pt-BR' }: Page = {}): Required<Page> {
+  const isKnown = ['json', 'html'].includes(format) && ['pt-BR', 'en'].includes(language)
+  if (isKnown) return { format, language }
+  throw new AverbaError('INVALID_INPUT', 'Cannot write the report: its format or its language is unknown', {
+    hint: 'Formats are json and html, languages pt-BR and en',
+  })
 }
 
 function checkText(text: unknown, what: string, max: number): asserts text is string {

@@ -16,6 +16,7 @@ const layers: Record<string, { imports: readonly string[]; packages: readonly st
   vault: { imports: ['vocabulary'], packages: [] },
   store: { imports: ['vocabulary', 'proof', 'vault'], packages: ['kysely', 'better-sqlite3', 'pg'] },
   views: { imports: ['vocabulary', 'machines'], packages: [] },
+  pages: { imports: ['vocabulary', 'machines', 'proof'], packages: [] },
   adapters: {
     imports: ['vocabulary'],
     packages: [
@@ -35,7 +36,7 @@ const layers: Record<string, { imports: readonly string[]; packages: readonly st
     packages: ['eventemitter3'],
   },
   api: {
-    imports: ['vocabulary', 'machines', 'proof', 'vault', 'store', 'views', 'adapters', 'engine'],
+    imports: ['vocabulary', 'machines', 'proof', 'vault', 'store', 'views', 'pages', 'adapters', 'engine'],
     packages: [],
   },
   simulation: { imports: ['vocabulary', 'adapters', 'api'], packages: [] },

@@ -1,0 +1,69 @@
+import type { EventWords } from './words.ts'
+
+const whose = { us: 'at the request of this organisation', service: 'as the consent service shows' } as const
+const origins = {
+  host: 'by this organisation',
+  validation: 'by a validation',
+  notification: 'by a notification',
+} as const
+const readings = (count: number) => (count === 1 ? '1 record read' : `${count} records read`)
+
+/** Every event in English. */
+export const englishEvents: EventWords = {
+  'subject.enrolled': ({ origin }) => `Data subject enrolled ${origins[origin]}`,
+  'subject.syncRequested': () => 'Reading of the consents asked for',
+  'subject.awarenessRequested': () => 'Reading of the awareness records asked for',
+  'subject.loginRequested': () => 'Login state asked for',
+  'subject.scheduled': ({ everyMs }) =>
+    `Consents to be read again every ${Math.round(everyMs / 60_000)} minutes`,
+  'subject.synced': ({ read, changed }) => `Consents read: ${readings(read)}, ${changed} changed`,
+  'subject.awarenessAppeared': () => 'An awareness record appeared',
+  'subject.awarenessListed': ({ read }) => `Awareness records read: ${readings(read)}`,
+  'subject.awarenessDetailRequested': () => 'Whole reading of an awareness record asked for',
+  'subject.awarenessDescribed': () => 'An awareness record was read in full',
+  'subject.loginRead': ({ isAuthenticated }) => `Login state read: logged ${isAuthenticated ? 'in' : 'out'}`,
+  'subject.loginAddressRequested': () => 'Login address asked for',
+  'subject.loginAddressRead': () => 'Login address received',
+  'subject.readDeclined': ({ httpStatus }) => `The service declined a reading (HTTP ${httpStatus})`,
+  'subject.useRefused': () => 'A use of data was refused: nobody has seen the consent',
+  'consent.appeared': ({ status }) => `A consent appeared as ${status}`,
+  'consent.amended': () => 'The service corrected dates or controller of the consent',
+  'consent.approved': ({ by }) => `Consent approved ${whose[by]}`,
+  'consent.denied': ({ by }) => `Consent denied ${whose[by]}`,
+  'consent.revoked': ({ by }) => `Consent revoked ${whose[by]}`,
+  'consent.expired': ({ by }) => `Consent expired ${whose[by]}`,
+  'consent.conflicted': ({ status, held }) =>
+    `The service shows ${status}, which cannot follow ${held}: what the service says counts`,
+  'consent.vanished': () => 'The service lists the consent no more',
+  'consent.lapsed': () => "The consent's expiry has passed",
+  'consent.confirmed': ({ status }) => `The service confirms the consent as ${status}`,
+  'consent.changeRequested': ({ status }) => `Change to ${status} asked of the service`,
+  'consent.changeDeclined': ({ httpStatus }) => `The service declined the change (HTTP ${httpStatus})`,
+  'consent.readDeclined': ({ httpStatus }) => `The service declined the reading (HTTP ${httpStatus})`,
+  'consent.changeLost': () => 'The answer to the change was lost: perhaps it was made',
+  'consent.detailRequested': () => 'Whole reading of the consent asked for',
+  'consent.changeSeen': ({ status }) => `The service's list shows the consent as ${status}`,
+  'consent.described': ({ history }) => `The consent was read in full, with a history of ${history}`,
+  'consent.used': () => 'Data was used under this consent',
+  'consent.useRefused': () => 'A use of data was refused: the consent did not stand',
+  'validation.requested': () => "A validation of the person's data was asked for",
+  'validation.reused': () => 'A validation took the result of an earlier one: nothing was asked',
+  'validation.answered': ({ evaluated }) =>
+    `Validation answered: ${evaluated} ${evaluated === 1 ? 'field' : 'fields'} evaluated`,
+  'validation.declined': ({ httpStatus }) => `The service declined the validation (HTTP ${httpStatus})`,
+  'validation.inconclusive': () => 'The answer to the validation was lost: perhaps it was made',
+  'validation.resolved': ({ charged }) =>
+    `A person found out that the validation was ${charged ? '' : 'not '}charged`,
+  'validation.repeated': () => 'The validation was made again on purpose',
+  'notification.received': ({ evento }) => `Notification received: ${evento}`,
+  'notification.recovered': ({ evento }) => `Notification recovered from a failure record: ${evento}`,
+  'notification.copied': () => 'The same notification came again',
+  'notification.handled': ({ handler }) => `Notification handled by ${handler}`,
+  'notification.failed': ({ handler }) => `Handling of the notification by ${handler} failed`,
+  'notification.parked': ({ handler }) => `Handling of the notification by ${handler} was put on hold`,
+  'notification.replayed': () => 'The notification is to be handled again',
+  'effect.attempted': ({ attempts }) => `Call sent to the service, attempt ${attempts}`,
+  'effect.parked': ({ by }) =>
+    by === 'operator' ? 'Call put on hold by an operator' : 'Call put on hold after many attempts',
+  'effect.resumed': () => 'Call let go by an operator',
+}

@@ -1,0 +1,70 @@
+import type { EventWords } from './words.ts'
+
+const whose = { us: 'a pedido desta organização', service: 'conforme o serviço de consentimento' } as const
+const origins = {
+  host: 'por esta organização',
+  validation: 'por uma validação',
+  notification: 'por uma notificação',
+} as const
+const readings = (count: number) => (count === 1 ? '1 registro lido' : `${count} registros lidos`)
+
+/** Every event in Brazilian Portuguese. */
+export const portugueseEvents: EventWords = {
+  'subject.enrolled': ({ origin }) => `Titular cadastrado ${origins[origin]}`,
+  'subject.syncRequested': () => 'Leitura dos consentimentos pedida',
+  'subject.awarenessRequested': () => 'Leitura das ciências de tratamento pedida',
+  'subject.loginRequested': () => 'Consulta da situação de login pedida',
+  'subject.scheduled': ({ everyMs }) =>
+    `Leitura periódica dos consentimentos a cada ${Math.round(everyMs / 60_000)} minutos`,
+  'subject.synced': ({ read, changed }) => `Consentimentos lidos: ${readings(read)}, ${changed} com mudança`,
+  'subject.awarenessAppeared': () => 'Uma ciência de tratamento passou a constar',
+  'subject.awarenessListed': ({ read }) => `Ciências de tratamento lidas: ${readings(read)}`,
+  'subject.awarenessDetailRequested': () => 'Leitura completa de uma ciência de tratamento pedida',
+  'subject.awarenessDescribed': () => 'Ciência de tratamento lida por completo',
+  'subject.loginRead': ({ isAuthenticated }) =>
+    `Situação de login lida: ${isAuthenticated ? 'autenticado' : 'não autenticado'}`,
+  'subject.loginAddressRequested': () => 'Endereço de login pedido',
+  'subject.loginAddressRead': () => 'Endereço de login recebido',
+  'subject.readDeclined': ({ httpStatus }) => `O serviço recusou uma leitura (HTTP ${httpStatus})`,
+  'subject.useRefused': () => 'Uso de dados recusado: o consentimento nunca foi visto',
+  'consent.appeared': ({ status }) => `Um consentimento passou a constar como ${status}`,
+  'consent.amended': () => 'Datas ou controlador do consentimento corrigidos pelo serviço',
+  'consent.approved': ({ by }) => `Consentimento aprovado ${whose[by]}`,
+  'consent.denied': ({ by }) => `Consentimento negado ${whose[by]}`,
+  'consent.revoked': ({ by }) => `Consentimento revogado ${whose[by]}`,
+  'consent.expired': ({ by }) => `Consentimento expirado ${whose[by]}`,
+  'consent.conflicted': ({ status, held }) =>
+    `O serviço mostra ${status}, que não podia seguir a ${held}: vale o que o serviço diz`,
+  'consent.vanished': () => 'O consentimento deixou de constar no serviço',
+  'consent.lapsed': () => 'A data de expiração do consentimento passou',
+  'consent.confirmed': ({ status }) => `O serviço confirma o consentimento como ${status}`,
+  'consent.changeRequested': ({ status }) => `Mudança para ${status} pedida ao serviço`,
+  'consent.changeDeclined': ({ httpStatus }) => `O serviço recusou a mudança (HTTP ${httpStatus})`,
+  'consent.readDeclined': ({ httpStatus }) => `O serviço recusou a leitura (HTTP ${httpStatus})`,
+  'consent.changeLost': () => 'A resposta ao pedido de mudança se perdeu: talvez tenha sido feita',
+  'consent.detailRequested': () => 'Leitura completa do consentimento pedida',
+  'consent.changeSeen': ({ status }) => `A lista do serviço mostra o consentimento como ${status}`,
+  'consent.described': ({ history }) => `Consentimento lido por completo, com histórico de ${history}`,
+  'consent.used': () => 'Dados usados com base neste consentimento',
+  'consent.useRefused': () => 'Uso de dados recusado: o consentimento não valia',
+  'validation.requested': () => 'Validação dos dados do titular pedida',
+  'validation.reused': () => 'Validação respondida com o resultado de uma anterior, sem nova consulta',
+  'validation.answered': ({ evaluated }) =>
+    `Validação respondida: ${evaluated} ${evaluated === 1 ? 'campo avaliado' : 'campos avaliados'}`,
+  'validation.declined': ({ httpStatus }) => `O serviço recusou a validação (HTTP ${httpStatus})`,
+  'validation.inconclusive': () => 'A resposta da validação se perdeu: talvez tenha sido feita',
+  'validation.resolved': ({ charged }) =>
+    `Uma pessoa apurou que a validação ${charged ? 'foi' : 'não foi'} cobrada`,
+  'validation.repeated': () => 'A validação foi refeita de propósito por outra',
+  'notification.received': ({ evento }) => `Notificação recebida: ${evento}`,
+  'notification.recovered': ({ evento }) => `Notificação recuperada de um registro de falha: ${evento}`,
+  'notification.copied': () => 'A mesma notificação chegou de novo',
+  'notification.handled': ({ handler }) => `Notificação tratada por ${handler}`,
+  'notification.failed': ({ handler }) => `O tratamento da notificação por ${handler} falhou`,
+  'notification.parked': ({ handler }) => `O tratamento da notificação por ${handler} foi suspenso`,
+  'notification.replayed': () => 'A notificação será tratada de novo',
+  'effect.attempted': ({ attempts }) => `Chamada enviada ao serviço, tentativa ${attempts}`,
+  'effect.parked': ({ by }) =>
+    by === 'operator' ? 'Chamada suspensa por um operador' : 'Chamada suspensa depois de muitas tentativas',
+  'effect.resumed': () => 'Chamada liberada por um operador',
+}

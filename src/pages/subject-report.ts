@@ -1,0 +1,140 @@
+import type { Actor, Basis, EffectState, Instant } from '../message.ts'
+import type { Language } from './language.ts'
+
+/** A period, from the first to the last event of something. */
+export interface Period {
+  readonly first: Instant
+  readonly last: Instant
+}
+
+/** Up to where a report looked at the log. What comes later is not in it. */
+export interface ReportedLog {
+  /** The log's own name. */
+  readonly origin: string
+  readonly position: number
+  /** When the event at that position was recorded: the log's own time, not the time of the asking. */
+  readonly at: Instant
+}
+
+/** One kind of sealed personal data, with how many pieces of it there are. */
+export interface HeldKind extends Period {
+  /** The type of the event and the name of the part, such as `consent.described/detail`. */
+  readonly kind: string
+  readonly label: string
+  /** Who gave it. */
+  readonly source: string
+  readonly pieces: number
+  /** How many of them are sealed in the store, moved out to a bundle, or destroyed. */
+  readonly held: number
+  readonly archived: number
+  readonly gone: number
+  readonly bytes: number
+}
+
+/** On what basis data was processed, and how often. Events that name none are counted under null. */
+export interface UnderBasis extends Period {
+  readonly basis: Basis | null
+  readonly events: number
+}
+
+/** Who acted, and how often. Events that name nobody are counted under null: facts from outside, and time. */
+export interface Acted extends Period {
+  readonly actor: Actor | null
+  readonly events: number
+}
+
+/** A call to a service: what left for whom, and what became of it. */
+export interface Told {
+  readonly effect: string
+  readonly position: number
+  readonly service: string
+  readonly operation: string
+  readonly label: string
+  /** The kinds of sealed data that were opened for it. */
+  readonly opened: readonly string[]
+  readonly owedAt: Instant
+  readonly state: EffectState
+  readonly outcome: string
+  readonly endedAt: Instant | null
+  readonly attempts: number
+}
+
+/** A consent as last known. */
+export interface ReportedConsent {
+  readonly consent: string
+  readonly controller: string | null
+  readonly status: string
+  readonly knowledge: string
+  readonly appearedAt: Instant
+  readonly expiresAt: Instant | null
+  readonly used: number
+  readonly refused: number
+}
+
+/** Data that was used under a consent, or was not to be. */
+export interface ReportedUse {
+  readonly position: number
+  readonly at: Instant
+  /** Null where it was for a consent that nobody had seen. */
+  readonly consent: string | null
+  readonly isAllowed: boolean
+  readonly because: string
+  readonly basis: Basis | null
+  readonly actor: Actor | null
+}
+
+/** A validation of the person's data. */
+export interface ReportedValidation {
+  readonly id: string
+  readonly requestedAt: Instant
+  readonly endedAt: Instant | null
+  readonly state: string
+  readonly outcome: string
+  readonly basis: Basis | null
+}
+
+/** A notification addressed to the person. */
+export interface ReportedNotification {
+  readonly notification: string
+  readonly evento: string
+  readonly receivedAt: Instant
+  readonly copies: number
+  /** The handlers of the host that were given it. */
+  readonly handlers: readonly string[]
+}
+
+/** One event, in words. */
+export interface TimelineEntry {
+  readonly position: number
+  readonly at: Instant
+  readonly type: string
+  readonly stream: string
+  readonly words: string
+  readonly actor: Actor | null
+  readonly basis: Basis | null
+  readonly anomaly: string | null
+  /** The kinds of sealed data that came with it. */
+  readonly parts: readonly string[]
+}
+
+/** What is held of a data subject, since when, on what basis, who acted and who was told (LGPD articles 18 and 19). */
+export interface SubjectReport {
+  readonly format: 'averba subject report 1'
+  readonly language: Language
+  readonly log: ReportedLog
+  readonly subject: string
+  /** Masked as `***.456.789-**`; null when the report was asked for by ref, and nothing was opened. */
+  readonly cpf: string | null
+  /** Where the person was met first, and when. */
+  readonly origin: string
+  readonly enrolledAt: Instant
+  readonly held: readonly HeldKind[]
+  readonly bases: readonly UnderBasis[]
+  readonly actors: readonly Acted[]
+  readonly told: readonly Told[]
+  readonly consents: readonly ReportedConsent[]
+  readonly uses: readonly ReportedUse[]
+  readonly validations: readonly ReportedValidation[]
+  readonly notifications: readonly ReportedNotification[]
+  readonly timeline: readonly TimelineEntry[]
+}

@@ -1,0 +1,31 @@
+import type { ConsentEvent } from '../machines/consent-events.ts'
+import type { Reason } from '../machines/consent-standing.ts'
+import type { EffectEvent } from '../machines/effect.ts'
+import type { NotificationEvent } from '../machines/notification.ts'
+import type { SubjectEvent } from '../machines/subject.ts'
+import type { ValidationEvent } from '../machines/validation.ts'
+import type { EffectState } from '../message.ts'
+
+type ReportedEvent = ConsentEvent | EffectEvent | NotificationEvent | SubjectEvent | ValidationEvent
+
+/** Words for every event that a report may show, by its clear data. */
+export type EventWords = { readonly [E in ReportedEvent as E['type']]: (data: E['data']) => string }
+
+/** Who gave a piece of data. */
+export type Source = 'host' | 'consentService' | 'validationService' | 'portal'
+
+/** What a language has to say. */
+export interface Words {
+  readonly events: EventWords
+  /** An event of a type that has no words yet. */
+  readonly otherEvent: (type: string) => string
+  /** Sealed data by the name of its part, or by the type of its event and that name. */
+  readonly kinds: Readonly<Record<string, string>>
+  readonly sources: Readonly<Record<Source, string>>
+  readonly services: Readonly<Record<string, string>>
+  readonly operations: Readonly<Record<string, string>>
+  readonly effectStates: Readonly<Record<EffectState, string>>
+  readonly reasons: Readonly<Record<Reason, string>>
+  readonly validationStates: Readonly<Record<string, string>>
+  readonly origins: Readonly<Record<string, string>>
+}

@@ -1,0 +1,56 @@
+import { giveWay } from '../clock.ts'
+import { type Connection, first, rows, type Steps } from './connection.ts'
+import { findBundle } from './moved-parts.ts'
+import { selectPosition } from './schema.ts'
+
+/** How many positions are looked at before the event loop turns. */
+const pagePositions = 5_000
+
+/**
+ * The streams of which an event's header holds the ref of a person, in order of their first such event, and the end of
+ * the log up to which it was looked at. Looks through the whole log: no index leads from a person to what concerns them.
+ */
+export async function streamsHolding(
+  reader: Pick<Connection, 'read'>,
+  subject: string,
+): Promise<{ streams: string[]; until: number }> {
+  const until = await reader.read(readEnd)
+  const streams = new Set<string>()
+  for (let after = 0; after < until; after += pagePositions) {
+    const last = Math.min(after + pagePositions, until)
+    const found = await reader.read(() => readHolding(subject, after, last))
+    for (const { name } of found) streams.add(name)
+    await giveWay()
+  }
+  return { streams: [...streams], until }
+}
+
+function* readEnd(): Steps<number> {
+  return (yield* first<{ position: number }>({ sql: selectPosition, parameters: [] }))?.position ?? 0
+}
+
+function* readHolding(subject: string, after: number, last: number): Steps<readonly { name: string }[]> {
+  return yield* rows<{ name: string }>({ sql: selectHolding, parameters: [after, last, `%${subject}%`] })
+}
+
+/** Where a part is: beside its event, in a bundle outside of the store, or nowhere. */
+export type Whereabouts = 'held' | 'archived' | 'gone'
+
+/** Says where each of some parts is that headers name. Opens nothing. */
+export function* whereAre(
+  parts: readonly { readonly position: number; readonly name: string }[],
+): Steps<Whereabouts[]> {
+  const found: Whereabouts[] = []
+  for (const { position, name } of parts) found.push(yield* whereIs(position, name))
+  return found
+}
+
+function* whereIs(position: number, name: string): Steps<Whereabouts> {
+  const there = yield* first<{ position: number }>({ sql: selectPart, parameters: [position, name] })
+  if (there) return 'held'
+  return (yield* findBundle(position)) === undefined ? 'gone' : 'archived'
+}
+
+const selectHolding = `select stream.name from event join stream on stream.key = event.stream
+  where event.position > ? and event.position <= ? and event.header like ? order by event.position`
+const selectPart = 'select position from part where position = ? and name = ?'

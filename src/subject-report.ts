@@ -1,0 +1,214 @@
+import type { Area } from './area.ts'
+import { effectStream } from './attempts.ts'
+import { parseCpf } from './cpf.ts'
+import type { Recorded as AnyRecorded, EffectState, Owed } from './message.ts'
+import { describeEvent, describeKind, wordsOf } from './pages/describe.ts'
+import type { Language } from './pages/language.ts'
+import { sourceOf } from './pages/source-of.ts'
+import type {
+  Acted,
+  HeldKind,
+  ReportedLog,
+  SubjectReport,
+  TimelineEntry,
+  Told,
+  UnderBasis,
+} from './pages/subject-report.ts'
+import type { Words } from './pages/words.ts'
+import { reportedConsents, reportedNotifications, reportedUses, reportedValidations } from './reported.ts'
+import { streamsHolding, whereAre } from './store/concerning.ts'
+import type { Store } from './store/store.ts'
+import type { SubjectRef, Who } from './subjects.ts'
+
+/**
+ * Gathers what the log holds of a data subject. Nothing is opened: sealed data is named by its kind. The same log gives
+ * the same report.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `INVALID_CPF`
+ */
+export async function gatherSubjectReport(
+  { store, subjects }: Area,
+  who: Who,
+  language: Language,
+): Promise<SubjectReport> {
+  const words = wordsOf(language)
+  const subject = await subjects.find(who)
+  const { streams, until } = await streamsHolding(store.reader, subject)
+  const own = await readOwn(store, subject, streams, until)
+  const calls = await callsOf(store, own.streams, until)
+  const attempts = await readStreams(store, calls.map(effectStream), until)
+  const events = [...own.events, ...attempts].sort((one, other) => one.position - other.position)
+  const enrolled = events.find(event => event.type === 'subject.enrolled')
+  const origin = (enrolled?.data as { origin?: string } | undefined)?.origin ?? '' // As the machine writes it.
+  return {
+    format: 'averba subject report 1',
+    language,
+    log: await describeLog(store, until),
+    subject,
+    cpf: 'cpf' in who ? maskCpf(parseCpf(who.cpf)) : null,
+    origin: words.origins[origin] ?? origin,
+    enrolledAt: enrolled?.at ?? '',
+    held: await heldBy(store, subject, own.events, words),
+    bases: basesOf(events),
+    actors: actorsOf(events),
+    told: toldOf(calls, own.events, words),
+    consents: reportedConsents(own.events),
+    uses: reportedUses(own.events, words),
+    validations: reportedValidations(own.events, words),
+    notifications: reportedNotifications(own.events),
+    timeline: events.map(event => toEntry(event, words)),
+  }
+}
+
+/** Shows the middle of a CPF only. */
+export function maskCpf(cpf: string): string {
+  return `***.${cpf.slice(3, 6)}.${cpf.slice(6, 9)}-**`
+}
+
+/** Says which log it is, and up to where it was looked at. */
+export async function describeLog(store: Store, position: number): Promise<ReportedLog> {
+  const [began, last] = [await store.readAt(1), await store.readAt(position)]
+  const data = began?.data as { origin: string } | undefined // The first event of every log.
+  return { origin: data?.origin ?? '', position, at: last?.at ?? '' }
+}
+
+/** The streams that are the person's, of all that name them, with their events. */
+async function readOwn(store: Store, subject: SubjectRef, streams: readonly string[], until: number) {
+  const found: { stream: string; events: AnyRecorded[] }[] = []
+  for (const stream of streams) {
+    const events = await readStreams(store, [stream], until)
+    if (isOf(subject, events[0])) found.push({ stream, events })
+  }
+  return { streams: found.map(({ stream }) => stream), events: found.flatMap(({ events }) => events) }
+}
+
+/** Others may name the person too, as the actor of something. */
+function isOf(subject: SubjectRef, first: AnyRecorded | undefined): boolean {
+  if (!first) return false
+  const { subject: whose } = first.data as { subject?: unknown } // Consents, validations and subjects say it.
+  return whose === subject || (first.parts ?? []).some(({ owner }) => owner === `subject-${subject}`)
+}
+
+async function readStreams(store: Store, streams: readonly string[], until: number): Promise<AnyRecorded[]> {
+  const events: AnyRecorded[] = []
+  for (const stream of streams) {
+    for (let after = 0; ; ) {
+      const page = await store.read({ stream, after })
+      events.push(...page.filter(event => event.position <= until))
+      const last = page.at(-1)
+      if (!last || last.position > until) break
+      after = last.position
+    }
+  }
+  return events
+}
+
+async function callsOf(store: Store, streams: readonly string[], until: number): Promise<Owed[]> {
+  const calls: Owed[] = []
+  for (const stream of streams) calls.push(...(await store.effects({ stream, states: everyState })))
+  return calls
+    .filter(({ position }) => position <= until)
+    .sort((one, other) => one.position - other.position || compare(one.id, other.id))
+}
+
+const everyState: readonly EffectState[] = [
+  ...['owed', 'started', 'deferred', 'parked', 'unknown', 'settled', 'declined'],
+] as EffectState[] // Written out above.
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other)
+}
+
+async function heldBy(
+  store: Store,
+  subject: SubjectRef,
+  events: readonly AnyRecorded[],
+  words: Words,
+): Promise<HeldKind[]> {
+  const parts = events.flatMap(({ position, type, at, parts: marks = [] }) =>
+    marks
+      .filter(({ owner }) => owner === `subject-${subject}`)
+      .map(({ name, bytes }) => ({ position, name, kind: `${type}/${name}`, at, bytes })),
+  )
+  parts.sort((one, other) => one.position - other.position)
+  const places = await store.reader.read(() => whereAre(parts))
+  const found = new Map<string, HeldKind>()
+  for (const [i, { kind, at, bytes }] of parts.entries()) {
+    const place = places[i] ?? 'gone'
+    const before = found.get(kind)
+    const counts = before ?? { pieces: 0, held: 0, archived: 0, gone: 0, bytes: 0 }
+    found.set(kind, {
+      kind,
+      label: describeKind(kind, words),
+      source: words.sources[sourceOf(kind)],
+      first: before?.first ?? at,
+      last: at,
+      ...counts,
+      pieces: counts.pieces + 1,
+      bytes: counts.bytes + bytes,
+      [place]: counts[place] + 1,
+    })
+  }
+  return [...found.values()]
+}
+
+function basesOf(events: readonly AnyRecorded[]): UnderBasis[] {
+  const keyOf = ({ basis }: AnyRecorded) => (basis ? JSON.stringify([basis.purpose, basis.legalBasis]) : '')
+  return grouped(events, keyOf).map(({ one, ...rest }) => ({ basis: one.basis ?? null, ...rest }))
+}
+
+function actorsOf(events: readonly AnyRecorded[]): Acted[] {
+  const keyOf = ({ actor }: AnyRecorded) => (actor ? JSON.stringify([actor.kind, actor.ref]) : '')
+  return grouped(events, keyOf).map(({ one, ...rest }) => ({ actor: one.actor ?? null, ...rest }))
+}
+
+function grouped(events: readonly AnyRecorded[], keyOf: (event: AnyRecorded) => string) {
+  const groups = new Map<string, { one: AnyRecorded; events: number; first: string; last: string }>()
+  for (const event of events) {
+    const before = groups.get(keyOf(event))
+    const { one = event, events: count = 0, first = event.at } = before ?? {}
+    groups.set(keyOf(event), { one, events: count + 1, first, last: event.at })
+  }
+  return [...groups.values()]
+}
+
+/** What left for a service. Its outcome stands in the ledger; when it ended, in the log. */
+function toldOf(calls: readonly Owed[], events: readonly AnyRecorded[], words: Words): Told[] {
+  const byPosition = new Map(events.map(event => [event.position, event]))
+  const ended = new Map(events.flatMap(event => (event.settles ? [[event.settles.effect, event.at]] : [])))
+  const kinds = new Map(
+    events.flatMap(event =>
+      (event.parts ?? []).map(({ name }) => [`${event.id}/${name}`, `${event.type}/${name}`]),
+    ),
+  )
+  return calls.map(({ id, position, type, state, attempts, opens = {}, settledAt }) => {
+    const [service = ''] = type.split('.')
+    const endedAt = ended.get(id) ?? (settledAt === undefined ? undefined : byPosition.get(settledAt)?.at)
+    return {
+      effect: id,
+      position,
+      service: words.services[service] ?? service,
+      operation: type,
+      label: words.operations[type] ?? type,
+      opened: Object.values(opens).map(address => describeKind(kinds.get(address) ?? address, words)),
+      owedAt: byPosition.get(position)?.at ?? '',
+      state,
+      outcome: words.effectStates[state],
+      endedAt: endedAt ?? null,
+      attempts,
+    }
+  })
+}
+
+/** Shows an event as one entry of a timeline. */
+export function toEntry(event: AnyRecorded, words: Words): TimelineEntry {
+  const { position, at, type, stream, actor, basis, anomaly, parts = [] } = event
+  return {
+    ...{ position, at, type, stream },
+    words: describeEvent(event, words),
+    actor: actor ?? null,
+    basis: basis ?? null,
+    anomaly: anomaly ?? null,
+    parts: parts.map(({ name }) => describeKind(`${type}/${name}`, words)),
+  }
+}
