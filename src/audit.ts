@@ -1,10 +1,13 @@
+import type { Area } from './area.ts'
+import { type ConsentQuestion, proveConsent } from './consent-proof.ts'
 import { AverbaError } from './errors.ts'
+import { checkPage } from './given.ts'
 import { exportBundle, type VerifyLogOptions, verifyLog } from './operating.ts'
+import type { Page } from './pages/language.ts'
 import type { Checkpoint } from './proof/checkpoint.ts'
 import type { Verdict } from './proof/verdict.ts'
 import type { Exported } from './store/export-log.ts'
 import { proveConsistency, proveEvent, type WhichEvent } from './store/prove.ts'
-import type { Store } from './store/store.ts'
 
 /** Shows others what the log holds, so that they need to believe nobody. */
 export interface Audit {
@@ -16,6 +19,15 @@ export interface Audit {
    * @throws {AverbaError} `NOT_FOUND`
    */
   prove(event: WhichEvent): Promise<string>
+  /**
+   * Says whether a consent stood at an instant, by what was known at another, in one file with its proof: the exact
+   * bytes of every event that the answer rests on, their paths to the root of a signed checkpoint, and the checkpoint.
+   * JSON in the form of `ConsentReport`, or an HTML page that checks itself offline. Opens no personal data.
+   *
+   * @throws {AverbaError} `NOT_FOUND` when nobody is enrolled, or nobody has seen the consent; `INVALID_CPF`,
+   * `INVALID_INPUT`
+   */
+  prove(question: ConsentQuestion, page?: Page): Promise<string>
   /**
    * What a witness asks for: the newest checkpoint, and the hashes that prove that an older one is its beginning.
    *
@@ -29,17 +41,25 @@ export interface Audit {
 }
 
 /** Makes the area. */
-export function createAudit(store: Store, path: string): Audit {
+export function createAudit(area: Area): Audit {
+  const { store, engine } = area
+  const path = area.options.store
   const onFile = () => {
     if (path !== ':memory:') return path
     throw new AverbaError('INVALID_INPUT', 'Cannot do this with a log in memory: it has no file')
   }
+  async function prove(what: WhichEvent | ConsentQuestion, page?: Page): Promise<string> {
+    if (typeof what === 'object') {
+      const { language } = checkPage(page)
+      const report = await proveConsent(area, what, language)
+      return `${JSON.stringify(report, null, 2)}\n`
+    }
+    await store.checkpoint()
+    return store.reader.read(() => proveEvent(what))
+  }
   return {
+    prove: (what, page?: Page) => engine.admit(() => prove(what, page)),
     checkpoint: async () => (await store.checkpoint()).note,
-    async prove(event) {
-      await store.checkpoint()
-      return store.reader.read(() => proveEvent(event))
-    },
     async consistency(from) {
       await store.checkpoint()
       return store.reader.read(() => proveConsistency(from))

@@ -222,8 +222,8 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
     }),
     log: createLog(store, followers),
     effects: createEffects(area),
-    audit: createAudit(store, options.store),
     subjects: createDataSubjects(area),
+    audit: createAudit(area),
     views: handle,
     viewAsOf: <N extends keyof Views>(name: N, asOf: AsOf) =>
       engine.admit(async () => {

@@ -1,6 +1,7 @@
 import type { Area } from './area.ts'
 import { fromInstant, toInstant } from './clock.ts'
 import type { ConsentReadings, Fresh } from './consent-readings.ts'
+import { answerFrom, lastAt, readStory, type Story, untilOf } from './consent-story.ts'
 import { type ConsentRecorded, tell } from './consent-timeline.ts'
 import type { Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
@@ -59,70 +60,9 @@ export class ConsentNotEffectiveError extends AverbaError {
   }
 }
 
-/** What the log holds of a consent up to a point. */
-interface Story {
-  readonly stream: string | undefined
-  readonly events: readonly ConsentRecorded[]
-  readonly synced: RecordedOf<Extract<SubjectEvent, { type: 'subject.synced' }>> | undefined
-}
-
-type Until = { readonly position: number } | { readonly at: Instant }
-
 /** Makes the part of the area `consents` that answers for them. */
 export function createStandings(area: Area, readings: ConsentReadings): Standings {
   const { clock, commands, store, subjects } = area
-  const isWithin = (event: Recorded, until: Until) =>
-    'at' in until ? event.at <= until.at : event.position <= until.position
-
-  async function storyOf(subject: SubjectRef, id: string, until: Until): Promise<Story> {
-    const consent = await store.lookUp('consent', `${subject}\0${id}`)
-    const stream = consent === undefined ? undefined : `consent-${consent}`
-    const events: ConsentRecorded[] = []
-    for (let after = 0; stream !== undefined; after = events.at(-1)?.position ?? after) {
-      const page = await store.read({ stream, after })
-      events.push(...(page.filter(event => isWithin(event, until)) as ConsentRecorded[])) // Its own stream.
-      if (page.length === 0 || !page.every(event => isWithin(event, until))) break
-    }
-    const [first] = events
-    return { stream, events, synced: first && (await syncedSince(subject, first.position, until)) }
-  }
-
-  /** The last list that was whole: a record that could not be read may be the very one. */
-  async function syncedSince(subject: SubjectRef, since: number, until: Until): Promise<Story['synced']> {
-    const filter = { stream: `subject-${subject}`, types: ['subject.synced'], backward: true, limit: 50 }
-    let before = 'position' in until ? Math.min(until.position + 1, Number.MAX_SAFE_INTEGER) : undefined
-    for (;;) {
-      const page = (await store.read({
-        ...filter,
-        ...(before !== undefined && { after: before }),
-      })) as NonNullable<Story['synced']>[] // Of this type.
-      const found = page.find(
-        event => event.position > since && isWithin(event, until) && event.data.unreadable === 0,
-      )
-      const last = page.at(-1)
-      if (found || !last || last.position <= since) return found
-      before = last.position
-    }
-  }
-
-  function answer(
-    { events, synced }: Story,
-    at: Instant,
-    knownAt: Instant,
-    ageMaxMs: number | undefined,
-  ): Standing {
-    const syncedAt = synced?.at ?? null
-    const told = tell(events, { at, knownAt, ageMaxMs: ageMaxMs ?? null, syncedAt })
-    const { because, readAt, expiresAt } = told
-    const effective = because === 'active'
-    return {
-      effective,
-      because,
-      ...(readAt !== null && { readAt }),
-      ...(effective && expiresAt !== null && { until: expiresAt }),
-      position: Math.max(events.at(-1)?.position ?? 0, synced?.position ?? 0),
-    }
-  }
 
   /** Now, and never before what is recorded: the machine's clock may have been set back. */
   function nowAfter({ events, synced }: Story): Instant {
@@ -137,13 +77,13 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
     ageMaxMs: number | undefined,
     at?: Instant,
   ): Promise<Story> {
-    const story = await storyOf(subject, id, endless)
+    const story = await readStory(store, subject, id)
     const { readAt } = tell(story.events, askedNow(story))
     const isCovered = at !== undefined && readAt !== null && at <= readAt
     if (ageMaxMs === undefined || isCovered || area.isFresh(readAt, ageMaxMs)) return story
     if (!area.options.consentService) return story
     await readings.readOnce(subject)
-    return storyOf(subject, id, endless)
+    return readStory(store, subject, id)
   }
 
   function askedNow(story: Story) {
@@ -161,10 +101,11 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
       if (!until) {
         const story = await refresh(subject, which.id, ageMaxMs, at)
         const now = nowAfter(story)
-        return answer(story, at ?? now, now, ageMaxMs)
+        return answerFrom(story, at ?? now, now, ageMaxMs)
       }
-      const known = 'at' in until ? until.at : ((await lastAt(until.position)) ?? toInstant(clock.now()))
-      return answer(await storyOf(subject, which.id, until), at ?? known, known, ageMaxMs)
+      const known =
+        'at' in until ? until.at : ((await lastAt(store, until.position)) ?? toInstant(clock.now()))
+      return answerFrom(await readStory(store, subject, which.id, until), at ?? known, known, ageMaxMs)
     },
     async use(which, ask) {
       const basis = ask.basis ?? area.options.basis
@@ -200,7 +141,7 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
     id: string,
     ageMaxMs: number | undefined,
   ): Promise<Delivery> {
-    const story = await storyOf(subject, id, endless)
+    const story = await readStory(store, subject, id)
     const { at } = askedNow(story)
     if (story.stream === undefined) {
       const stream = `subject-${subject}`
@@ -211,23 +152,6 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
     const data: Use = { at, ageMaxMs: ageMaxMs ?? null, readAt }
     return { targets: [{ stream: story.stream, message: { type: 'consent.use', data } }] }
   }
-
-  async function lastAt(position: number): Promise<Instant | undefined> {
-    const [event] = await store.read({ after: position + 1, backward: true, limit: 1 })
-    return event?.at
-  }
-}
-
-const endless: Until = { position: Number.MAX_SAFE_INTEGER }
-
-function untilOf(knownAt: Instant | number | undefined): Until | undefined {
-  if (knownAt === undefined) return undefined
-  if (typeof knownAt !== 'number') {
-    checkInstant(knownAt, 'knownAt')
-    return { at: knownAt }
-  }
-  if (Number.isSafeInteger(knownAt) && knownAt >= 0) return { position: knownAt }
-  throw new AverbaError('INVALID_INPUT', 'Cannot use "knownAt": it is no position of the log')
 }
 
 function checkAge(ageMaxMs: number | undefined): void {

@@ -16,6 +16,7 @@ export const englishEvents: EventWords = {
   'subject.loginRequested': () => 'Login state asked for',
   'subject.scheduled': ({ everyMs }) =>
     `Consents to be read again every ${Math.round(everyMs / 60_000)} minutes`,
+  'subject.unscheduled': () => 'Consents are read periodically no more',
   'subject.synced': ({ read, changed }) => `Consents read: ${readings(read)}, ${changed} changed`,
   'subject.awarenessAppeared': () => 'An awareness record appeared',
   'subject.awarenessListed': ({ read }) => `Awareness records read: ${readings(read)}`,

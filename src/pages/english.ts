@@ -79,4 +79,11 @@ export const english: Words = {
     validation: 'a validation that this organisation asked for',
     notification: 'a notification of the portal',
   },
+  unproven: [
+    "That the key is this organisation's: compare the key's id with the one that it publishes.",
+    'That the log has no other events of this consent than those shown: only the whole log shows that (averba verify).',
+    'That the log was not rewritten as a whole by who has the key: only a checkpoint that others kept or signed shows that.',
+    'That the service told the truth: the log keeps what was received, and when.',
+    'The conclusion: it follows from the events by the published rules, which this page does not compute again.',
+  ],
 }

@@ -16,6 +16,7 @@ export const portugueseEvents: EventWords = {
   'subject.loginRequested': () => 'Consulta da situação de login pedida',
   'subject.scheduled': ({ everyMs }) =>
     `Leitura periódica dos consentimentos a cada ${Math.round(everyMs / 60_000)} minutos`,
+  'subject.unscheduled': () => 'Leitura periódica dos consentimentos encerrada',
   'subject.synced': ({ read, changed }) => `Consentimentos lidos: ${readings(read)}, ${changed} com mudança`,
   'subject.awarenessAppeared': () => 'Uma ciência de tratamento passou a constar',
   'subject.awarenessListed': ({ read }) => `Ciências de tratamento lidas: ${readings(read)}`,

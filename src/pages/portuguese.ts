@@ -79,4 +79,11 @@ export const portuguese: Words = {
     validation: 'uma validação pedida por esta organização',
     notification: 'uma notificação do portal',
   },
+  unproven: [
+    'Que a chave é mesmo desta organização: compare a identificação da chave com a que ela publica.',
+    'Que não há no registro outros eventos deste consentimento além dos mostrados: isso só o registro inteiro mostra (averba verify).',
+    'Que o registro não foi reescrito por inteiro por quem tem a chave: isso só um checkpoint guardado ou assinado por terceiros mostra.',
+    'Que o serviço disse a verdade: o registro guarda o que foi recebido e quando.',
+    'A conclusão: ela decorre dos eventos pelas regras publicadas, que esta página não recalcula.',
+  ],
 }

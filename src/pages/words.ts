@@ -28,4 +28,6 @@ export interface Words {
   readonly reasons: Readonly<Record<Reason, string>>
   readonly validationStates: Readonly<Record<string, string>>
   readonly origins: Readonly<Record<string, string>>
+  /** What a proof of events in a log does not prove. */
+  readonly unproven: readonly string[]
 }

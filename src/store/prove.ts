@@ -26,6 +26,26 @@ export function* proveEvent(which: WhichEvent): Steps<string> {
   return writeTlogProof(event.header, index, yield* rootsOf(inclusionRanges(index, size)), note)
 }
 
+/** An event's exact header with the hashes that lead from it to the root of a tree (RFC 6962, section 2.1.1). */
+export interface Included {
+  readonly header: string
+  /** The position of the event, less one. */
+  readonly index: number
+  /** From its sibling upwards, in hexadecimal. */
+  readonly path: readonly string[]
+}
+
+/** Proves that events are in the tree of the first `size` events of the log. */
+export function* proveInclusion(positions: readonly number[], size: number): Steps<Included[]> {
+  const proven: Included[] = []
+  for (const position of positions) {
+    const { header } = yield* findEvent(position)
+    const path = yield* rootsOf(inclusionRanges(position - 1, size))
+    proven.push({ header, index: position - 1, path })
+  }
+  return proven
+}
+
 /**
  * The hashes that prove that the log of an older checkpoint is the beginning of today's, as a witness asks for them.
  *

@@ -1,0 +1,92 @@
+import type { Area } from './area.ts'
+import { toInstant } from './clock.ts'
+import { answerFrom, isWithin, lastAt, readStory, type Story, untilOf } from './consent-story.ts'
+import { parseCpf } from './cpf.ts'
+import { AverbaError } from './errors.ts'
+import { checkInstant } from './given.ts'
+import type { Instant } from './message.ts'
+import type { ConsentReport, ReportedAnswer } from './pages/consent-report.ts'
+import { wordsOf } from './pages/describe.ts'
+import type { Language } from './pages/language.ts'
+import type { Words } from './pages/words.ts'
+import { parseCheckpoint } from './proof/checkpoint.ts'
+import { createVerifierKey, writeVerifierKey } from './proof/note.ts'
+import type { Standing } from './standings.ts'
+import { proveInclusion } from './store/prove.ts'
+import { describeLog, maskCpf, toEntry } from './subject-report.ts'
+import type { Which } from './subjects.ts'
+
+/** What is asked of a consent: whether it stood at an instant, by what was known at another, or up to a position. */
+export interface ConsentQuestion {
+  readonly consent: Which
+  readonly at: Instant
+  /** The same as `at` when absent. */
+  readonly knownAt?: Instant | number
+}
+
+/**
+ * Answers whether a consent stood, with the events that the answer rests on and the proof that they are in the log. A
+ * checkpoint is signed for it, unless the newest is over the whole log.
+ *
+ * @throws {AverbaError} `NOT_FOUND` when nobody is enrolled, or nobody has seen the consent; `INVALID_CPF`,
+ * `INVALID_INPUT`
+ */
+export async function proveConsent(
+  { store, subjects, clock }: Area,
+  { consent: which, at, knownAt = at }: ConsentQuestion,
+  language: Language,
+): Promise<ConsentReport> {
+  checkInstant(at, 'at')
+  const words = wordsOf(language)
+  const until = untilOf(knownAt) ?? { at }
+  const subject = await subjects.find(which)
+  const { size, note } = await store.checkpoint()
+  const all = await readStory(store, subject, which.id, { position: size })
+  const story = await readStory(store, subject, which.id, until)
+  const [appeared] = all.events
+  if (appeared?.type !== 'consent.appeared')
+    throw new AverbaError('NOT_FOUND', 'Cannot prove the consent: nobody has seen it')
+  const known = 'at' in until ? until.at : ((await lastAt(store, until.position)) ?? toInstant(clock.now()))
+  const log = await describeLog(store, size)
+  const told = reliedOn(story).filter(({ position }) => position <= size)
+  const later = reliedOn(all).filter(event => !isWithin(event, until))
+  const positions = [1, ...told.map(each => each.position), ...later.map(each => each.position)]
+  const events = await store.reader.read(() => proveInclusion(positions, size))
+  const { origin = '' } = parseCheckpoint(note) ?? {}
+  const key = writeVerifierKey(createVerifierKey(origin, store.vault.keyring.signer.publicKey))
+  return {
+    format: 'averba consent report 1',
+    language,
+    log,
+    subject,
+    cpf: 'cpf' in which ? maskCpf(parseCpf(which.cpf)) : null,
+    consent: appeared.stream,
+    controller: controllerOf(all),
+    at,
+    knownAt: known,
+    answer: toAnswer(answerFrom(story, at, known, undefined), words),
+    today: toAnswer(answerFrom(all, at, at > log.at ? at : log.at, undefined), words),
+    timeline: told.map(event => toEntry(event, words)),
+    later: later.map(event => toEntry(event, words)),
+    proof: { key, checkpoint: note, events },
+    unproven: words.unproven,
+  }
+}
+
+/** The consent's own events, and the last list that covers it. */
+function reliedOn({ events, synced }: Story) {
+  return [...events, ...(synced ? [synced] : [])].sort((one, other) => one.position - other.position)
+}
+
+function controllerOf({ events }: Story): string | null {
+  const told = events.findLast(({ type }) => type === 'consent.appeared' || type === 'consent.amended')
+  return (told?.data as { controller: string | null } | undefined)?.controller ?? null // Both events have it.
+}
+
+function toAnswer(
+  { effective, because, readAt, until, position }: Standing,
+  { reasons }: Words,
+): ReportedAnswer {
+  const words = reasons[because]
+  return { effective, because, words, readAt: readAt ?? null, until: until ?? null, position }
+}
