@@ -3,6 +3,7 @@ import { type ConsentQuestion, proveConsent } from './consent-proof.ts'
 import { AverbaError } from './errors.ts'
 import { checkPage } from './given.ts'
 import { exportBundle, type VerifyLogOptions, verifyLog } from './operating.ts'
+import { writeConsentPage } from './pages/consent-page.ts'
 import type { Page } from './pages/language.ts'
 import type { Checkpoint } from './proof/checkpoint.ts'
 import type { Verdict } from './proof/verdict.ts'
@@ -50,9 +51,9 @@ export function createAudit(area: Area): Audit {
   }
   async function prove(what: WhichEvent | ConsentQuestion, page?: Page): Promise<string> {
     if (typeof what === 'object') {
-      const { language } = checkPage(page)
+      const { format, language } = checkPage(page)
       const report = await proveConsent(area, what, language)
-      return `${JSON.stringify(report, null, 2)}\n`
+      return format === 'html' ? writeConsentPage(report) : `${JSON.stringify(report, null, 2)}\n`
     }
     await store.checkpoint()
     return store.reader.read(() => proveEvent(what))

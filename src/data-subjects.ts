@@ -1,6 +1,7 @@
 import type { Area } from './area.ts'
 import { checkPage } from './given.ts'
 import type { Page } from './pages/language.ts'
+import { writeSubjectPage } from './pages/subject-page.ts'
 import { gatherSubjectReport } from './subject-report.ts'
 import type { Who } from './subjects.ts'
 
@@ -21,8 +22,9 @@ export function createDataSubjects(area: Area): DataSubjects {
   return {
     report: (who, page) =>
       area.engine.admit(async () => {
-        const { language } = checkPage(page)
+        const { format, language } = checkPage(page)
         const report = await gatherSubjectReport(area, who, language)
+        if (format === 'html') return writeSubjectPage(report)
         return `${JSON.stringify(report, null, 2)}\n`
       }),
   }

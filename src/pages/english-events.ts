@@ -6,7 +6,7 @@ const origins = {
   validation: 'by a validation',
   notification: 'by a notification',
 } as const
-const readings = (count: number) => (count === 1 ? '1 record read' : `${count} records read`)
+const readings = (count: number) => (count === 1 ? '1 record' : `${count} records`)
 
 /** Every event in English. */
 export const englishEvents: EventWords = {
@@ -17,9 +17,9 @@ export const englishEvents: EventWords = {
   'subject.scheduled': ({ everyMs }) =>
     `Consents to be read again every ${Math.round(everyMs / 60_000)} minutes`,
   'subject.unscheduled': () => 'Consents are read periodically no more',
-  'subject.synced': ({ read, changed }) => `Consents read: ${readings(read)}, ${changed} changed`,
+  'subject.synced': ({ read, changed }) => `List of consents read: ${readings(read)}, ${changed} changed`,
   'subject.awarenessAppeared': () => 'An awareness record appeared',
-  'subject.awarenessListed': ({ read }) => `Awareness records read: ${readings(read)}`,
+  'subject.awarenessListed': ({ read }) => `List of awareness records read: ${readings(read)}`,
   'subject.awarenessDetailRequested': () => 'Whole reading of an awareness record asked for',
   'subject.awarenessDescribed': () => 'An awareness record was read in full',
   'subject.loginRead': ({ isAuthenticated }) => `Login state read: logged ${isAuthenticated ? 'in' : 'out'}`,

@@ -58,7 +58,7 @@ export const english: Words = {
     declined: 'declined by the service',
   },
   reasons: {
-    active: 'it is ATIVO and within its term, by all that was known',
+    active: 'it was ATIVO and within its term, by all that was known',
     pending: 'it was PENDENTE',
     denied: 'it was NEGADO',
     revoked: 'it was REVOGADO',

@@ -6,7 +6,7 @@ const origins = {
   validation: 'por uma validação',
   notification: 'por uma notificação',
 } as const
-const readings = (count: number) => (count === 1 ? '1 registro lido' : `${count} registros lidos`)
+const readings = (count: number) => (count === 1 ? '1 registro' : `${count} registros`)
 
 /** Every event in Brazilian Portuguese. */
 export const portugueseEvents: EventWords = {
@@ -17,9 +17,10 @@ export const portugueseEvents: EventWords = {
   'subject.scheduled': ({ everyMs }) =>
     `Leitura periódica dos consentimentos a cada ${Math.round(everyMs / 60_000)} minutos`,
   'subject.unscheduled': () => 'Leitura periódica dos consentimentos encerrada',
-  'subject.synced': ({ read, changed }) => `Consentimentos lidos: ${readings(read)}, ${changed} com mudança`,
+  'subject.synced': ({ read, changed }) =>
+    `Lista de consentimentos lida: ${readings(read)}, ${changed} com mudança`,
   'subject.awarenessAppeared': () => 'Uma ciência de tratamento passou a constar',
-  'subject.awarenessListed': ({ read }) => `Ciências de tratamento lidas: ${readings(read)}`,
+  'subject.awarenessListed': ({ read }) => `Lista de ciências de tratamento lida: ${readings(read)}`,
   'subject.awarenessDetailRequested': () => 'Leitura completa de uma ciência de tratamento pedida',
   'subject.awarenessDescribed': () => 'Ciência de tratamento lida por completo',
   'subject.loginRead': ({ isAuthenticated }) =>

@@ -58,7 +58,7 @@ export const portuguese: Words = {
     declined: 'recusada pelo serviço',
   },
   reasons: {
-    active: 'está ATIVO, dentro do prazo, por tudo o que se sabia',
+    active: 'estava ATIVO e dentro do prazo, por tudo o que se sabia',
     pending: 'estava PENDENTE',
     denied: 'estava NEGADO',
     revoked: 'estava REVOGADO',

@@ -1,0 +1,69 @@
+import type { ConsentReport, ReportedAnswer } from './consent-report.ts'
+import { writeDocument } from './document.ts'
+import { exactly, type Html, html, jsonInScript } from './html.ts'
+import { inBrasilia, showInstant } from './instants.ts'
+import { type Labels, labelsOf } from './labels.ts'
+import { type ScriptTexts, writePageScript } from './page-script.ts'
+import { showTimeline } from './show-timeline.ts'
+import { showLog } from './subject-page.ts'
+
+/** Writes the answer about a consent as one page, which checks its own proof offline. Pure, as the other pages are. */
+export function writeConsentPage(report: ConsentReport): string {
+  const { language, log, proof, at, knownAt } = report
+  const labels = labelsOf(language)
+  const headers = new Map(proof.events.map(({ header, index }) => [index + 1, header]))
+  const began = headers.get(1) ?? ''
+  const body = html`<header>
+<h1>${labels.consentTitle}</h1>
+<p class="lead">${labels.consentLead}</p>
+<dl>
+<dt>${labels.instant}</dt><dd>${showInstant(at, labels)}</dd>
+<dt>${labels.knownAt}</dt><dd>${showInstant(knownAt, labels)}</dd>
+<dt>${labels.consent}</dt><dd><code>${report.consent}</code></dd>
+<dt>${labels.controller}</dt><dd>${report.controller ?? labels.none}</dd>
+<dt>${labels.subject}</dt><dd>${report.cpf ?? labels.closed} <span class="soft">·</span> <code>${report.subject}</code></dd>
+${showLog(log, labels)}
+</dl>
+</header>
+<main>
+<div class="two">
+${showAnswer(report.answer, `${labels.asThen}, ${inBrasilia(knownAt)}`, labels)}
+${showAnswer(report.today, `${labels.asToday}, ${inBrasilia(log.at)}`, labels)}
+</div>
+<h2>${labels.proof}</h2>
+<div id="check" class="card doubt" role="status"><strong>${labels.noScript}</strong></div>
+<h3>${labels.unproven}</h3>
+<ul class="plain">${report.unproven.map(text => html`<li>${text}</li>`)}</ul>
+<h2>${labels.restsOn}</h2>
+${showTimeline(report.timeline, labels, headers)}
+<h2>${labels.later}</h2>
+${showTimeline(report.later, labels, headers)}
+<h2>${labels.log}</h2>
+<h3>${labels.key}</h3>
+<pre>${exactly(proof.key)}</pre>
+<h3>${labels.checkpoint}</h3>
+<pre>${exactly(proof.checkpoint)}</pre>
+<details><summary>${labels.bytes}, ${labels.position} 1</summary><pre data-position="1">${exactly(began)}</pre></details>
+</main>
+<footer><p>${labels.footer}</p></footer>
+<script type="application/json" id="proof">${jsonInScript(proof)}</script>
+<script type="application/json" id="texts">${jsonInScript(textsOf(labels))}</script>`
+  return writeDocument({ language, title: labels.consentTitle, body, script: writePageScript() })
+}
+
+function showAnswer({ effective, words, readAt, until }: ReportedAnswer, when: string, labels: Labels): Html {
+  return html`<section class="card ${effective ? 'yes' : 'no'}">
+<div class="soft">${when}</div>
+<strong>${effective ? labels.valid : labels.invalid}</strong>
+<p>${words}</p>
+<div class="soft">${labels.readAt}: ${showInstant(readAt, labels)}</div>
+${until !== null && html`<div class="soft">${labels.expires}: ${showInstant(until, labels)}</div>`}
+</section>`
+}
+
+function textsOf(labels: Labels): ScriptTexts {
+  const { checking, noCrypto, right, partly, wrong, included, shownRight, shownWrong, faults } = labels
+  const { signatureRight, signatureWrong, signatureUnsupported } = labels
+  const signatures = { signatureRight, signatureWrong, signatureUnsupported }
+  return { checking, noCrypto, right, partly, wrong, included, shownRight, shownWrong, faults, ...signatures }
+}

@@ -1,0 +1,54 @@
+/** Text that is HTML already. Only `html` and `trusted` make it. */
+export interface Html {
+  readonly html: string
+}
+
+type Value = Html | string | number | null | undefined | false | readonly Value[]
+
+/** Writes HTML. Every value is escaped but for what is HTML already: nothing from outside becomes markup. */
+export function html(texts: TemplateStringsArray, ...values: readonly Value[]): Html {
+  return { html: texts.map((text, i) => text + write(values[i])).join('') }
+}
+
+/** Takes a text of our own as HTML. */
+export function trusted(text: string): Html {
+  return { html: text }
+}
+
+function write(value: Value): string {
+  if (value === null || value === undefined || value === false) return ''
+  if (typeof value === 'string' || typeof value === 'number') return escapeHtml(String(value))
+  if (Array.isArray(value)) return value.map(write).join('')
+  return (value as Html).html // All that is left.
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** Shows a text as it is, character by character: for what is compared. */
+export function exactly(text: string): Html {
+  return { html: text.replace(/[&<>"']/g, char => entities[char] ?? '') }
+}
+
+/** What cannot be seen, or turns the text around it. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+
+/** Makes text safe between tags and inside of quoted attributes. What cannot be seen is shown. */
+function escapeHtml(text: string): string {
+  return exactly(text.replace(unseen, codeOf)).html
+}
+
+function codeOf(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+/** Writes JSON that can stand inside of a script element: it cannot end it, or begin a comment. */
+export function jsonInScript(value: unknown): Html {
+  return { html: JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, codeOf) }
+}

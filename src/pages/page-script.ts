@@ -1,0 +1,81 @@
+import { checkPageProof, type PageCheck, type PageProof } from '../proof/check-page.ts'
+
+/** What the script of a page is told. */
+export interface ScriptTexts {
+  readonly checking: string
+  readonly noCrypto: string
+  readonly right: string
+  readonly partly: string
+  readonly wrong: string
+  readonly included: string
+  readonly signatureRight: string
+  readonly signatureWrong: string
+  readonly signatureUnsupported: string
+  readonly shownRight: string
+  readonly shownWrong: string
+  readonly faults: Readonly<Record<PageCheck['faults'][number]['what'], string>>
+}
+
+/** The part of a document that the script needs. */
+type PageDocument = Pick<Document, 'getElementById' | 'querySelectorAll' | 'createElement'>
+
+/**
+ * Checks the proof of the page that it stands in, compares what is shown with it, and says so in words.
+ *
+ * Its own text is put into pages: it calls nothing outside of itself but what it is given.
+ */
+export async function showPageCheck(
+  page: PageDocument,
+  subtle: SubtleCrypto | undefined,
+  check: typeof checkPageProof,
+): Promise<void> {
+  const read = (id: string) => JSON.parse(page.getElementById(id)?.textContent ?? 'null')
+  const proof: PageProof = read('proof')
+  const texts: ScriptTexts = read('texts')
+  const box = page.getElementById('check')
+  if (!box) return
+  const say = (tone: string, title: string, lines: readonly string[]) => {
+    box.className = `card ${tone}`
+    const heading = page.createElement('strong')
+    heading.textContent = title
+    const list = page.createElement('ul')
+    list.className = 'plain'
+    for (const line of lines) {
+      const item = page.createElement('li')
+      item.textContent = line
+      list.append(item)
+    }
+    box.replaceChildren(heading, list)
+  }
+  if (!subtle) return say('doubt', texts.noCrypto, [])
+  say('doubt', texts.checking, [])
+  const { included, faults, signature } = await check(proof, subtle)
+  const headers = new Map(proof.events.map(({ header, index }) => [String(index + 1), header]))
+  const differing = [...page.querySelectorAll<HTMLElement>('pre[data-position]')].filter(
+    shown => shown.textContent !== headers.get(shown.dataset.position ?? ''),
+  )
+  const signed = {
+    right: texts.signatureRight,
+    wrong: texts.signatureWrong,
+    unsupported: texts.signatureUnsupported,
+  }
+  const lines = [
+    `${included} / ${proof.events.length} ${texts.included}`,
+    ...faults.map(({ position, what }) => `${texts.faults[what]}${position === 0 ? '' : ` ${position}`}`),
+    signed[signature],
+    ...differing.map(shown => `${texts.shownWrong} ${shown.dataset.position}`),
+    ...(differing.length === 0 ? [texts.shownRight] : []),
+  ]
+  if (faults.length > 0 || differing.length > 0 || signature === 'wrong') say('no', texts.wrong, lines)
+  else if (signature === 'unsupported') say('doubt', texts.partly, lines)
+  else say('yes', texts.right, lines)
+}
+
+/** The script of a page that carries its proof: the very functions above, as text. */
+export function writePageScript(): string {
+  return `'use strict';
+const checkPageProof = ${checkPageProof};
+const showPageCheck = ${showPageCheck};
+showPageCheck(document, globalThis.crypto && globalThis.crypto.subtle, checkPageProof);
+`
+}

@@ -1,0 +1,80 @@
+import { exactly, type Html, html } from './html.ts'
+import { showInstant } from './instants.ts'
+import type { Labels } from './labels.ts'
+import type { TimelineEntry } from './subject-report.ts'
+
+/** How many routine entries in a row are shown before they are folded. */
+const routineMax = 2
+
+const routine: ReadonlySet<string> = new Set([
+  'subject.syncRequested',
+  'subject.synced',
+  'subject.awarenessRequested',
+  'subject.awarenessListed',
+  'subject.loginRequested',
+  'consent.detailRequested',
+  'effect.attempted',
+  'notification.copied',
+])
+
+const tones: Readonly<Record<string, 'good' | 'bad' | 'doubt'>> = {
+  'consent.approved': 'good',
+  'consent.used': 'good',
+  'validation.answered': 'good',
+  'consent.denied': 'bad',
+  'consent.revoked': 'bad',
+  'consent.expired': 'bad',
+  'consent.vanished': 'bad',
+  'consent.useRefused': 'bad',
+  'subject.useRefused': 'bad',
+  'validation.declined': 'bad',
+  'consent.changeLost': 'doubt',
+  'consent.changeSeen': 'doubt',
+  'consent.conflicted': 'doubt',
+  'consent.lapsed': 'doubt',
+  'validation.inconclusive': 'doubt',
+}
+
+/** Shows events as a timeline; what is routine is folded. `proofs` are the bytes of each, where the page has them. */
+export function showTimeline(
+  entries: readonly TimelineEntry[],
+  labels: Labels,
+  proofs: ReadonlyMap<number, string> = new Map(),
+): Html {
+  if (entries.length === 0) return html`<p class="none">${labels.nothing}</p>`
+  const runs: TimelineEntry[][] = []
+  for (const entry of entries) {
+    const last = runs.at(-1)
+    const goesOn = last?.every(isRoutine) && isRoutine(entry)
+    if (goesOn) last?.push(entry)
+    else runs.push([entry])
+  }
+  const show = (entry: TimelineEntry) => showEntry(entry, labels, proofs.get(entry.position))
+  const items = runs.map(run => (run.length > routineMax ? fold(run, labels, show) : run.map(show)))
+  return html`<ol class="timeline">${items}</ol>`
+}
+
+function isRoutine({ type, anomaly }: TimelineEntry): boolean {
+  return routine.has(type) && anomaly === null
+}
+
+function fold(run: readonly TimelineEntry[], labels: Labels, show: (entry: TimelineEntry) => Html): Html {
+  const [first] = run
+  return html`<li>${showInstant(first?.at ?? null, labels)}
+<details><summary>${run.length} ${labels.routine}</summary><ol class="timeline">${run.map(show)}</ol></details></li>
+`
+}
+
+function showEntry(entry: TimelineEntry, labels: Labels, header: string | undefined): Html {
+  const { position, at, type, words, actor, basis, anomaly, parts } = entry
+  const who = actor && `${labels.by} ${labels.actorKinds[actor.kind]} ${actor.ref}`
+  const why = basis && `${basis.purpose} (${basis.legalBasis})`
+  const what = parts.length > 0 && `${labels.with}: ${parts.join('; ')}`
+  const details = [who, why, what].filter(text => typeof text === 'string')
+  return html`<li class="${tones[type] ?? 'plain'}">${showInstant(at, labels)} <span class="soft">· ${labels.position} ${position}</span>
+<div class="what">${words}</div>
+${details.map(text => html`<div class="soft">${text}</div>`)}
+${anomaly !== null && html`<div><strong>${labels.anomaly}:</strong> ${anomaly}</div>`}
+${header !== undefined && html`<details><summary>${labels.bytes}</summary><pre data-position="${position}">${exactly(header)}</pre></details>`}</li>
+`
+}
