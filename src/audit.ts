@@ -4,7 +4,10 @@ import { AverbaError } from './errors.ts'
 import { checkPage } from './given.ts'
 import { exportBundle, type VerifyLogOptions, verifyLog } from './operating.ts'
 import { writeConsentPage } from './pages/consent-page.ts'
-import type { Page } from './pages/language.ts'
+import type { Language, Page } from './pages/language.ts'
+import { writeProcessingPage } from './pages/processing-page.ts'
+import type { ProcessingOperation } from './pages/processing-report.ts'
+import { gatherProcessingReport, type Period, readProcessing } from './processing.ts'
 import type { Checkpoint } from './proof/checkpoint.ts'
 import type { Verdict } from './proof/verdict.ts'
 import type { Exported } from './store/export-log.ts'
@@ -29,6 +32,21 @@ export interface Audit {
    * `INVALID_INPUT`
    */
   prove(question: ConsentQuestion, page?: Page): Promise<string>
+  /**
+   * The operations with personal data of a period (LGPD article 37): purpose, legal basis, categories of data and of
+   * data subjects, where it came from and for whom it left. Page by page, in order; opens nothing.
+   *
+   * @param options `from` is included, `until` is not
+   * @throws {AverbaError} `INVALID_INPUT`
+   */
+  processing(options: Period & { language?: Language }): AsyncIterable<ProcessingOperation>
+  /**
+   * The same as one text, with what is true of all of them: JSON in the form of `ProcessingReport`, or one HTML page that
+   * sums them up.
+   *
+   * @throws {AverbaError} `INVALID_INPUT`
+   */
+  processingReport(period: Period, page?: Page): Promise<string>
   /**
    * What a witness asks for: the newest checkpoint, and the hashes that prove that an older one is its beginning.
    *
@@ -70,5 +88,13 @@ export function createAudit(area: Area): Audit {
       await store.checkpoint()
       return exportBundle({ store: onFile(), dir })
     },
+    processing: ({ language, ...period }) =>
+      readProcessing(area, period, checkPage(language === undefined ? {} : { language }).language),
+    processingReport: (period, page) =>
+      engine.admit(async () => {
+        const { format, language } = checkPage(page)
+        const report = await gatherProcessingReport(area, period, language)
+        return format === 'html' ? writeProcessingPage(report) : `${JSON.stringify(report, null, 2)}\n`
+      }),
   }
 }

@@ -13,6 +13,7 @@ import { planCommand } from './plan.ts'
 import { proveCommand } from './prove.ts'
 import { rebuildCommand } from './rebuild.ts'
 import { replayCommand } from './replay.ts'
+import { reportCommand } from './report.ts'
 import { restoreCommand } from './restore.ts'
 import { runCommand } from './run.ts'
 import type { SimulateOptions } from './simulate.ts'
@@ -95,7 +96,8 @@ function createProgram(): Command {
   ])
     program.addCommand(create())
   program.addCommand(runCommand())
-  for (const create of [planCommand, applyCommand, failuresCommand]) program.addCommand(create())
+  for (const create of [planCommand, applyCommand, failuresCommand, reportCommand])
+    program.addCommand(create())
   return program
 }
 

@@ -79,6 +79,18 @@ export const english: Words = {
     validation: 'a validation that this organisation asked for',
     notification: 'a notification of the portal',
   },
+  owners: {
+    subject: 'data subjects',
+    consent: 'data subjects',
+    organisation: 'representatives of organisations',
+    subscription: 'recipients of notifications',
+    notification: 'recipients of notifications',
+    portal: "people named in the portal's records",
+  },
+  retention:
+    'Personal data stays sealed in the log until this organisation erases or archives it. The event remains, without the data.',
+  security:
+    'Personal data is encrypted (AES-256-GCM) under a key per person, kept under a keyring apart from the database. The log is append-only, with a Merkle tree and signed checkpoints.',
   unproven: [
     "That the key is this organisation's: compare the key's id with the one that it publishes.",
     'That the log has no other events of this consent than those shown: only the whole log shows that (averba verify).',

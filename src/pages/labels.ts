@@ -105,6 +105,12 @@ const portuguese = {
   retention: 'Conservação',
   security: 'Segurança',
   period: 'Período',
+  processingKinds: {
+    collected: 'recebimento',
+    shared: 'compartilhamento',
+    used: 'uso',
+    refused: 'uso recusado',
+  },
   operations: 'Operações',
   footer: 'Horários de Brasília, com UTC ao lado. Este arquivo não carrega nem envia nada.',
 }
@@ -217,6 +223,7 @@ const english: Labels = {
   retention: 'Retention',
   security: 'Security',
   period: 'Period',
+  processingKinds: { collected: 'collection', shared: 'sharing', used: 'use', refused: 'refused use' },
   operations: 'Operations',
   footer: 'Times in Brasilia, with UTC beside them. This file loads nothing and sends nothing.',
 }

@@ -79,6 +79,18 @@ export const portuguese: Words = {
     validation: 'uma validação pedida por esta organização',
     notification: 'uma notificação do portal',
   },
+  owners: {
+    subject: 'titulares de dados',
+    consent: 'titulares de dados',
+    organisation: 'representantes de organizações',
+    subscription: 'destinatários de notificações',
+    notification: 'destinatários de notificações',
+    portal: 'pessoas citadas em registros do portal',
+  },
+  retention:
+    'Os dados pessoais ficam lacrados no registro até que esta organização os elimine ou arquive. O evento permanece, sem os dados.',
+  security:
+    'Dados pessoais cifrados (AES-256-GCM) com uma chave por pessoa, guardada sob um chaveiro à parte do banco. Registro só de acréscimos, com árvore de Merkle e checkpoints assinados.',
   unproven: [
     'Que a chave é mesmo desta organização: compare a identificação da chave com a que ela publica.',
     'Que não há no registro outros eventos deste consentimento além dos mostrados: isso só o registro inteiro mostra (averba verify).',

@@ -1,8 +1,8 @@
 import type { Actor, Basis, EffectState, Instant } from '../message.ts'
 import type { Language } from './language.ts'
 
-/** A period, from the first to the last event of something. */
-export interface Period {
+/** When something was seen, from the first to the last event of something. */
+export interface Seen {
   readonly first: Instant
   readonly last: Instant
 }
@@ -17,7 +17,7 @@ export interface ReportedLog {
 }
 
 /** One kind of sealed personal data, with how many pieces of it there are. */
-export interface HeldKind extends Period {
+export interface HeldKind extends Seen {
   /** The type of the event and the name of the part, such as `consent.described/detail`. */
   readonly kind: string
   readonly label: string
@@ -32,13 +32,13 @@ export interface HeldKind extends Period {
 }
 
 /** On what basis data was processed, and how often. Events that name none are counted under null. */
-export interface UnderBasis extends Period {
+export interface UnderBasis extends Seen {
   readonly basis: Basis | null
   readonly events: number
 }
 
 /** Who acted, and how often. Events that name nobody are counted under null: facts from outside, and time. */
-export interface Acted extends Period {
+export interface Acted extends Seen {
   readonly actor: Actor | null
   readonly events: number
 }

@@ -28,6 +28,10 @@ export interface Words {
   readonly reasons: Readonly<Record<Reason, string>>
   readonly validationStates: Readonly<Record<string, string>>
   readonly origins: Readonly<Record<string, string>>
+  /** Whom data is about, by the kind of its owner. */
+  readonly owners: Readonly<Record<string, string>>
+  readonly retention: string
+  readonly security: string
   /** What a proof of events in a log does not prove. */
   readonly unproven: readonly string[]
 }
