@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ConsentReport, checkPageProof } from '../../src/index.ts'
+import { openPage } from '../reports/open-page.ts'
+import { createReportedWorld, type ReportedWorld } from '../reports/reported-world.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const main = join(root, 'src/cli/main.ts')
+// The package finds itself by its name from inside its own folder only.
+mkdirSync(join(root, '.averba'), { recursive: true })
+const folder = mkdtempSync(join(root, '.averba', 'report-'))
+
+let reported: ReportedWorld
+beforeAll(async () => {
+  reported = await createReportedWorld(join(folder, 'log.sqlite'))
+  await reported.world.close()
+  const config = `import { defineConfig } from 'averba'\nexport default defineConfig({ store: 'log.sqlite' })\n`
+  writeFileSync(join(folder, 'averba.config.ts'), config)
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** Runs `averba report` as a user does, with something on its standard input. */
+function report(
+  input: string,
+  ...args: string[]
+): Promise<{ code: number | null; out: string; error: string }> {
+  return new Promise(done => {
+    const child = spawn(process.execPath, ['--conditions=averba-source', main, 'report', ...args], {
+      cwd: folder,
+    })
+    let [out, error] = ['', '']
+    child.stdout.setEncoding('utf8').on('data', text => {
+      out += text
+    })
+    child.stderr.setEncoding('utf8').on('data', text => {
+      error += text
+    })
+    child.on('close', code => done({ code, out, error }))
+    child.stdin.end(input)
+  })
+}
+
+test('the report of a person is written for a CPF from standard input, which is shown nowhere', async () => {
+  const { cpf } = reported.world.samples
+  const { code, out, error } = await report(`${cpf}\n`, '--json')
+  expect({ code, error }).toEqual({ code: 0, error: '' })
+  expect(JSON.parse(out)).toMatchObject({ subject: reported.subject, cpf: '***.744.350-**' })
+  expect(out).not.toContain(cpf)
+  const wrong = await report('25774435017\n')
+  expect(wrong).toMatchObject({ code: 1, out: '', error: expect.stringContaining('INVALID_CPF') })
+  expect(wrong.error).not.toContain('25774435017')
+})
+
+test('a page is written to a new file that only its owner reads, and nothing is overwritten', async () => {
+  const { which, unawareAt } = reported
+  const args = ['--subject', which.subject, '--consent', which.id, '--at', unawareAt]
+  const file = join(folder, 'consent.html')
+  expect(await report('', ...args, '--html', '--out', file)).toMatchObject({ code: 0, out: '' })
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  const { className } = await openPage(readFileSync(file, 'utf8')).run(globalThis.crypto.subtle)
+  expect(className).toBe('card yes')
+  const again = await report('', ...args, '--out', file)
+  expect(again).toMatchObject({ code: 1, error: expect.stringContaining('Cannot write') })
+  const { out } = await report('', ...args, '--known-at', '9')
+  const { proof, answer, timeline } = JSON.parse(out) as ConsentReport
+  expect(answer).toMatchObject({ because: 'active', position: 9 })
+  expect(timeline).toHaveLength(1)
+  expect(await checkPageProof(proof, globalThis.crypto.subtle)).toMatchObject({ signature: 'right' })
+})
+
+test('the operations of a period are written by day', async () => {
+  const { code, out } = await report('', '--processing', '--from', '2026-11-20', '--until', '2026-11-21')
+  expect(code).toBe(0)
+  const { operations, from } = JSON.parse(out)
+  expect(from).toBe('2026-11-20T00:00:00.000Z')
+  expect(operations.length).toBeGreaterThan(10)
+  const wrong = await report('', '--processing', '--from', '2026-11-20')
+  expect(wrong).toMatchObject({ code: 1, error: expect.stringContaining('--until is missing') })
+})
