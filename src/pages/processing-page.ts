@@ -26,24 +26,22 @@ export function writeProcessingPage(report: ProcessingReport): string {
     return [
       [
         html`${purpose}<div class="soft">${basis?.legalBasis}</div>`,
-        kinds.map(kind => labels.processingKinds[kind]).join(', '),
+        `${kinds.map(kind => labels.processingKinds[kind]).join(', ')} (${group.length})`,
         data.join('; '),
         subjects.join(', '),
         sources.join(', '),
         recipients.join(', '),
-        group.length,
-        html`${showInstant(first.at, labels)} – ${showInstant(last.at, labels)}`,
+        html`<div>${showInstant(first.at, labels)}</div><div>${showInstant(last.at, labels)}</div>`,
       ],
     ]
   })
   const headings = [
     `${labels.purpose}, ${labels.legalBasis.toLowerCase()}`,
-    labels.operation,
+    `${labels.operation} (${labels.times.toLowerCase()})`,
     labels.categories,
     labels.subjects,
     labels.source,
     labels.recipients,
-    labels.times,
     labels.period,
   ]
   const body = html`<header>
@@ -57,7 +55,7 @@ export function writeProcessingPage(report: ProcessingReport): string {
 ${showLog(log, labels)}
 </dl>
 </header>
-<main>
+<main class="wide">
 <h2>${labels.operations}</h2>
 ${showTable(labels.operations, headings, rows, labels)}
 </main>

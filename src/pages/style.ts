@@ -13,6 +13,7 @@ pre{background:var(--tint);border:1px solid var(--line);border-radius:.4rem;padd
 dl{display:grid;grid-template-columns:minmax(9rem,max-content) 1fr;gap:.3rem 1.25rem;margin:1rem 0}dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}
 .card{border:1px solid var(--line);border-left:.4rem solid var(--soft);border-radius:.5rem;background:var(--tint);padding:.9rem 1.1rem;margin:1rem 0}
 .card>strong{font-size:1.1rem}.yes{border-left-color:var(--good);background:var(--good-tint)}.yes>strong{color:var(--good)}.no{border-left-color:var(--bad);background:var(--bad-tint)}.no>strong{color:var(--bad)}.doubt{border-left-color:var(--doubt);background:var(--doubt-tint)}.doubt>strong{color:var(--doubt)}
+.wide{max-width:84rem}td time .utc{display:block}
 .two{display:grid;grid-template-columns:repeat(auto-fit,minmax(17rem,1fr));gap:0 1rem}
 .scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.92rem}th,td{text-align:left;vertical-align:top;padding:.45rem .7rem .45rem 0;border-bottom:1px solid var(--line)}th{color:var(--soft);font-weight:600}td.number{font-variant-numeric:tabular-nums}td code{white-space:normal}
 ol.timeline{list-style:none;margin:0;padding:0 0 0 1.1rem;border-left:2px solid var(--line)}
@@ -22,5 +23,5 @@ ol.timeline{list-style:none;margin:0;padding:0 0 0 1.1rem;border-left:2px solid 
 details{margin:.25rem 0}summary{cursor:pointer;color:var(--blue)}summary:focus-visible,a:focus-visible{outline:3px solid var(--blue);outline-offset:2px}
 ul.plain{padding-left:1.2rem;margin:.4rem 0}footer{color:var(--soft);font-size:.88rem;padding-bottom:3rem;margin-top:3rem}
 @media(max-width:36rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.6rem}}
-@media print{:root{--ink:#000;--soft:#444;--line:#bbb;--paper:#fff;--tint:#fff;--blue:#000}body{font-size:10.5pt}header,main,footer{max-width:none;padding:0}h2{break-after:avoid}.card,.timeline>li,tr{break-inside:avoid}details:not([open])>:not(summary){display:none}}
+@media print{:root{--ink:#000;--soft:#444;--line:#bbb;--paper:#fff;--tint:#fff;--blue:#000}body{font-size:10.5pt}header,main,footer{max-width:none;padding:0}.scroll{overflow:visible}table{font-size:8.5pt}h2{break-after:avoid}.card,.timeline>li,tr{break-inside:avoid}details:not([open])>:not(summary){display:none}}
 `.trim()
