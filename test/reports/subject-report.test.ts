@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { AverbaError, type Recorded, type SubjectReport } from '../../src/index.ts'
+import { AverbaError, type Recorded, type SubjectReport, valueOf } from '../../src/index.ts'
 import { createReportedWorld, type ReportedWorld } from './reported-world.ts'
 
 const golden = (name: string) => join(import.meta.dirname, 'golden', name)
@@ -52,7 +52,19 @@ test('every event about the person is in the report, and none about anybody else
   await reported.world.close()
 })
 
-test('what is held is counted by kind, and destroyed pieces are told apart', async () => {
+test('who acted for somebody else finds nothing of them in their own report', async () => {
+  const { world, subject } = await createReportedWorld()
+  const { consents, subjects } = world.averba
+  const before = JSON.parse(await subjects.report({ subject })) as SubjectReport
+  const actor = { kind: 'subject', ref: subject } as const
+  valueOf(await consents.sync({ cpf: '52998224725' }, { actor }))
+  const after = JSON.parse(await subjects.report({ subject })) as SubjectReport
+  expect(after.log.position).toBeGreaterThan(before.log.position)
+  expect({ ...after, log: before.log }).toEqual(before)
+  await world.close()
+})
+
+test('what is held is counted by kind', async () => {
   const reported = await createReportedWorld()
   const { held } = await reportOf(reported)
   const pieces = (await eventsOf(reported)).flatMap(({ parts = [] }) =>

@@ -1,0 +1,61 @@
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { checkPageProof } from '../../src/proof/check-page.ts'
+import { signCheckpoint } from '../../src/proof/checkpoint.ts'
+import { leafHash } from '../../src/proof/merkle.ts'
+import { createVerifierKey, type Signer, writeVerifierKey } from '../../src/proof/note.ts'
+
+const { subtle } = globalThis.crypto
+const origin = 'log_of_one'
+
+function signerOf(seed: number): Signer {
+  const pkcs8 = Buffer.concat([
+    Buffer.from('302e020100300506032b657004220420', 'hex'),
+    Buffer.alloc(32, seed),
+  ])
+  const key = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' })
+  const publicKey = createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(-32)
+  return { publicKey: Uint8Array.from(publicKey), sign: text => sign(null, text, key) }
+}
+
+/** A log of one event. */
+function proofOf(header: string, signer = signerOf(1)) {
+  const checkpoint = signCheckpoint({ origin, size: 1, root: leafHash(header) }, signer)
+  const key = writeVerifierKey(createVerifierKey(origin, signer.publicKey))
+  return { key, checkpoint, events: [{ header, index: 0, path: [] }] }
+}
+
+test('a log of one event is its own root', async () => {
+  const check = await checkPageProof(proofOf('{"position":1}'), subtle)
+  expect(check).toEqual({ included: 1, faults: [], signature: 'right', origin, size: 1 })
+})
+
+test('an event that says that it stands elsewhere, or is no JSON, is a fault though its hash is right', async () => {
+  for (const header of ['{"position":5}', '{}', 'null', 'averba']) {
+    const check = await checkPageProof(proofOf(header), subtle)
+    expect(check).toMatchObject({
+      included: 0,
+      faults: [{ position: 1, what: 'position' }],
+      signature: 'right',
+    })
+  }
+})
+
+test('a key that goes by the id of another key is refused, though it did sign', async () => {
+  const [own, other] = [proofOf('{"position":1}'), proofOf('{"position":1}', signerOf(2))]
+  const [name, id] = own.key.split('+')
+  const key = `${name}+${id}+${other.key.slice(other.key.indexOf('+', name?.length ?? 0) + 10)}`
+  // The line of the signature begins with the id of the key: the other's signature under the own key's id.
+  const bytes = Buffer.from(other.checkpoint.trim().split(' ').at(-1) ?? '', 'base64')
+  bytes.set(Buffer.from(id ?? '', 'hex'))
+  const text = other.checkpoint.slice(0, other.checkpoint.lastIndexOf(' ') + 1)
+  const checkpoint = `${text}${bytes.toString('base64')}\n`
+  expect(await checkPageProof({ ...other, key, checkpoint }, subtle)).toMatchObject({ signature: 'wrong' })
+  expect(await checkPageProof(other, subtle)).toMatchObject({ signature: 'right' })
+})
+
+test('a checkpoint under a name that its key has not is refused', async () => {
+  const proof = proofOf('{"position":1}')
+  const renamed = { ...proof, checkpoint: proof.checkpoint.replace(`— ${origin}`, '— log_of_two') }
+  expect(await checkPageProof(renamed, subtle)).toMatchObject({ signature: 'wrong' })
+})
