@@ -8,10 +8,10 @@ import { sourceOf } from './pages/source-of.ts'
 import type {
   Acted,
   HeldKind,
+  ReportedCall,
   ReportedLog,
   SubjectReport,
   TimelineEntry,
-  Told,
   UnderBasis,
 } from './pages/subject-report.ts'
 import type { Words } from './pages/words.ts'
@@ -173,7 +173,7 @@ function grouped(events: readonly AnyRecorded[], keyOf: (event: AnyRecorded) => 
 }
 
 /** What left for a service. Its outcome stands in the ledger; when it ended, in the log. */
-function toldOf(calls: readonly Owed[], events: readonly AnyRecorded[], words: Words): Told[] {
+function toldOf(calls: readonly Owed[], events: readonly AnyRecorded[], words: Words): ReportedCall[] {
   const byPosition = new Map(events.map(event => [event.position, event]))
   const ended = new Map(events.flatMap(event => (event.settles ? [[event.settles.effect, event.at]] : [])))
   const kinds = new Map(

@@ -24,7 +24,7 @@ type PageDocument = Pick<Document, 'getElementById' | 'querySelectorAll' | 'crea
  *
  * Its own text is put into pages: it calls nothing outside of itself but what it is given.
  */
-export async function showPageCheck(
+async function showPageCheck(
   page: PageDocument,
   subtle: SubtleCrypto | undefined,
   check: typeof checkPageProof,

@@ -4,7 +4,7 @@ import { showInstant } from './instants.ts'
 import { type Labels, labelsOf } from './labels.ts'
 import { showTable } from './show-table.ts'
 import { showTimeline } from './show-timeline.ts'
-import type { Acted, ReportedLog, SubjectReport, Told } from './subject-report.ts'
+import type { Acted, ReportedCall, ReportedLog, SubjectReport } from './subject-report.ts'
 
 /** Writes the report of a data subject as one page. Pure: the same report gives the same text. */
 export function writeSubjectPage(report: SubjectReport): string {
@@ -85,8 +85,8 @@ ${showTable(labels.actors, [labels.actor, labels.count, labels.since, labels.las
 }
 
 /** Calls of one kind with one outcome are one row: readings recur for years. */
-function showTold(told: readonly Told[], labels: Labels): Html {
-  const groups = new Map<string, Told[]>()
+function showTold(told: readonly ReportedCall[], labels: Labels): Html {
+  const groups = new Map<string, ReportedCall[]>()
   for (const call of told) {
     const key = JSON.stringify([call.operation, call.state, call.opened])
     groups.set(key, [...(groups.get(key) ?? []), call])

@@ -44,7 +44,7 @@ export interface Acted extends Seen {
 }
 
 /** A call to a service: what left for whom, and what became of it. */
-export interface Told {
+export interface ReportedCall {
   readonly effect: string
   readonly position: number
   readonly service: string
@@ -131,7 +131,7 @@ export interface SubjectReport {
   readonly held: readonly HeldKind[]
   readonly bases: readonly UnderBasis[]
   readonly actors: readonly Acted[]
-  readonly told: readonly Told[]
+  readonly told: readonly ReportedCall[]
   readonly consents: readonly ReportedConsent[]
   readonly uses: readonly ReportedUse[]
   readonly validations: readonly ReportedValidation[]
