@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, mkdtempSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { type Averba, AverbaError, openAverba, type SubjectRef, valueOf } from '../index.ts'
 import { type RunningServices, startServices, VirtualClock } from '../simulation/index.ts'
 import { timeline } from './timeline.ts'
@@ -19,6 +19,8 @@ export interface DemoResult {
   readonly deletedByPortal: number
   readonly owed: number
   readonly store: string
+  /** The pages that were written: what is held of a person, and whether one of their consents stood. */
+  readonly pages: readonly string[]
 }
 
 const host = 'receptor.exemplo.br'
@@ -52,7 +54,8 @@ export async function runDemo(say: (line: string) => void, dir?: string): Promis
     await walkReadings(averba, subject, say)
     await walkValidations(averba, services, clock, say)
     await walkSubscriptions(averba, services, clock, say)
-    return await summarize(averba, services, store, say)
+    const result = await summarize(averba, services, store, say)
+    return { ...result, pages: await writePages(averba, subject, clock, store, say) }
   } finally {
     await averba.close()
     await services.close()
@@ -208,7 +211,7 @@ async function summarize(
   services: RunningServices,
   store: string,
   say: (line: string) => void,
-): Promise<DemoResult> {
+): Promise<Omit<DemoResult, 'pages'>> {
   const rebuilt = await averba.rebuild()
   const areEqual = rebuilt.every(view => view.differences === 0)
   say(
@@ -237,6 +240,30 @@ async function summarize(
     owed: owed.filter(effect => effect.state !== 'settled' && effect.state !== 'declined').length,
     store,
   }
+}
+
+/** Beside the log: only who may read that may read them. */
+async function writePages(
+  averba: Averba,
+  subject: SubjectRef,
+  clock: VirtualClock,
+  store: string,
+  say: (line: string) => void,
+): Promise<string[]> {
+  const at = new Date(clock.now()).toISOString()
+  const [revoked] = await averba.consents.list({ subject, status: 'REVOGADO' })
+  const consent = { subject, id: revoked?.id ?? '' }
+  const pages = {
+    titular: await averba.subjects.report({ subject }, { format: 'html' }),
+    consentimento: await averba.audit.prove({ consent, at }, { format: 'html' }),
+  }
+  say('')
+  return Object.entries(pages).map(([name, text]) => {
+    const file = join(dirname(store), `${name}.html`)
+    writeFileSync(file, text, { mode: 0o600 })
+    say(`A page was written: ${file}`)
+    return file
+  })
 }
 
 /** The receiver as a host would run it: Node's own HTTPS server around the listener. */

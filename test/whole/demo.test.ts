@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { openPage } from '../reports/open-page.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const averba = (...args: string[]) =>
@@ -23,11 +24,16 @@ test('the demonstration walks every lifecycle, and ends with one JSON object', a
     deletedByPortal: 1,
     owed: 0,
     store: expect.stringMatching(/averba\.sqlite$/),
+    pages: [expect.stringMatching(/titular\.html$/), expect.stringMatching(/consentimento\.html$/)],
   })
   expect(result.events).toBeGreaterThan(50)
   expect(existsSync(result.store)).toBe(true)
+  const pages: string[] = result.pages.map((page: string) => readFileSync(page, 'utf8'))
+  const said = await openPage(pages[1] ?? '').run(globalThis.crypto.subtle)
+  expect(said.className).toBe('card yes')
   expect(stderr).toBe('')
-  const seen = stdout.replace('{"numeroLPCO":"I2600000003"}', '') + readFileSync(result.store, 'latin1')
+  const seen =
+    stdout.replace('{"numeroLPCO":"I2600000003"}', '') + readFileSync(result.store, 'latin1') + pages.join()
   const canaries = ['25774435016', '52998224725', 'Sousa', 'segredo', 'secreta', 'numeroLPCO']
   expect(canaries.filter(canary => seen.includes(canary))).toEqual([])
 })
