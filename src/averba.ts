@@ -139,6 +139,7 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
     onTrouble: (what, error) => log({ message: what, error: nameOf(error) }),
     ...(options.highWaterMark !== undefined && { highWaterMark: options.highWaterMark }),
     ...(options.anchor && { anchor: options.anchor }),
+    ...(options.keys && { keys: options.keys }),
     onViewStopped: view => log({ message: 'a view failed and stands still: rebuild it', view }),
     onTransacted: ms => tellCommitted(ms),
     onKeyringCreated: path => log({ message: 'a keyring was made; back it up, apart from the store:', path }),

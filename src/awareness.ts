@@ -132,7 +132,10 @@ export async function routeAwareness(area: Area, owed: Owed, fact: Carried): Pro
   const subject = owner.slice('subject-'.length)
   const targets: Target[] = []
   const claims = []
+  // Of a person who was erased meanwhile, only how much was read is recorded.
+  const isErased = await area.subjects.isErased(owner)
   for (const [id, { summary, record }] of new Map(items.map(item => [item.id, item]))) {
+    if (isErased) break
     const key = `${subject}\0${id}`
     const known = await area.store.lookUp('awareness', key)
     const awareness = known ?? area.createId()

@@ -9,6 +9,12 @@ import type { About } from './recorder.ts'
 import type { Store } from './store/store.ts'
 
 const defaultWaitMs = 30_000
+/** What becomes of a call whose data subject was erased before it had ended. */
+const cancelled: Problem = {
+  status: 0,
+  code: 'SUBJECT_ERASED',
+  title: 'The data subject was erased meanwhile',
+}
 
 /** What a command id stands for: the method of the API that was called, or the type of the message, and with what. */
 type Input = ({ readonly method: string } | { readonly type: string }) & { readonly [key: string]: Json }
@@ -117,6 +123,8 @@ export class Commands {
         return { status: 'deferred', retryAt: owed.dueAt, because: owed.because } as const
       case 'unknown':
         return { status: 'unknown', next: this.#engine.isProbed(owed.type) ? 'probe' : 'person' } as const
+      case 'cancelled':
+        return { status: 'declined', problem: cancelled } as const
       case 'declined':
         return { status: 'declined', problem: await this.#problemOf(await this.#endOf(owed)) } as const
       case 'settled':

@@ -9,6 +9,10 @@ import { syncAgain } from './sync-schedule.ts'
 export async function routeConsents(area: Area, owed: Owed, fact: Carried, since: number): Promise<Delivery> {
   const { items, unreadable } = fact.data as Listing<Listed<Summary>> // As the client reads it.
   const owner = owed.stream
+  const again = syncAgain(area, owed)
+  const count = { read: items.length, unreadable: unreadable.length, ...again }
+  if (await area.subjects.isErased(owner))
+    return { targets: [{ stream: owner, message: listedAs({ ...count, changed: 0 }) }] }
   const subject = owner.slice('subject-'.length)
   const targets: Target[] = []
   const claims = []
@@ -36,11 +40,13 @@ export async function routeConsents(area: Area, owed: Owed, fact: Carried, since
   const missing = unreadable.length > 0 ? [] : held.filter(row => !seen.has(row.consent))
   for (const { consent } of missing)
     targets.push({ stream: consent, message: { type: 'consent.miss', data: {} }, since })
-  const again = syncAgain(area, owed)
   const listed = (changed: number): Carried => ({
-    type: 'consentService.consentsListed',
-    data: { read: items.length, changed, unreadable: unreadable.length, ...again },
+    ...listedAs({ ...count, changed }),
     ...(unreadable.length > 0 && { parts: { unreadable: { owner, value: unreadable } } }),
   })
   return { targets: [...targets, { stream: owner, message: listed }], claims }
+}
+
+function listedAs(data: object): Carried {
+  return { type: 'consentService.consentsListed', data }
 }

@@ -1,31 +1,11 @@
 import type { Area } from './area.ts'
-import { checkPage } from './given.ts'
-import type { Page } from './pages/language.ts'
-import { writeSubjectPage } from './pages/subject-page.ts'
-import { gatherSubjectReport } from './subject-report.ts'
-import type { Who } from './subjects.ts'
+import { createErasures, type Erasures } from './erasures.ts'
+import { createReports, type Reports } from './reports.ts'
 
-/** Data subjects and their rights. */
-export interface DataSubjects {
-  /**
-   * Tells what is held of a data subject: kinds of data, since when, on what basis, who acted, what left for which
-   * service, uses and refused uses (LGPD articles 18 and 19). Sealed data stays sealed: it is named by kind and date, and
-   * a CPF is masked. JSON in the form of `SubjectReport`, or one HTML page. The same log gives the same report.
-   *
-   * @throws {AverbaError} `NOT_FOUND` when nobody is enrolled under it, `INVALID_CPF`, `INVALID_INPUT`
-   */
-  report(who: Who, page?: Page): Promise<string>
-}
+/** Data subjects, and what is theirs. */
+export interface DataSubjects extends Erasures, Reports {}
 
 /** Makes the area `subjects`. */
 export function createDataSubjects(area: Area): DataSubjects {
-  return {
-    report: (who, page) =>
-      area.engine.admit(async () => {
-        const { format, language } = checkPage(page)
-        const report = await gatherSubjectReport(area, who, language)
-        if (format === 'html') return writeSubjectPage(report)
-        return `${JSON.stringify(report, null, 2)}\n`
-      }),
-  }
+  return { ...createErasures(area), ...createReports(area) }
 }

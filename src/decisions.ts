@@ -2,6 +2,7 @@ import type { ErrorCode } from './errors.ts'
 import type { Machine, MachineState } from './machines/machine.ts'
 import type { Carried, Event, Given } from './message.ts'
 import type { Append, Claim } from './store/append.ts'
+import type { Destruction } from './store/destruction.ts'
 import type { Move } from './store/ledger.ts'
 import type { Store } from './store/store.ts'
 
@@ -21,6 +22,10 @@ export interface Delivery {
   readonly claims?: readonly Claim[]
   /** An effect that is parked, let go or begun with them. */
   readonly moves?: Move
+  /** What is destroyed with them. */
+  readonly destroys?: Destruction
+  /** What becomes of it where an owner was erased: see `Append`. */
+  readonly whenErased?: Append['whenErased']
 }
 
 /** What the machines made of a delivery: what to append, or why one of them refuses. */

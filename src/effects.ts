@@ -96,6 +96,7 @@ function whyNot({ state }: Owed, isProbed: boolean): string {
       return 'it is under way'
     case 'settled':
     case 'declined':
+    case 'cancelled':
       return 'it has ended'
     case 'parked':
       return 'it is parked'

@@ -13,6 +13,7 @@
  * - `COMMAND_REUSED`: the command id was used before with another input.
  * - `BUDGET_SPENT`: as many paid calls as the host allows for a day were asked for; no request has left.
  * - `CONSENT_NOT_EFFECTIVE`: data was to be used under a consent that does not stand; the refusal is recorded.
+ * - `SUBJECT_ERASED`: the data subject was erased: nothing more is done or told of them.
  * - `STALE_PLAN`, `PLAN_DELETES`: a plan that no longer fits, or that deletes without leave.
  * - `BODY_CONSUMED`, `REMOTE_ADDRESS_MISSING`: the receiver was wired wrongly.
  * - `KEYS_MISSING`, `KEYS_MISMATCH`: the keyring is not there, or belongs to another log.
@@ -40,6 +41,7 @@ export type ErrorCode =
   | 'COMMAND_REUSED'
   | 'BUDGET_SPENT'
   | 'CONSENT_NOT_EFFECTIVE'
+  | 'SUBJECT_ERASED'
   | 'STALE_PLAN'
   | 'PLAN_DELETES'
   | 'BODY_CONSUMED'

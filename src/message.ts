@@ -59,6 +59,8 @@ export interface Event<T extends string = string, D = unknown> extends Message<T
   readonly anomaly?: string
   /** Ends the newest `unknown` effect of this type on the stream, once a reading has told. */
   readonly resolves?: { readonly effect: string; readonly as: 'settled' | 'declined' }
+  /** Ends these effects for good: those of a person who was erased. */
+  readonly cancels?: readonly string[]
 }
 
 /** A part as its event's header names it: the sealed bytes stand beside the header, and can go. */
@@ -114,8 +116,19 @@ export interface Basis {
   readonly legalBasis: string
 }
 
-/** Where an owed effect stands in the ledger. `parked`: certainly not done, and waiting for an operator. */
-export type EffectState = 'owed' | 'started' | 'deferred' | 'parked' | 'unknown' | 'settled' | 'declined'
+/**
+ * Where an owed effect stands in the ledger. `parked`: certainly not done, and waiting for an operator. `cancelled`: its
+ * data subject was erased before it had ended.
+ */
+export type EffectState =
+  | 'owed'
+  | 'started'
+  | 'deferred'
+  | 'parked'
+  | 'unknown'
+  | 'settled'
+  | 'declined'
+  | 'cancelled'
 
 /** An effect in the ledger. Its id is `<stream>/<version>/<n>`. */
 export interface Owed<D = unknown> extends Effect<string, D> {

@@ -187,6 +187,8 @@ async function deliverNotification(area: Area, incoming: Incoming, isFirst: bool
   const claim = { kind: 'notification', digest, value: notification }
   return {
     targets: [...targets, { stream, message: { ...message, data, parts }, isNew: true }],
+    // A person who was erased in this very moment is met again, as another.
+    whenErased: 'conflict',
     claims: [...claims, { ...claim, ...(earlier !== undefined && { replaces: earlier }) }],
   }
 }

@@ -10,11 +10,22 @@ import type { Actor, Basis } from './message.ts'
 import type { Anchor } from './store/checkpointer.ts'
 import type { HighWaterMark } from './store/high-water-mark.ts'
 import type { ServiceLimits } from './throttle.ts'
+import type { Keys } from './vault/keys.ts'
 
 /** Options of `openAverba`. Only `store` is required; a call to an area without its service is refused. */
 export interface AverbaOptions {
   /** The path of the SQLite file, or `:memory:` for a log that ends with the process. */
   readonly store: string
+  /**
+   * Who holds the root key of the log, such as `environmentKeys()`, or a key management service of yours. When absent, a
+   * keyring file beside a new store does, and the logger is told of it.
+   */
+  readonly keys?: Keys
+  /**
+   * How many days backups of the store and of its keyring are kept, 30 unless said otherwise: until then a backup still
+   * opens what was erased. Each receipt of an erasure states it.
+   */
+  readonly backupRetentionDays?: number
   /** Defaults of every command. */
   readonly actor?: Actor
   readonly basis?: Basis

@@ -94,6 +94,8 @@ export class Recorder {
       ...(settles && { settles }),
       ...(refused === undefined && delivery.claims && { claims: delivery.claims }),
       ...(refused === undefined && delivery.moves && { moves: delivery.moves }),
+      ...(refused === undefined && delivery.destroys && { destroys: delivery.destroys }),
+      ...(delivery.whenErased && { whenErased: delivery.whenErased }),
     })
     if (appended.status === 'known') return { ...appended, position: appended.receipt.position, events: [] }
     if (appended.status === 'conflict') {

@@ -35,7 +35,12 @@ export const retryPolicies: {
 } = {
   byClass: { read: aDay, idempotent: aDay, probed: aDay, once: aDay },
   // It is only asked for when something needs it, and what needs it is parked in its own time.
-  byType: { 'tokenService.requestToken': endless },
+  byType: {
+    'tokenService.requestToken': endless,
+    // An erasure is promised: it goes on until it is complete.
+    'keys.rotate': endless,
+    'keys.destroyEpochs': endless,
+  },
   // The next reading follows from this one: were it parked, a schedule would end without a word.
   recurring: { ...endless, backoffMaxMs: 60 * minuteMs },
 }

@@ -26,7 +26,7 @@ export class Subjects {
   /**
    * The ref of an enrolled data subject.
    *
-   * @throws {AverbaError} `NOT_FOUND` when nobody is enrolled under it, `INVALID_CPF`
+   * @throws {AverbaError} `NOT_FOUND` when nobody is enrolled under it, `SUBJECT_ERASED`, `INVALID_CPF`
    */
   async find(who: Who): Promise<SubjectRef> {
     const found =
@@ -51,8 +51,16 @@ export class Subjects {
     }
   }
 
+  /** Reports whether what is sealed for an owner was erased. */
+  async isErased(owner: string): Promise<boolean> {
+    return (await this.#store.owners.stateOf(owner)) === 'erased'
+  }
+
+  /** Everyone who is enrolled has a key: it holds their CPF. */
   async #known(subject: SubjectRef): Promise<string | undefined> {
-    const [enrolled] = await this.#store.read({ stream: `subject-${subject}`, limit: 1 })
-    return enrolled && subject
+    const state = await this.#store.owners.stateOf(`subject-${subject}`)
+    if (state === 'erased')
+      throw new AverbaError('SUBJECT_ERASED', 'Cannot find the data subject: they were erased')
+    return state && subject
   }
 }

@@ -9,6 +9,7 @@ import { routeAwareness } from './awareness.ts'
 import { routeConsents } from './consent-routes.ts'
 import type { Desired } from './desired.ts'
 import { routeFailures } from './failure-routes.ts'
+import { createKeyPerformers } from './key-performers.ts'
 import { budgetMachine } from './machines/budget.ts'
 import { certificateMachine } from './machines/certificate.ts'
 import { consentMachine } from './machines/consent.ts'
@@ -49,7 +50,7 @@ export function createPerformers(area: Area, desired: Desired, waysOut: WaysOut)
   const { options, clock } = area
   const { consentService, tokenService, validationService, portal } = options
   const common = { clock }
-  const performers: Record<string, Performer> = {}
+  const performers: Record<string, Performer> = { ...createKeyPerformers(area) }
   if (consentService) {
     const { baseUrl, certificate } = consentService
     const fetch = waysOut.open('consentService', { certificate, ...caOf(consentService) })

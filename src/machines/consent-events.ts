@@ -53,6 +53,8 @@ export type ConsentEvent =
   /** The data was used, or was not to be used and why. Purpose and legal basis stand in the event's `basis`. */
   | Event<'consent.used', Use & { until: Instant | null }>
   | Event<'consent.useRefused', Use & { because: Reason }>
+  /** Its data subject was erased. */
+  | Event<'consent.erased', Record<string, never>>
 
 // Commands, and facts from outside
 
@@ -63,6 +65,7 @@ export type ConsentMessage =
   | Message<'consentService.statusChanged', ConsentReading>
   | Message<'consent.use', Use>
   | Message<'consent.passTime', { now: Instant }>
+  | Message<'consent.erase', unknown>
   | Message<'consentService.consentRead', ConsentReading & { history: readonly HistoryEntry[] }>
   | Message<'consentService.changeDeclined' | 'consentService.readDeclined', { httpStatus: number }>
   | Message<'consentService.changeLost', unknown>

@@ -5,6 +5,7 @@ import { answered, type Held, type HistoryEntry, lapse, movesOf, observed, seen 
 import { judge } from './consent-standing.ts'
 import { askedFrom, type ConsentStatus, type RequestableStatus } from './consent-status.ts'
 import { defineMachine } from './define-machine.ts'
+import { afterErasure, refuseErased } from './erased.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
 
 // Events, commands, and facts from outside: consent-events.ts
@@ -45,6 +46,7 @@ interface Context {
   readonly history: readonly HistoryEntry[]
   /** The end that was said to have passed. */
   readonly lapsed: Instant | null
+  readonly isErased: boolean
 }
 
 const nothing: ConsentReading = { status: 'PENDENTE', createdAt: null, expiresAt: null, controller: null }
@@ -94,6 +96,7 @@ const chart = setup({
       lapsed: ({ event }) => (event.type === 'consent.lapsed' ? event.data.expiresAt : null),
     }),
     forgetDoubt: assign({ asked: null, shown: null }),
+    markErased: assign({ isErased: true }),
   },
 }).createMachine({
   id: 'consent',
@@ -106,6 +109,7 @@ const chart = setup({
     since: null,
     history: [],
     lapsed: null,
+    isErased: false,
   },
   type: 'parallel',
   states: {
@@ -118,6 +122,7 @@ const chart = setup({
         'consent.described': { actions: 'keepHistory' },
         'consent.lapsed': { actions: 'keepLapsed' },
         'consent.vanished': '.vanished',
+        'consent.erased': { actions: 'markErased' },
       },
       states: {
         absent: {},
@@ -187,7 +192,21 @@ function readingAfter(context: Context, event: ConsentEvent): Partial<Context> {
 
 type State = SnapshotFrom<typeof chart>
 
+const commands: ReadonlySet<string> = new Set<ConsentMessage['type']>([
+  'consent.approve',
+  'consent.deny',
+  'consent.revoke',
+  'consent.readDetail',
+  'consent.use',
+])
+
 function decide(state: State, message: Carried<ConsentMessage>): Decision<ConsentEvent> {
+  if (!state.context.isErased) return decideKnown(state, message)
+  if (message.type === 'consent.passTime' || message.type === 'consent.erase') return record()
+  return commands.has(message.type) ? refuseErased() : afterErasure(decideKnown(state, message))
+}
+
+function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<ConsentEvent> {
   switch (message.type) {
     case 'consent.approve':
     case 'consent.deny':
@@ -204,6 +223,8 @@ function decide(state: State, message: Carried<ConsentMessage>): Decision<Consen
       return isUnknown(state) || message.isStale ? record() : record({ type: 'consent.vanished', data: {} })
     case 'consent.passTime':
       return { events: lapse(heldOf(state), state.context.lapsed, message.data.now) }
+    case 'consent.erase':
+      return record({ type: 'consent.erased', data: {} })
     case 'consent.use':
       return record(use(state, message.data))
     case 'consentService.consentRead': {
@@ -320,5 +341,6 @@ export const consentMachine: Machine = defineMachine({
     'consent.lapsed',
     'consent.used',
     'consent.useRefused',
+    'consent.erased',
   ],
 })

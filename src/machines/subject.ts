@@ -1,6 +1,7 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Event, Instant, Message } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
+import { afterErasure, refuseErased } from './erased.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
 
 // Events
@@ -27,6 +28,37 @@ export interface SyncAgain {
   readonly dueAt: Instant
 }
 
+/** Who asked for an erasure, on what basis, and which kinds of parts the law has kept, such as `validation.result`. */
+export interface ErasureRequest {
+  readonly requester: string
+  readonly legalBasis: string
+  readonly keeps: readonly string[]
+}
+
+/** What an erasure destroyed. */
+export interface Erased {
+  readonly subject: string
+  readonly keeps: readonly string[]
+  readonly parts: number
+  /** SHA-256 over a line for each destroyed part: its position, its name and its hash. */
+  readonly list: string
+  /** Rows of the keyed index. */
+  readonly indexRows: number
+  /** The ends of sealed bytes, in hexadecimal, that the file is searched for in the end. */
+  readonly endings: readonly string[]
+}
+
+/** How an erasure was completed. Backups of the keyring open backups of the store until `copiesOpenUntil`. */
+export interface ErasureCompleted {
+  readonly epoch: number
+  readonly previous: readonly number[]
+  readonly rewrapped: number
+  readonly searchedBytes: number
+  readonly searchedFor: number
+  readonly found: number
+  readonly copiesOpenUntil: Instant
+}
+
 export type SubjectEvent =
   /** Always the first: its part `cpf` holds the CPF. */
   | Event<'subject.enrolled', { subject: string; origin: Origin }>
@@ -50,6 +82,13 @@ export type SubjectEvent =
   | Event<'subject.readDeclined', { operation: string; httpStatus: number }>
   /** Data was to be used under a consent that nobody has seen: its part `id` holds the id. */
   | Event<'subject.useRefused', { at: Instant; because: 'never-read' }>
+  | Event<'subject.erasureRequested', ErasureRequest>
+  /** In the same transaction as the request: what there was of the person is gone, but for what is kept. */
+  | Event<'subject.erased', Erased>
+  /** All other keys are wrapped by an epoch that began afterwards, and the file no longer holds what was destroyed. */
+  | Event<'subject.erasureCompleted', ErasureCompleted>
+  /** What there was opens in no backup any more. */
+  | Event<'subject.epochsDestroyed', { epochs: readonly number[] }>
 
 // Commands, and facts from outside
 
@@ -62,6 +101,9 @@ export type SubjectMessage =
   | Message<'subject.refuseUse', { at: Instant }>
   | Message<'subject.schedule', { everyMs: number; dueAt: Instant }>
   | Message<'subject.unschedule', unknown>
+  | Message<'subject.erase', Omit<ErasureRequest, 'subject'> & Erased & { effects: readonly string[] }>
+  | Message<'keys.rotated', ErasureCompleted>
+  | Message<'keys.epochsDestroyed', { epochs: readonly number[] }>
   | Message<'subject.observeAwareness', AwarenessReading>
   | Message<
       'consentService.consentsListed',
@@ -96,6 +138,8 @@ interface Context {
   readonly everyMs: number | null
   /** How often that was asked for. */
   readonly schedules: number
+  /** What an erasure has kept. */
+  readonly keeps: readonly string[]
 }
 
 const chart = setup({
@@ -108,6 +152,9 @@ const chart = setup({
         : {},
     ),
     endSchedule: assign({ everyMs: null }),
+    forget: assign(({ event }) =>
+      event.type === 'subject.erased' ? { everyMs: null, keeps: event.data.keeps } : {},
+    ),
     keepRecord: assign({
       awareness: ({ context, event }) =>
         event.type === 'subject.awarenessAppeared'
@@ -120,7 +167,7 @@ const chart = setup({
   },
 }).createMachine({
   id: 'subject',
-  context: { subject: '', awareness: [], everyMs: null, schedules: 0 },
+  context: { subject: '', awareness: [], everyMs: null, schedules: 0, keeps: [] },
   initial: 'unmet',
   states: {
     unmet: { on: { 'subject.enrolled': { target: 'enrolled', actions: 'keepSubject' } } },
@@ -130,10 +177,13 @@ const chart = setup({
         'subject.awarenessAppeared': { actions: 'keepRecord' },
         'subject.scheduled': { actions: 'keepSchedule' },
         'subject.unscheduled': { actions: 'endSchedule' },
+        'subject.erased': { target: 'erased', actions: 'forget' },
         'subject.loginRead': [{ guard: 'isAuthenticated', target: '.loggedIn' }, { target: '.loggedOut' }],
       },
       states: { loginUnread: {}, loggedIn: {}, loggedOut: {} },
     },
+    // What was kept may be erased later.
+    erased: { on: { 'subject.erased': { actions: 'forget' } } },
   },
 })
 
@@ -143,7 +193,34 @@ function subjectOf(event: SubjectEvent): string | undefined {
 
 // Decide
 
-function decide(state: SnapshotFrom<typeof chart>, message: SubjectMessage): Decision<SubjectEvent> {
+type State = SnapshotFrom<typeof chart>
+
+function decide(state: State, message: SubjectMessage): Decision<SubjectEvent> {
+  return state.matches('erased') ? decideErased(state, message) : decideKnown(state, message)
+}
+
+const commands: ReadonlySet<string> = new Set<SubjectMessage['type']>([
+  'subject.enrol',
+  'subject.sync',
+  'subject.readAwareness',
+  'subject.readLogin',
+  'subject.readAwarenessDetail',
+  'subject.readLoginAddress',
+  'subject.refuseUse',
+  'subject.schedule',
+])
+
+function decideErased(state: State, message: SubjectMessage): Decision<SubjectEvent> {
+  // What was read of the person while the erasure was made is none of ours any more.
+  if (message.type === 'subject.observeAwareness') return record()
+  if (message.type === 'keys.rotated' || message.type === 'keys.epochsDestroyed')
+    return decideKnown(state, message)
+  if (message.type === 'subject.erase')
+    return state.context.keeps.length > 0 ? decideKnown(state, message) : refuseErased()
+  return commands.has(message.type) ? refuseErased() : afterErasure(decideKnown(state, message))
+}
+
+function decideKnown(state: State, message: SubjectMessage): Decision<SubjectEvent> {
   if (message.type === 'subject.enrol') {
     return state.matches('unmet') ? record({ type: 'subject.enrolled', data: message.data }) : record()
   }
@@ -163,6 +240,23 @@ function decide(state: SnapshotFrom<typeof chart>, message: SubjectMessage): Dec
     }
     case 'subject.unschedule':
       return state.context.everyMs === null ? record() : record({ type: 'subject.unscheduled', data: {} })
+    case 'subject.erase': {
+      const { requester, legalBasis, effects, ...erased } = message.data
+      const request = { requester, legalBasis, keeps: erased.keeps }
+      return record(
+        { type: 'subject.erasureRequested', data: request },
+        {
+          type: 'subject.erased',
+          data: erased,
+          effects: [{ type: 'keys.rotate', data: {} }],
+          ...(effects.length > 0 && { cancels: effects }),
+        },
+      )
+    }
+    case 'keys.rotated':
+      return record(completed(message.data))
+    case 'keys.epochsDestroyed':
+      return record({ type: 'subject.epochsDestroyed', data: message.data })
     case 'subject.readAwareness':
       return record({
         type: 'subject.awarenessRequested',
@@ -207,6 +301,14 @@ function decide(state: SnapshotFrom<typeof chart>, message: SubjectMessage): Dec
       return record({ type: 'subject.readDeclined', data, ...nextSync(state.context, again) })
     }
   }
+}
+
+/** The older epochs live as long as backups that were made with them. */
+function completed(data: ErasureCompleted): SubjectEvent {
+  const { previous: epochs, copiesOpenUntil: dueAt } = data
+  const owed = epochs.length > 0 && { effects: [{ type: 'keys.destroyEpochs', data: { epochs }, dueAt }] }
+  const anomaly = data.found > 0 ? { anomaly: 'the file still holds pieces of what was destroyed' } : {}
+  return { type: 'subject.erasureCompleted', data, ...owed, ...anomaly }
 }
 
 /** Records in another form than the contract's, such as one with a status of its own. */

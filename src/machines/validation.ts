@@ -1,6 +1,7 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Event, Message, PartAddress } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
+import { refuseErased } from './erased.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
 
 // Events
@@ -38,6 +39,8 @@ export type ValidationEvent =
   | Event<'validation.resolved', { charged: boolean }>
   /** It is paid for again on purpose, by the validation with the host's id `by`. */
   | Event<'validation.repeated', { by: string }>
+  /** Its data subject was erased before it was answered or declined. */
+  | Event<'validation.erased', unknown>
 
 // Commands, and facts from outside
 
@@ -46,6 +49,7 @@ export type ValidationMessage =
   | Message<'validation.reuse', Reused>
   | Message<'validation.resolve', { charged: boolean }>
   | Message<'validation.repeat', { by: string }>
+  | Message<'validation.erase', unknown>
   | Message<'validationService.answered', { evaluated: number }>
   | Message<'validationService.declined', { httpStatus: number; code: string | null }>
   | Message<'validationService.lost', unknown>
@@ -78,15 +82,24 @@ const chart = setup({
         'validation.answered': 'answered',
         'validation.declined': 'declined',
         'validation.inconclusive': 'inconclusive',
+        'validation.erased': 'erased',
       },
     },
     answered: {},
     declined: {},
     // What a late answer says is true, also after a person was asked.
     inconclusive: {
-      on: { ...late, 'validation.resolved': 'resolved', 'validation.repeated': { actions: 'markRepeated' } },
+      on: {
+        ...late,
+        'validation.resolved': 'resolved',
+        'validation.repeated': { actions: 'markRepeated' },
+        'validation.erased': 'erased',
+      },
     },
-    resolved: { on: { ...late, 'validation.repeated': { actions: 'markRepeated' } } },
+    resolved: {
+      on: { ...late, 'validation.repeated': { actions: 'markRepeated' }, 'validation.erased': 'erased' },
+    },
+    erased: { on: late },
   },
 })
 
@@ -103,7 +116,12 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
     case 'validation.reuse':
       if (!state.matches('absent')) return refuse('it was asked for before')
       return record({ type: 'validation.reused', data: message.data })
+    case 'validation.erase': {
+      const isOver = state.matches('absent') || state.matches('answered') || state.matches('declined')
+      return isOver || state.matches('erased') ? record() : record({ type: 'validation.erased', data: {} })
+    }
     case 'validation.resolve':
+      if (state.matches('erased')) return refuseErased()
       if (!state.matches('inconclusive')) return refuse(`it is ${state.value}, and not inconclusive`)
       // Charged or not, no result will come: that is certain now.
       return record({
@@ -112,6 +130,7 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
         resolves: { effect: type, as: 'declined' },
       })
     case 'validation.repeat':
+      if (state.matches('erased')) return refuseErased()
       if (!state.matches('inconclusive') && !state.matches('resolved')) {
         return refuse(`it is ${state.value}, and only what was inconclusive is paid again`)
       }

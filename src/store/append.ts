@@ -1,3 +1,4 @@
+import { AverbaError } from '../errors.ts'
 import type {
   Actor,
   Basis,
@@ -13,6 +14,7 @@ import { leafHash } from '../proof/merkle.ts'
 import type { Vault } from '../vault/vault.ts'
 import { type Batch, findReceipt, lookUp, type StagedEvent } from './batch.ts'
 import type { Steps } from './connection.ts'
+import { type Destruction, erasedOwner, isOutdated } from './destruction.ts'
 import { writeHeader } from './header.ts'
 import type { Known, KnownOwner, KnownStream } from './known.ts'
 import { canMove, isOpen, type Move } from './ledger.ts'
@@ -53,6 +55,13 @@ export interface Append {
   readonly moves?: Move
   /** Keyed digests that come to stand for a value. Each must stand for what is expected, or nothing. */
   readonly claims?: readonly Claim[]
+  /** What is destroyed with it. Nothing may have been recorded of the person since it was looked for. */
+  readonly destroys?: Destruction
+  /**
+   * What becomes of a fact whose owner was erased: it conflicts, to be delivered again under another owner, or is
+   * recorded without its parts and claims. A command is refused.
+   */
+  readonly whenErased?: 'conflict' | 'bare'
 }
 
 /** A keyed digest that comes to stand for a value; `replaces` is what it stands for until then. */
@@ -122,10 +131,24 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
   if (moves && (isInBatch(batch, moves.effect) || !(yield* canMove(moves)))) {
     return conflict(`the effect "${moves.effect}" stands elsewhere by now`)
   }
+  const { destroys } = input
+  if (destroys && (yield* isOutdated(destroys, batch)))
+    return conflict('more of the person was recorded meanwhile')
   const owners = new Map<string, KnownOwner>()
-  for (const name of ownersOf(input))
-    owners.set(name, (yield* known.findOwner(name)) ?? known.newOwner(name, desk.vault))
-  return commit(desk, input, streams, owners)
+  let isErased = false
+  for (const name of ownersOf(input)) {
+    const owner = (yield* known.findOwner(name)) ?? known.newOwner(name, desk.vault)
+    owners.set(name, owner)
+    if (owner.isErased === 1) isErased = true
+  }
+  if (isErased && input.receipt)
+    throw new AverbaError('SUBJECT_ERASED', 'Cannot do this: its data subject was erased')
+  if (isErased && input.whenErased === 'conflict') return conflict('its owner was erased meanwhile')
+  const destroyed = destroys && (yield* known.findOwner(destroys.owner))
+  const appended = commit(desk, isErased ? { ...input, claims: [] } : input, streams, owners)
+  if (destroys) batch.destroyed.push(destroys)
+  if (destroyed) known.owners.set(destroyed.owner, erasedOwner(destroyed))
+  return appended
 }
 
 /** Writes every event, which can fail, and only then counts them in, which cannot. */
@@ -202,6 +225,7 @@ function toStaged(
     const part = toSeal[name]
     const owner = part && owners.get(part.owner)
     if (!owner) throw new TypeError(`Cannot seal the part "${name}": its owner has no key`)
+    if (owner.isErased === 1) continue
     const { sealed, hash } = vault.seal(owner, `${id}/${name}`, part.value)
     marks.push({ name, owner: part.owner, hash, bytes: sealed.length })
     parts.push({ name, owner: owner.key, sealed })

@@ -1,8 +1,17 @@
 import type { Recorded, Settlement } from '../message.ts'
 import type { Claim, Receipt } from './append.ts'
 import { first, type Steps } from './connection.ts'
+import { type Destruction, destroy } from './destruction.ts'
 import type { KnownOwner } from './known.ts'
-import { effectRows, endEffect, insertEffect, type Move, moveEffect, resolveEffect } from './ledger.ts'
+import {
+  cancelEffect,
+  effectRows,
+  endEffect,
+  insertEffect,
+  type Move,
+  moveEffect,
+  resolveEffect,
+} from './ledger.ts'
 import type { Tile } from './tree.ts'
 
 /** An event with everything that goes into the tables with it. */
@@ -23,6 +32,7 @@ export class Batch {
   readonly claims = new Map<string, Claim>()
   readonly moved = new Map<string, Move>()
   readonly ended = new Map<string, { as: Settlement; because: string; position: number }>()
+  readonly destroyed: Destruction[] = []
 
   /** Reports whether every append of it was turned away. */
   get isEmpty(): boolean {
@@ -44,15 +54,17 @@ export class Batch {
     for (const [effect, { position, ...how }] of this.ended) yield* endEffect({ effect, ...how }, position)
     for (const { recorded, stream } of this.events) {
       if (recorded.resolves) yield* resolveEffect(stream, recorded.resolves, recorded.position)
+      for (const effect of recorded.cancels ?? []) yield* cancelEffect(effect, recorded.position)
     }
     if (this.receipts.size > 0)
       yield { sql: insertReceipt, forEach: Array.from(this.receipts.values(), receiptRow) }
     if (tiles.length > 0) yield { sql: upsertTile, forEach: tiles.map(tileRow) }
+    for (const destruction of this.destroyed) yield* destroy(destruction)
   }
 }
 
-function ownerRow({ key, owner, epoch, wrapped }: KnownOwner): unknown[] {
-  return [key, owner, epoch, wrapped]
+function ownerRow({ key, owner, epoch, wrapped, commitment }: KnownOwner): unknown[] {
+  return [key, owner, epoch, wrapped, commitment]
 }
 
 function claimRow({ kind, digest, value }: Claim): unknown[] {
@@ -87,7 +99,7 @@ export function* findReceipt(commandId: string): Steps<Receipt | undefined> {
 }
 
 const insertStream = 'insert into stream (key, name) values (?, ?)'
-const insertOwner = 'insert into owner_key (key, owner, epoch, wrapped) values (?, ?, ?, ?)'
+const insertOwner = 'insert into owner_key (key, owner, epoch, wrapped, commitment) values (?, ?, ?, ?, ?)'
 const insertEvent =
   'insert into event (position, stream, version, type, header, leaf) values (?, ?, ?, ?, ?, ?)'
 const insertPart = 'insert into part (position, name, owner, sealed) values (?, ?, ?, ?)'

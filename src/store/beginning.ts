@@ -1,8 +1,16 @@
 import { existsSync } from 'node:fs'
 import { type Entropy, toInstant } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
-import { createKeyring, createKeyringFile, type Keyring, openKeyringFile } from '../vault/keyring.ts'
 import type { Append } from './append.ts'
+import {
+  createKeyring,
+  createKeyringFile,
+  createKeyringFileUnder,
+  type Keyring,
+  openKeyringFile,
+  openKeyringFileUnder,
+} from '../vault/keyring.ts'
+import type { Keys } from '../vault/keys.ts'
 import { type Connection, rows, type Steps } from './connection.ts'
 import { migrate } from './migrations.ts'
 import { beganType, logStream } from './moved-parts.ts'
@@ -12,6 +20,7 @@ import type { StoreOptions } from './store-options.ts'
 interface KeyringOptions {
   readonly path: string
   readonly entropy: Entropy
+  readonly keys?: Keys
   readonly onKeyringCreated?: (path: string) => void
 }
 
@@ -34,11 +43,13 @@ export function* prepareTables(connection: Connection, path: string): Steps<void
 }
 
 /** Opens the keyring beside a file, or makes the first one: where it is empty, and none is there. */
-export function openKeyring(options: KeyringOptions, isEmpty: boolean): Keyring {
-  if (options.path === ':memory:') return createKeyring(options.entropy)
+export async function openKeyring(options: KeyringOptions, isEmpty: boolean): Promise<Keyring> {
+  const { keys, entropy } = options
+  if (options.path === ':memory:') return createKeyring(entropy)
   const path = keyringOf(options.path)
-  if (!isEmpty || existsSync(path)) return openKeyringFile(path, options.entropy)
-  const keyring = createKeyringFile(path, options.entropy)
+  if (!isEmpty || existsSync(path))
+    return keys ? openKeyringFileUnder(keys, path, entropy) : openKeyringFile(path, entropy)
+  const keyring = keys ? await createKeyringFileUnder(keys, path, entropy) : createKeyringFile(path, entropy)
   options.onKeyringCreated?.(path)
   return keyring
 }

@@ -150,6 +150,6 @@ function parseLine(line: string): Record<string, unknown> | undefined {
 
 const deletePart = 'delete from part where position = ? and name = ?'
 const insertPart = `insert into part (position, name, sealed, owner)
-  select ?, ?, ?, key from owner_key where owner = ? on conflict do nothing`
+  select ?, ?, ?, key from owner_key where owner = ? and is_erased = 0 on conflict do nothing`
 const selectPart = 'select position from part where position = ? and name = ?'
 const selectHeader = 'select header from event where position = ?'

@@ -3,6 +3,7 @@ import type { PartMark } from '../message.ts'
 import type { Faults } from '../proof/faults.ts'
 import { hashBytes, leafHash } from '../proof/merkle.ts'
 import { ReceiptCheck } from './check-receipts.ts'
+import { ErasureCheck } from './check-erasures.ts'
 import { rows, type Steps } from './connection.ts'
 import { type PartsMoved, readBundles } from './moved-parts.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -14,6 +15,8 @@ export interface LogChecked {
   readonly parts: number
   /** Parts that are not there, since they were moved out to a bundle. */
   readonly archivedParts: number
+  /** Parts that are not there, since their owner was erased or the time to keep them was over. */
+  readonly erasedParts: number
 }
 
 /** Told of each page, with the position it has come to; says whether to go on. */
@@ -25,8 +28,9 @@ const partsRows = 20
 
 /** Walks the whole log, in pages: positions, headers, leaves, the tree above them, parts, owed effects, receipts. */
 export async function checkLog(snapshot: Snapshot, faults: Faults, onPage: OnPage): Promise<LogChecked> {
-  const check = new LogCheck(faults, snapshot.run(readBundles))
   const receipts = new ReceiptCheck(faults)
+  const erasures = await ErasureCheck.load(snapshot)
+  const check = new LogCheck(faults, snapshot.run(readBundles), erasures)
   let position = 0
   for (;;) {
     const page = snapshot.run(() => readPage(position))
@@ -42,6 +46,7 @@ export async function checkLog(snapshot: Snapshot, faults: Faults, onPage: OnPag
   }
   snapshot.run(() => check.checkEdges())
   snapshot.run(() => check.checkVersions())
+  snapshot.run(() => erasures.compareKeys(faults))
   check.checkAbsent()
   snapshot.run(() => receipts.next(position, undefined))
   for (let after: string | undefined = ''; after !== undefined; ) {
@@ -80,6 +85,7 @@ interface Header {
 class LogCheck {
   readonly #faults: Faults
   readonly #bundles: readonly PartsMoved[]
+  readonly #erasures: ErasureCheck
   readonly #tree = new Tree()
   /** Tiles as they should stand and may still grow. */
   readonly #edges = new Map<string, Tile>()
@@ -91,14 +97,21 @@ class LogCheck {
   #tiles = 0
   #parts = 0
   #absent = 0
+  #erased = 0
 
-  constructor(faults: Faults, bundles: readonly PartsMoved[]) {
+  constructor(faults: Faults, bundles: readonly PartsMoved[], erasures: ErasureCheck) {
     this.#faults = faults
     this.#bundles = bundles
+    this.#erasures = erasures
   }
 
   get counted(): LogChecked {
-    return { events: this.#position, parts: this.#parts, archivedParts: this.#absent }
+    return {
+      events: this.#position,
+      parts: this.#parts,
+      archivedParts: this.#absent,
+      erasedParts: this.#erased,
+    }
   }
 
   checkEvents(page: readonly EventRow[]): void {
@@ -159,7 +172,7 @@ class LogCheck {
       if (!end) break
       last = end
     }
-    for (const place of this.#marks.keys()) this.#miss(place)
+    for (const [place, mark] of this.#marks) this.#miss(place, mark)
   }
 
   #checkPart({ position, name, owner, sealed }: PartRow): void {
@@ -174,11 +187,12 @@ class LogCheck {
       this.#faults.add('parts', `a part at ${position} is not the one that its header names`)
   }
 
-  /** A part may be missing only where an event says that it was moved out. */
-  #miss(place: string): void {
+  /** A part may be missing only where an event says that it was destroyed, or moved out. */
+  #miss(place: string, mark: PartMark): void {
     const position = Number(place.slice(0, place.indexOf('/')))
     const isMoved = this.#bundles.some(({ from, to }) => from <= position && position <= to)
-    if (isMoved) this.#absent += 1
+    if (this.#erasures.explains(position, mark)) this.#erased += 1
+    else if (isMoved) this.#absent += 1
     else this.#faults.add('parts', `a part at ${position} is missing, and no event says why`)
   }
 

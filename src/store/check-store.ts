@@ -40,7 +40,7 @@ export interface Checked extends LogChecked {
 export async function checkStore(snapshot: Snapshot, options: CheckOptions = {}): Promise<Checked> {
   const { views = [], schemas = {}, claimedKinds = [], onProgress, signal } = options
   const faults = new Faults()
-  let checked: LogChecked = { events: 0, parts: 0, archivedParts: 0 }
+  let checked: LogChecked = { events: 0, parts: 0, archivedParts: 0, erasedParts: 0 }
   const head = await readEnd(snapshot, faults)
   const onPage = (what: 'log' | 'views') => async (position: number) => {
     onProgress?.(what, position, Math.max(head, position))
@@ -59,7 +59,10 @@ export async function checkStore(snapshot: Snapshot, options: CheckOptions = {})
 }
 
 /** What the keyring has to be for the log. */
-export function keyFaults(facts: Pick<StoreFacts, 'keyring' | 'epochs'>, keyring: Keyring): string[] {
+export function keyFaults(
+  facts: Pick<StoreFacts, 'keyring' | 'epochs'>,
+  keyring: Pick<Keyring, 'id' | 'epochs'>,
+): string[] {
   if (keyring.id !== facts.keyring) return ['the keyring is that of another log']
   const missing = facts.epochs.filter(epoch => !keyring.epochs.includes(epoch))
   return missing.map(epoch => `the keyring lacks the epoch ${epoch}`)

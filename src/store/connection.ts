@@ -46,7 +46,17 @@ export interface Connection {
   read<T>(steps: () => Steps<T>): Promise<T>
   /** Runs one statement of a host, and refuses all that is not a reading. */
   readOnly(query: CompiledQuery): Promise<readonly unknown[]>
+  /** Moves all that was written into the file, and empties its journal. False while a reader still needs that. */
+  emptyJournal(): Promise<boolean>
+  /** Searches the raw file for pieces of 16 bytes, which what was overwritten no longer holds. */
+  searchFile(pieces: readonly Uint8Array[]): Promise<Searched>
   close(): Promise<void>
+}
+
+/** How much was searched, and how many of the pieces were found. */
+export interface Searched {
+  readonly bytes: number
+  readonly found: number
 }
 
 /** A query as Kysely builds it, or a statement written by hand. */

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import type { Entropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Instant } from '../message.ts'
-import { openKeyringFile } from '../vault/keyring.ts'
+import { inspectKeyringFile } from '../vault/keyring.ts'
 import type { View } from '../view.ts'
 import { endFault } from './check-end.ts'
 import { type Checked, type CheckOptions, checkStore, keyFaults } from './check-store.ts'
@@ -168,7 +168,7 @@ function findKeys(
   const mode = (statSync(path).mode & 0o777).toString(8).padStart(3, '0')
   const problems = mode.endsWith('00') ? [] : [`keys: the keyring has mode ${mode} instead of 600`]
   try {
-    const keyring = openKeyringFile(path, entropy)
+    const keyring = inspectKeyringFile(path, entropy)
     problems.push(...keyFaults(facts, keyring).map(fault => `keys: ${fault}`))
     return { keys: { path, isPresent: true, id: keyring.id, epochs: keyring.epochs, mode }, problems }
   } catch (error) {

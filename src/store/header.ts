@@ -16,6 +16,7 @@ export function writeHeader(event: Recorded, schema: number): string {
     at: event.at,
     basis: event.basis,
     because: event.because,
+    cancels: event.cancels,
     commandId: event.commandId,
     correlationId: event.correlationId,
     data: event.data,

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } f
 import { dirname } from 'node:path'
 import { AverbaError } from '../errors.ts'
 import { parseCheckpoint } from '../proof/checkpoint.ts'
-import { syncFolder } from '../vault/keyring.ts'
+import { syncFolder } from '../vault/keyring-file.ts'
 
 /**
  * Where the newest checkpoint is kept outside of the database, so that a log that was cut off, put back or replaced is

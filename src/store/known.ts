@@ -10,8 +10,8 @@ export interface KnownStream {
   version: number
 }
 
-/** An owner's key with its number. */
-export type KnownOwner = OwnerKey & { readonly key: number }
+/** An owner's key with its number. Of one who was erased there is none, and never will be. */
+export type KnownOwner = OwnerKey & { readonly key: number; readonly isErased: 0 | 1 }
 
 const streamsMax = 100_000
 const ownersMax = 20_000
@@ -25,6 +25,8 @@ export class Known {
   at: Instant
   /** The views that stand at the end of the log, as `readViews` reads them. */
   views: string
+  /** The epoch of the keyring that new keys are wrapped by. */
+  readonly epoch: number
   readonly tree: Tree
   readonly streams = new Map<string, KnownStream>()
   readonly owners = new Map<string, KnownOwner>()
@@ -35,6 +37,7 @@ export class Known {
     this.position = head.position
     this.at = head.at
     this.views = head.views
+    this.epoch = head.epoch
     this.#lastStream = head.stream ?? 0
     this.#lastOwner = head.owner ?? 0
     this.tree = tree
@@ -44,10 +47,10 @@ export class Known {
   static *load(): Steps<Known> {
     const head = yield* first<Head>({ sql: selectHead, parameters: [] })
     const last = yield* first<{ position: number; header: string }>({ sql: selectLast, parameters: [] })
-    const { views = '', stream = 0, owner = 0 } = head ?? {}
+    const { views = '', epoch = 1, stream = 0, owner = 0 } = head ?? {}
     const { position = 0, header } = last ?? {}
     const at: Instant = header === undefined ? '' : parseHeader(header).at
-    return new Known({ position, at, views, stream, owner }, yield* Tree.load(position))
+    return new Known({ position, at, views, epoch, stream, owner }, yield* Tree.load(position))
   }
 
   /** Keeps memory bounded: what is forgotten is read again. */
@@ -81,7 +84,7 @@ export class Known {
 
   newOwner(owner: string, vault: Vault): KnownOwner {
     this.#lastOwner += 1
-    return { ...vault.createOwnerKey(owner), key: this.#lastOwner }
+    return { ...vault.createOwnerKey(owner), key: this.#lastOwner, isErased: 0 }
   }
 }
 
@@ -89,13 +92,15 @@ interface Head {
   readonly position: number
   readonly at: Instant
   readonly views: string
+  readonly epoch: number
   readonly stream: number | null
   readonly owner: number | null
 }
 
-const selectHead = `select views, (select max(key) from stream) as stream,
+const selectHead = `select views, epoch, (select max(key) from stream) as stream,
   (select max(key) from owner_key) as owner from head`
 const selectLast = 'select position, header from event order by position desc limit 1'
 const selectStream = `select key, (select max(version) from event where event.stream = stream.key) as version
   from stream where name = ?`
-const selectOwner = 'select key, owner, epoch, wrapped from owner_key where owner = ?'
+const selectOwner = `select key, owner, epoch, wrapped, commitment, is_erased as "isErased" from owner_key
+  where owner = ?`

@@ -43,6 +43,12 @@ export function* endEffect(
   yield* rows({ sql: endOne, parameters: [as, isOpen, because, position, ...placeOf(effect)] })
 }
 
+/** Ends an effect for good that nobody may perform any more: whoever has it cannot end it in another way. */
+export function* cancelEffect(effect: string, position: number): Steps<void> {
+  const parameters = ['cancelled', 0, 'its data subject was erased', position, ...placeOf(effect)]
+  yield* rows({ sql: endOne, parameters })
+}
+
 /** Ends the newest effect of a type whose outcome was unknown. */
 export function* resolveEffect(
   stream: number,
@@ -182,7 +188,7 @@ export function* listEffects(
   filter: { stream?: string; states?: readonly EffectState[] },
 ): Steps<Owed[]> {
   const { stream, states } = filter
-  const hasEnded = states?.some(state => state === 'settled' || state === 'declined') ?? true
+  const hasEnded = states?.some(state => endedStates.has(state)) ?? true
   let query = hasEnded ? allEffects(connection) : openEffects(connection)
   if (stream !== undefined) {
     query = query.where('effect.stream', '=', eb =>
@@ -192,6 +198,8 @@ export function* listEffects(
   if (states) query = query.where('effect.state', 'in', [...states])
   return (yield* rows(query.orderBy('effect.position').orderBy('effect.n'))).map(row => toOwed(row, schemas))
 }
+
+const endedStates: ReadonlySet<EffectState> = new Set(['settled', 'declined', 'cancelled'])
 
 function allEffects({ compiler }: Connection) {
   return compiler

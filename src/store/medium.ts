@@ -51,6 +51,8 @@ export class Medium {
         }),
       read: steps => alive(() => database.read(steps)),
       readOnly: query => alive(() => database.readOnly(query)),
+      emptyJournal: () => alive(() => database.emptyJournal()),
+      searchFile: pieces => alive(() => database.searchFile(pieces)),
       close: async () => {
         if (life.isOver) return
         life.isOver = true
@@ -60,9 +62,9 @@ export class Medium {
   }
 
   /** The keyring of a database in memory, made once. */
-  keyring(create: () => Keyring): Keyring {
+  async keyring(create: () => Promise<Keyring>): Promise<Keyring> {
     if (!this.#isInMemory) return create()
-    this.#keyring ??= create()
+    this.#keyring ??= await create()
     return this.#keyring
   }
 

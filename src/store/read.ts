@@ -87,6 +87,20 @@ export function* readAt(schemas: Schemas, position: number): Steps<Recorded | un
 
 const selectAt = 'select header from event where position = ?'
 
+/** An event as the tree has it: the text that was hashed, and the hash, in hexadecimal. */
+export interface Leaf {
+  readonly header: string
+  readonly leaf: string
+}
+
+/** Reads what the tree has of one event. */
+export function* readLeaf(position: number): Steps<Leaf | undefined> {
+  const row = yield* first<{ header: string; leaf: Uint8Array }>({ sql: selectLeaf, parameters: [position] })
+  return row && { header: row.header, leaf: Buffer.from(row.leaf).toString('hex') }
+}
+
+const selectLeaf = 'select header, leaf from event where position = ?'
+
 /**
  * Opens a part at its address; `undefined` when it is not there.
  *
@@ -111,7 +125,7 @@ function* checkNotMoved(address: PartAddress, stream: string, version: number, n
   })
 }
 
-const selectPart = `select part.sealed, owner_key.owner, owner_key.epoch, owner_key.wrapped from stream
+const selectPart = `select part.sealed, owner_key.owner, owner_key.epoch, owner_key.wrapped, owner_key.commitment from stream
   join event on event.stream = stream.key join part on part.position = event.position
   join owner_key on owner_key.key = part.owner
   where stream.name = ? and event.version = ? and part.name = ?`

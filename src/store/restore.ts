@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Entropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Fault } from '../proof/faults.ts'
-import { openKeyringFile } from '../vault/keyring.ts'
+import { inspectKeyringFile } from '../vault/keyring.ts'
 import type { View } from '../view.ts'
 import type { ClaimedKind } from './check-claims.ts'
 import { type Checked, checkStore, keyFaults, refuseFaults } from './check-store.ts'
@@ -57,7 +57,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
     const facts = source.run(readFacts)
     const { path, opens } = findKeyring(options)
     for (const each of opens) {
-      const [keyFault] = keyFaults(facts, openKeyringFile(each, entropy))
+      const [keyFault] = keyFaults(facts, inspectKeyringFile(each, entropy))
       if (keyFault === undefined) continue
       const hint = `It needs the keyring ${facts.keyring} with the epochs ${facts.epochs.join(', ')}`
       throw new AverbaError('KEYS_MISMATCH', `${cannot} with "${each}": ${keyFault}`, { hint })

@@ -2,8 +2,11 @@ import type { EffectState } from '../message.ts'
 
 /** The columns of the log and of what stands beside it. The views have tables of their own. */
 export interface Schema {
-  /** One row: the version of these tables, and the views that stand at the end of the log. It seldom changes. */
-  head: { id: 1; schema: number; views: string }
+  /**
+   * One row: the version of these tables, the views that stand at the end of the log, and the epoch of the keyring that
+   * new keys are wrapped by, with the position where it began. It seldom changes.
+   */
+  head: { id: 1; schema: number; views: string; epoch: number; epoch_since: number }
   /** Every view: its version, and, where it has stopped, the position whose rows it shows and why. */
   projection: { view: string; version: number; position: number; because: string }
   /** Streams by number: integer keys keep the indexes of a long log flat. */
@@ -23,8 +26,18 @@ export interface Schema {
   checkpoint: { number: number; size: number; note: string; anchor: Uint8Array | null }
   /** Personal data, sealed, beside its event. Rows can go; the header keeps their hash. */
   part: { position: number; name: string; owner: number; sealed: Uint8Array }
-  /** One key per owner, wrapped by an epoch of the keyring. */
-  owner_key: { key: number; owner: string; epoch: number; wrapped: Uint8Array }
+  /**
+   * One key per owner, wrapped by an epoch of the keyring, with what it is known by. The row of an erased person stays,
+   * so that none is made again; its key is empty, of epoch 0.
+   */
+  owner_key: {
+    key: number
+    owner: string
+    epoch: number
+    wrapped: Uint8Array
+    commitment: Uint8Array
+    is_erased: 0 | 1
+  }
   /** What a command id led to. `digest` is keyed, so that it cannot be used to guess the input. */
   receipt: {
     command_id: string
@@ -90,7 +103,14 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
   const indexed = (name: string, ...columns: string[]) =>
     `${table(name, ...columns)}${isSqlite ? ', without rowid' : ''}`
   return [
-    table('head', `id ${integer} primary key`, `schema ${integer} not null`, 'views text not null'),
+    table(
+      'head',
+      `id ${integer} primary key`,
+      `schema ${integer} not null`,
+      'views text not null',
+      `epoch ${integer} not null`,
+      `epoch_since ${integer} not null`,
+    ),
     table(
       'projection',
       'view text primary key',
@@ -129,6 +149,8 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       'owner text not null unique',
       `epoch ${integer} not null`,
       `wrapped ${bytes} not null`,
+      `commitment ${bytes} not null`,
+      `is_erased ${integer} not null default 0`,
     ),
     indexed(
       'part',
@@ -199,7 +221,7 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       `written ${integer} not null`,
       `run ${integer} not null`,
     ),
-    `insert into head (id, schema, views) values (1, 1, '')`,
+    `insert into head (id, schema, views, epoch, epoch_since) values (1, 1, '', 1, 0)`,
     ...(isSqlite ? appendOnlyTriggers() : []),
   ]
 }

@@ -12,9 +12,10 @@ import {
 } from 'kysely'
 import { systemClock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
-import type { Connection, Steps } from './connection.ts'
+import type { Connection, Searched, Steps } from './connection.ts'
 import type { Schema } from './schema.ts'
 import { guarded, isNamingNone, tablesOf } from './sqlite-errors.ts'
+import { searchFile } from './search-file.ts'
 import { SqliteRunner } from './sqlite-runner.ts'
 
 const inMemory = ':memory:'
@@ -188,6 +189,18 @@ class SqliteConnection implements Connection {
         cause,
       })
     }
+  }
+
+  async emptyJournal(): Promise<boolean> {
+    this.#checkOpen()
+    return guarded(this.#path, () => {
+      const [row] = this.#database.pragma('wal_checkpoint(truncate)') as { busy: number }[] // As SQLite answers.
+      return row?.busy === 0
+    })
+  }
+
+  async searchFile(pieces: readonly Uint8Array[]): Promise<Searched> {
+    return this.#path === inMemory ? { bytes: 0, found: 0 } : searchFile(this.#path, pieces)
   }
 
   async close(): Promise<void> {

@@ -47,6 +47,6 @@ export function* countOwed(): Steps<readonly OwedCount[]> {
 
 const selectLast = 'select position, header from event order by position desc limit 1'
 const selectBegan = 'select header from event where position = 1'
-const selectEpochs = 'select distinct epoch from owner_key order by epoch'
+const selectEpochs = 'select distinct epoch from owner_key where epoch > 0 order by epoch'
 const selectOwed = `select type, state, count(*) as count, min(due_at) as "dueAt" from effect where is_open = 1
   group by type, state order by type, state`

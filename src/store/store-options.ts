@@ -1,5 +1,6 @@
 import type { Clock, Entropy } from '../clock.ts'
 import type { Json } from '../message.ts'
+import type { Keys } from '../vault/keys.ts'
 import type { View } from '../view.ts'
 import type { Anchor } from './checkpointer.ts'
 import type { HighWaterMark } from './high-water-mark.ts'
@@ -19,6 +20,8 @@ export interface StoreOptions {
   readonly createId: () => string
   /** How events of older schemas are read; none has changed when absent. */
   readonly schemas?: Schemas
+  /** Who holds the root key of the log; its keyring file does, when absent. */
+  readonly keys?: Keys
   /** Told once, with the path, when a keyring file is made. */
   readonly onKeyringCreated?: (path: string) => void
   /** Told of a view that failed, and shows what was before. */

@@ -37,8 +37,9 @@ import {
   readEffect,
 } from './ledger.ts'
 import { beganType } from './moved-parts.ts'
+import { Owners } from './owners.ts'
 import { type Checkpoint, Projector, readCheckpoints } from './projector.ts'
-import { openPart, type ReadFilter, readAt, readOn, readPage } from './read.ts'
+import { type Leaf, openPart, type ReadFilter, readAt, readLeaf, readOn, readPage } from './read.ts'
 import { type AsOf, Rebuilder, type Rebuilt } from './rebuilder.ts'
 import { restoreViews } from './restore-views.ts'
 import { holdAgainstMark, readResumed } from './resuming.ts'
@@ -56,6 +57,8 @@ export class Store {
   readonly vault: Vault
   /** What the processes of one file share for a while. */
   readonly secrets: Secrets
+  /** Whose keys there are, and how they are wrapped. */
+  readonly owners: Owners
   /** How long an effect or a follower belongs to the process that took it. */
   readonly leaseMs: number = 60_000
   readonly #connection: Connection
@@ -95,6 +98,7 @@ export class Store {
     const onRejoined = () => this.#writer.forget()
     this.#rebuilder = new Rebuilder({ connection, schemas, clock: options.clock, onRejoined })
     this.#owner = options.createId()
+    this.owners = new Owners(connection, vault, () => this.#writer.forget())
   }
 
   /**
@@ -112,7 +116,7 @@ export class Store {
       await connection.read(() => checkEnd(options.path))
       const began = await connection.read(() => readAt(options.schemas ?? {}, 1))
       const open = () => openKeyring(options, began === undefined)
-      const keyring = medium?.keyring(open) ?? open()
+      const keyring = await (medium?.keyring(open) ?? open())
       const mark = markOf(options)
       const store = new Store(connection, new Vault(keyring, options.entropy), options, mark)
       await connection.transact(() => store.#projector.createTables())
@@ -159,6 +163,11 @@ export class Store {
     return this.#connection.read(() => readAt(this.#schemas, position))
   }
 
+  /** The exact header of an event, and its hash in the tree, in hexadecimal. */
+  leafAt(position: number): Promise<Leaf | undefined> {
+    return this.#connection.read(() => readLeaf(position))
+  }
+
   /** Reads a page of the log, with the end of the log as it was then. */
   readOn(filter: ReadFilter): Promise<{ events: Recorded[]; end: number }> {
     return this.#connection.read(() => readOn(this.#connection, this.#schemas, filter))
@@ -166,7 +175,8 @@ export class Store {
 
   /** Opens a part; `undefined` when it is not there. */
   open(address: PartAddress): Promise<Json | undefined> {
-    return this.#connection.read(() => openPart(this.vault, address))
+    const { keyring } = this.vault
+    return keyring.whenRefreshed(() => this.#connection.read(() => openPart(this.vault, address)))
   }
 
   /** Deletes parts. What explains that they are missing has to be in the log before. */

@@ -1,6 +1,7 @@
 import { afterTurn } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Recorded } from '../message.ts'
+import { EpochMissingError } from '../vault/keyring.ts'
 import type { Vault } from '../vault/vault.ts'
 import { type Append, type Appended, stage } from './append.ts'
 import { Batch } from './batch.ts'
@@ -116,8 +117,9 @@ export class Writer {
     if (batch.length > 1) this.#aloneLeft = 0
     else this.#aloneLeft = isAlone ? this.#aloneLeft - 1 : aloneMax
     try {
-      const { connection, onCommitted } = this.#parts
-      const results = await connection.transact(() => this.#steps(batch))
+      const { connection, vault, onCommitted } = this.#parts
+      const { keyring } = vault
+      const results = await keyring.whenRefreshed(() => connection.transact(() => this.#steps(batch)))
       if (this.#known) onCommitted(this.#known.position)
       for (const [i, { resolve, reject }] of batch.entries()) {
         const result = results[i]
@@ -142,6 +144,8 @@ export class Writer {
   *#steps(waiting: readonly Waiting[]): Steps<Result[]> {
     const { connection, vault, schemas, project } = this.#parts
     const known = yield* this.#refresh(connection)
+    // Another process has begun an epoch: a key under an older one would be lost with it.
+    if (known.epoch > vault.keyring.epoch) throw new EpochMissingError(known.epoch)
     const batch = new Batch()
     const desk = { vault, schemas, known, batch }
     const results: Result[] = []

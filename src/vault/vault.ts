@@ -1,13 +1,17 @@
 import { createSecretKey, hash, type KeyObject } from 'node:crypto'
 import type { Entropy } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
 import type { Json } from '../message.ts'
-import { decrypt, encrypt, type Keyring } from './keyring.ts'
+import { decrypt, encrypt } from './encrypt.ts'
+import type { Keyring } from './keyring.ts'
 
 /** An owner's key as the store keeps it: wrapped by an epoch of the keyring. */
 export interface OwnerKey {
   readonly owner: string
   readonly epoch: number
   readonly wrapped: Uint8Array
+  /** What the key is known by: a key that was put in its place has another. */
+  readonly commitment: Uint8Array
 }
 
 /** A part as the store keeps it. */
@@ -33,9 +37,17 @@ export class Vault {
   /** Makes a key for an owner who has none yet. */
   createOwnerKey(owner: string): OwnerKey {
     const key = this.#entropy.bytes(32)
-    const made = { owner, epoch: this.keyring.epoch, wrapped: this.keyring.wrap(key, owner) }
+    const commitment = commitmentOf(key, owner)
+    const made = { owner, epoch: this.keyring.epoch, wrapped: this.keyring.wrap(key, owner), commitment }
     this.#keep(nameOf(made), createSecretKey(key))
     return made
+  }
+
+  /** The same key, wrapped by the newest epoch. */
+  rewrap(key: OwnerKey): OwnerKey {
+    const { keyring } = this
+    const unwrapped = this.#opened(key).export()
+    return { ...key, epoch: keyring.epoch, wrapped: keyring.wrap(unwrapped, key.owner) }
   }
 
   /** Seals a value at its place: the sealed bytes open nowhere else. */
@@ -72,8 +84,18 @@ export class Vault {
     const name = nameOf(key)
     const known = this.#keys.get(name)
     if (known) return known
-    const unwrapped = this.keyring.unwrap(key.wrapped, key.epoch, key.owner)
+    const unwrapped = this.#opened(key)
     this.#keep(name, unwrapped)
+    return unwrapped
+  }
+
+  #opened(key: OwnerKey): KeyObject {
+    const unwrapped = this.keyring.unwrap(key.wrapped, key.epoch, key.owner)
+    if (!commitmentOf(unwrapped.export(), key.owner).equals(key.commitment))
+      throw new AverbaError(
+        'KEYS_MISMATCH',
+        `Cannot use the key of "${key.owner}": it is not the one that was made`,
+      )
     return unwrapped
   }
 
@@ -81,6 +103,11 @@ export class Vault {
     if (this.#keys.size >= keysKeptMax) this.#keys.clear()
     this.#keys.set(name, key)
   }
+}
+
+/** SHA-256 of the key in its domain: GCM alone would let one text open under two keys that were chosen for it. */
+function commitmentOf(key: Uint8Array, owner: string): Buffer {
+  return hash('sha256', Buffer.concat([Buffer.from(`averba owner key v1\0${owner}\0`), key]), 'buffer')
 }
 
 function nameOf({ owner, wrapped }: OwnerKey): string {

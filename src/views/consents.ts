@@ -8,8 +8,8 @@ export interface ConsentRow {
   consent: string
   subject: string
   status: ConsentStatus
-  /** `changed` while the service shows another status and its history has not been read. */
-  knowledge: 'known' | 'changed' | 'changing' | 'uncertain' | 'vanished'
+  /** `changed` while the service shows another status and its history has not been read; `erased` with its subject. */
+  knowledge: 'known' | 'changed' | 'changing' | 'uncertain' | 'vanished' | 'erased'
   created_at: Instant | null
   expires_at: Instant | null
   /** When it is to be said that its end has come: null once it was, or where it does not stand any more. */
@@ -65,6 +65,9 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
     }
     if (!row) return undefined
     if (event.type === 'consent.used' || event.type === 'consent.useRefused') return row
+    // What still arrives afterwards changes nothing of that.
+    if (event.type === 'consent.erased' || row.knowledge === 'erased')
+      return { ...row, knowledge: 'erased', lapses_at: null, changed_at: event.at }
     const after = { ...row, changed_at: event.at, ...change(row, event) }
     return { ...after, lapses_at: lapsesAt(row, after, event.type === 'consent.lapsed') }
   },

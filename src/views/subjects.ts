@@ -13,6 +13,7 @@ export interface SubjectRow {
   /** When the consents were last read, and the awareness records. */
   synced_at: Instant | null
   awareness_read_at: Instant | null
+  erased_at: Instant | null
 }
 
 /** The view of data subjects. */
@@ -27,6 +28,7 @@ export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
     sync_every_ms: 'integer',
     synced_at: 'text',
     awareness_read_at: 'text',
+    erased_at: 'text',
   },
   key(event) {
     switch (event.type) {
@@ -35,6 +37,7 @@ export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
       case 'subject.unscheduled':
       case 'subject.synced':
       case 'subject.awarenessListed':
+      case 'subject.erased':
         return event.stream.slice('subject-'.length)
       default:
         return undefined
@@ -50,9 +53,11 @@ export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
         sync_every_ms: null,
         synced_at: null,
         awareness_read_at: null,
+        erased_at: null,
       }
     }
     if (!row) return undefined
+    if (event.type === 'subject.erased') return { ...row, sync_every_ms: null, erased_at: event.at }
     if (event.type === 'subject.scheduled') return { ...row, sync_every_ms: event.data.everyMs }
     if (event.type === 'subject.unscheduled') return { ...row, sync_every_ms: null }
     return event.type === 'subject.synced'

@@ -8,7 +8,8 @@ export interface ValidationRow {
   /** The host's id. */
   id: string
   subject: string
-  state: 'requested' | 'answered' | 'declined' | 'inconclusive'
+  /** `erased` where its data subject was, before it had ended. */
+  state: 'requested' | 'answered' | 'declined' | 'inconclusive' | 'erased'
   requested_at: Instant
   ended_at: Instant | null
   /** Where the claims stand, and the result, sealed. */
@@ -62,6 +63,8 @@ export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>
         return { ...ended, state: 'declined' }
       case 'validation.inconclusive':
         return { ...ended, state: 'inconclusive' }
+      case 'validation.erased':
+        return { ...ended, state: 'erased' }
       case 'validation.resolved': {
         const note = event.parts?.some(part => part.name === 'note') ? `${event.id}/note` : null
         return { ...row, charged: event.data.charged ? 1 : 0, resolved_at: event.at, note }

@@ -41,6 +41,15 @@ const failure = { failure: 'f1', remoteId: 70, failedAt: '2026-11-21T12:00:00.00
 
 const call = { effect: 'subject-s/2/0', type: 'consentService.listConsents' }
 
+const erasure = {
+  ...{ requester: 'r', legalBasis: 'LGPD art. 18, VI', subject: 's', keeps: [], effects: ['subject-s/2/0'] },
+  ...{ parts: 1, list: 'l', indexRows: 1, endings: ['e'] },
+}
+const completed = {
+  ...{ epoch: 2, previous: [1], rewrapped: 1, searchedBytes: 4_096, searchedFor: 1, found: 0 },
+  copiesOpenUntil: failure.failedAt,
+}
+
 export const samples: readonly Sample[] = [
   {
     machine: budgetMachine,
@@ -61,6 +70,7 @@ export const samples: readonly Sample[] = [
       { type: 'consent.revoke', data: {} },
       { type: 'consent.readDetail', data: {} },
       { type: 'consent.miss', data: {} },
+      { type: 'consent.erase', data: {} },
       { type: 'consent.passTime', data: { now: '2027-11-20T11:59:59.999Z' } },
       { type: 'consent.passTime', data: { now: '2027-11-20T12:00:00.000Z' } },
       ...statuses.map(status => ({ type: 'consentService.statusChanged', data: reading(status) })),
@@ -143,6 +153,10 @@ export const samples: readonly Sample[] = [
     messages: [
       { type: 'subject.enrol', data: { subject: 's', origin: 'host' } },
       { type: 'subject.refuseUse', data: { at: now } },
+      { type: 'subject.erase', data: erasure },
+      { type: 'subject.erase', data: { ...erasure, keeps: ['validation.result'] } },
+      { type: 'keys.rotated', data: completed },
+      { type: 'keys.epochsDestroyed', data: { epochs: [1] } },
       { type: 'subject.sync', data: {} },
       { type: 'subject.schedule', data: { everyMs: 3_600_000, dueAt: failure.failedAt } },
       { type: 'subject.unschedule', data: {} },
@@ -179,6 +193,7 @@ export const samples: readonly Sample[] = [
           result: 'w/2/result',
         },
       },
+      { type: 'validation.erase', data: {} },
       { type: 'validation.resolve', data: { charged: true } },
       { type: 'validation.repeat', data: { by: 'outro' } },
       { type: 'validationService.answered', data: { evaluated: 3 } },

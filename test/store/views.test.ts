@@ -169,6 +169,8 @@ test('two processes that bring back the same view at once apply no event twice, 
     foreignWrites: connection.foreignWrites,
     read: steps => connection.read(steps),
     readOnly: query => connection.readOnly(query),
+    emptyJournal: () => connection.emptyJournal(),
+    searchFile: pieces => connection.searchFile(pieces),
     close: () => connection.close(),
     async transact(steps) {
       reached.resolve()

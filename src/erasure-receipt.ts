@@ -1,0 +1,97 @@
+import type { Erased, ErasureCompleted, ErasureRequest } from './machines/subject.ts'
+import type { Instant, Recorded } from './message.ts'
+import type { DestroyedPart, ProvenEvent } from './proof/erasure.ts'
+import type { Store } from './store/store.ts'
+import type { NamedPart } from './store/survey.ts'
+import type { SubjectRef } from './subjects.ts'
+
+/**
+ * What an erasure destroyed, when, and how far it has come. Built from the log whenever it is asked for; what it names
+ * can be checked offline with `checkErasureReceipt`.
+ */
+export interface ErasureReceipt {
+  readonly format: 'averba erasure 1'
+  /** The log's own name. */
+  readonly log: string
+  readonly subject: SubjectRef
+  readonly requester: string
+  readonly legalBasis: string
+  /** Kinds of parts that were kept, and the key with them. */
+  readonly keeps: readonly string[]
+  readonly erasedAt: Instant
+  readonly destroyed: {
+    readonly parts: readonly DestroyedPart[]
+    /** SHA-256 over the list of the parts, as the event of the erasure has it. */
+    readonly list: string
+    readonly keys: number
+    readonly indexRows: number
+    /** The calls that were cancelled. */
+    readonly calls: readonly string[]
+  }
+  /** Null until every other key was wrapped anew and the file searched. */
+  readonly completed: (ErasureCompleted & { readonly at: Instant }) | null
+  /** When the older epochs were destroyed: since then no backup opens what there was. Null until then. */
+  readonly epochsDestroyedAt: Instant | null
+  /** The events of it, as the tree has them. */
+  readonly events: readonly ProvenEvent[]
+  readonly limits: string
+}
+
+const limits =
+  'It shows what was destroyed in the log, when, and that the rest of the log stayed as it was. It cannot show that ' +
+  'nobody has a copy that the log does not know of. Until copiesOpenUntil, a backup of the store opens with a backup of ' +
+  'its keyring.'
+
+const types = [
+  'subject.erasureRequested',
+  'subject.erased',
+  'subject.erasureCompleted',
+  'subject.epochsDestroyed',
+]
+
+/** Builds the receipt of the newest erasure of a subject from the log; `undefined` when there was none. */
+export async function readReceipt(
+  store: Store,
+  subject: SubjectRef,
+  destroyedBy: (keeps: readonly string[]) => (part: NamedPart) => boolean,
+): Promise<ErasureReceipt | undefined> {
+  const stream = `subject-${subject}`
+  const all = await store.read({ stream, types })
+  const from = all.findLastIndex(event => event.type === 'subject.erasureRequested')
+  if (from === -1) return undefined
+  const events = all.slice(from)
+  const find = <D>(type: string) =>
+    events.find(event => event.type === type) as Recorded<string, D> | undefined // As the machine writes it.
+  const request = find<ErasureRequest>('subject.erasureRequested')
+  const erased = find<Erased>('subject.erased')
+  if (!request || !erased) return undefined
+  const completed = find<ErasureCompleted>('subject.erasureCompleted')
+  const { requester, legalBasis, keeps } = request.data
+  const { parts } = await store.owners.survey(subject)
+  const began = await store.readAt(1)
+  const { origin = '' } = (began?.data ?? {}) as { origin?: string } // The first event of every log.
+  const gone = parts.filter(part => part.position < erased.position).filter(destroyedBy(keeps))
+  return {
+    format: 'averba erasure 1',
+    log: origin,
+    ...{ subject, requester, legalBasis, keeps },
+    erasedAt: erased.at,
+    destroyed: {
+      parts: gone.map(({ position, name, hash, leaf }) => ({ position, name, hash, leaf })),
+      list: erased.data.list,
+      keys: gone.length < parts.length ? 0 : 1,
+      indexRows: erased.data.indexRows,
+      calls: erased.cancels ?? [],
+    },
+    completed: completed ? { ...completed.data, at: completed.at } : null,
+    epochsDestroyedAt: find('subject.epochsDestroyed')?.at ?? null,
+    events: await Promise.all(events.map(event => proven(store, event.position))),
+    limits,
+  }
+}
+
+async function proven(store: Store, position: number): Promise<ProvenEvent> {
+  const found = await store.leafAt(position)
+  if (!found) throw new TypeError(`There is no event at ${position}`)
+  return { position, ...found }
+}

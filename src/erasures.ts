@@ -1,0 +1,129 @@
+import { hash } from 'node:crypto'
+import type { Area } from './area.ts'
+import type { Delivery } from './decisions.ts'
+import { type ErasureReceipt, readReceipt } from './erasure-receipt.ts'
+import { AverbaError } from './errors.ts'
+import { checkBasis, checkId } from './given.ts'
+import type { Ask } from './outcome.ts'
+import { checkKinds, kindOf, type PartKind } from './part-kinds.ts'
+import { listOf } from './proof/erasure.ts'
+import type { NamedPart, Survey } from './store/survey.ts'
+import type { SubjectRef, Who } from './subjects.ts'
+
+/** What has to be said of an erasure. */
+export interface EraseOptions extends Omit<Ask, 'basis'> {
+  /** Who asked for it, opaque: the reference of a request, of a person, of a department. Kept in clear. */
+  readonly requester: string
+  /** On what basis, such as `LGPD art. 18, VI`. Kept in clear. */
+  readonly legalBasis: string
+  /** Kinds of parts that the law has kept (LGPD article 16). They stay, sealed, and can be erased later. */
+  readonly keep?: readonly PartKind[]
+}
+
+/** Erasures of data subjects (LGPD article 18, VI). */
+export interface Erasures {
+  /**
+   * Destroys what there is of a data subject: key, parts, and the ways to find them, in the transaction that records it;
+   * calls that are owed for them are cancelled in it. Then all other keys are wrapped anew, the journal is emptied and
+   * the file searched. That is waited for, up to `waitMs`; `run` or `settle` carry it on otherwise, and the receipt says
+   * how far it has come. Who was erased before gets the receipt again.
+   *
+   * Later commands throw `SUBJECT_ERASED`. Facts that still arrive are recorded without personal data. A CPF that is
+   * met again is a new subject, which nothing links to the old one.
+   *
+   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`, `INVALID_CPF`, `PERSONAL_ID` when requester or basis hold a CPF
+   */
+  erase(who: Who, options: EraseOptions): Promise<ErasureReceipt>
+  /** The receipt of an erasure as it stands now; `undefined` when the subject was not erased. */
+  receipt(subject: SubjectRef): Promise<ErasureReceipt | undefined>
+}
+
+/** How many pieces of what was destroyed the file is searched for. */
+const piecesMax = 64
+
+/** Makes the erasures of the area `subjects`. */
+export function createErasures(area: Area): Erasures {
+  const { commands, engine, store, subjects } = area
+
+  /** The subject, also one of whom something was kept. */
+  async function find(who: Who): Promise<SubjectRef> {
+    if ('cpf' in who) return subjects.find(who)
+    const state = await store.owners.stateOf(`subject-${who.subject}`)
+    if (state !== undefined) return who.subject
+    throw new AverbaError('NOT_FOUND', 'Cannot find the data subject: nobody is enrolled under it')
+  }
+
+  async function deliver(subject: SubjectRef, options: EraseOptions): Promise<Delivery> {
+    const { requester, legalBasis, keep = [] } = options
+    const found = await store.owners.survey(subject)
+    const gone = found.parts.filter(part => !isKept(part, keep))
+    const keepsKey = gone.length < found.parts.length
+    const owner = `subject-${subject}`
+    const { until, claims, effects } = found
+    const data = {
+      ...{ requester, legalBasis, subject, keeps: [...keep], effects },
+      ...{ parts: gone.length, list: hash('sha256', listOf(gone), 'hex'), indexRows: claims.length },
+      endings: endingsOf(found, gone, keepsKey),
+    }
+    const others = found.streams.flatMap(stream => {
+      const machine = stream.slice(0, stream.indexOf('-'))
+      const isTold = machine === 'consent' || machine === 'validation'
+      return isTold ? [{ stream, message: { type: `${machine}.erase`, data: {} } }] : []
+    })
+    return {
+      targets: [...others, { stream: owner, message: { type: 'subject.erase', data } }],
+      destroys: { owner, subject, until, parts: gone, claims, keepsKey },
+    }
+  }
+
+  async function receipt(subject: SubjectRef): Promise<ErasureReceipt | undefined> {
+    return readReceipt(store, subject, keep => part => !isKept(part, keep))
+  }
+
+  /** Whoever asks again for what has been done, or goes on by itself, gets the receipt. */
+  async function isDone(who: Who, keep: readonly PartKind[]): Promise<boolean> {
+    if ('cpf' in who) return false
+    const known = await receipt(who.subject)
+    return known?.keeps.every(kind => keep.some(each => each === kind)) ?? false
+  }
+
+  return {
+    receipt: subject => engine.admit(() => receipt(subject)),
+    async erase(who, options) {
+      const { requester, legalBasis, keep = [], ...ask } = options
+      checkId(requester, 'requester')
+      checkBasis({ purpose: 'erasure', legalBasis })
+      checkKinds(keep)
+      if (await isDone(who, keep)) {
+        const known = await receipt((who as { subject: SubjectRef }).subject) // As `isDone` has it.
+        if (known) return known
+      }
+      let subject: SubjectRef | undefined
+      const input = { method: 'subjects.erase', ...who, requester, legalBasis, keep: [...keep] }
+      const outcome = await commands.send(
+        input,
+        async () => {
+          subject = await find(who)
+          return deliver(subject, options)
+        },
+        { ...ask, basis: { purpose: 'erasure', legalBasis } },
+        async () => undefined,
+      )
+      const erased = await store.readAt(outcome.position)
+      const done = await receipt((subject ?? erased?.stream.slice('subject-'.length)) as SubjectRef) // It is on their stream.
+      if (!done) throw new TypeError('An erasure was recorded and has no receipt')
+      return done
+    },
+  }
+}
+
+function isKept(part: Pick<NamedPart, 'type' | 'name'>, keep: readonly string[]): boolean {
+  const kind = kindOf(part)
+  return kind !== undefined && keep.includes(kind)
+}
+
+/** The key first: without it nothing else matters. */
+function endingsOf({ keyEnding }: Survey, gone: readonly NamedPart[], keepsKey: boolean): string[] {
+  const ofKey = keyEnding === undefined || keepsKey ? [] : [keyEnding]
+  return [...ofKey, ...gone.flatMap(part => part.ending ?? [])].slice(0, piecesMax)
+}

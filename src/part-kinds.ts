@@ -1,0 +1,33 @@
+import { AverbaError } from './errors.ts'
+
+/** Kinds of parts that a host decides about: the parts of which events each of them is. */
+const partKinds = {
+  'validation.claims': ['validation.requested/claims'],
+  'validation.result': ['validation.answered/result'],
+  'notification.body': ['notification.received/body', 'notification.recovered/body'],
+  'consent.detail': ['consent.described/detail'],
+} as const
+
+/** A kind of parts that can be kept beyond an erasure, or only for some time. */
+export type PartKind = keyof typeof partKinds
+
+/** The kind of a part by the type of its event and its name; `undefined` where no host decides about it. */
+export function kindOf(part: { type: string; name: string }): PartKind | undefined {
+  return kinds.get(`${part.type}/${part.name}`)
+}
+
+const kinds = new Map<string, PartKind>(
+  Object.entries(partKinds).flatMap(([kind, parts]) => parts.map(part => [part, kind as PartKind] as const)), // Its own keys.
+)
+
+/**
+ * Checks kinds that a host gives.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`
+ */
+export function checkKinds(given: readonly string[]): asserts given is readonly PartKind[] {
+  if (given.every(kind => Object.hasOwn(partKinds, kind))) return
+  throw new AverbaError('INVALID_INPUT', 'Cannot tell the kind of parts: it is unknown', {
+    hint: `Use some of ${Object.keys(partKinds).join(', ')}`,
+  })
+}

@@ -1,0 +1,47 @@
+import type { Batch } from './batch.ts'
+import { each, first, rows, type Steps } from './connection.ts'
+import type { KnownOwner } from './known.ts'
+
+/** What an erasure destroys: all that is there of one owner, or all but what has to be kept. */
+export interface Destruction {
+  readonly owner: string
+  /** What the headers name the person by. */
+  readonly subject: string
+  /** The end of the log when it was looked for. */
+  readonly until: number
+  readonly parts: readonly { readonly position: number; readonly name: string }[]
+  readonly claims: readonly { readonly kind: string; readonly digest: Uint8Array }[]
+  /** Something is kept, and so is the key that opens it. */
+  readonly keepsKey: boolean
+}
+
+/** Reports whether something was recorded of the person since it was looked for what there is to destroy. */
+export function* isOutdated({ subject, until }: Destruction, batch: Batch): Steps<boolean> {
+  if (batch.events.some(({ header }) => header.includes(subject))) return true
+  const newer = yield* first({ sql: selectNewer, parameters: [until, `%${subject}%`] })
+  return newer !== undefined
+}
+
+/** Destroys it. The row of the key stays, without a key: none is made again. */
+export function* destroy({ owner, parts, claims, keepsKey }: Destruction): Steps<void> {
+  yield* each(
+    deletePart,
+    parts.map(({ position, name }) => [position, name]),
+  )
+  yield* each(
+    deleteClaim,
+    claims.map(({ kind, digest }) => [kind, digest]),
+  )
+  yield* rows({ sql: keepsKey ? markOwner : emptyOwner, parameters: [owner] })
+}
+
+/** An owner's key after its erasure, as the writer knows it. */
+export function erasedOwner(owner: KnownOwner): KnownOwner {
+  return { ...owner, isErased: 1 }
+}
+
+const selectNewer = 'select position from event where position > ? and header like ? limit 1'
+const deletePart = 'delete from part where position = ? and name = ?'
+const deleteClaim = 'delete from keyed_index where kind = ? and digest = ?'
+const markOwner = 'update owner_key set is_erased = 1 where owner = ?'
+const emptyOwner = `update owner_key set is_erased = 1, epoch = 0, wrapped = x'', commitment = x'' where owner = ?`

@@ -1,0 +1,144 @@
+import { giveWay } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
+import type { Keyring, PreparedEpoch } from '../vault/keyring.ts'
+import type { OwnerKey, Vault } from '../vault/vault.ts'
+import { type Connection, each, first, rows, type Searched, type Steps } from './connection.ts'
+import { selectPosition } from './schema.ts'
+import { type Survey, survey } from './survey.ts'
+
+/** What became of a rotation: the epoch that wraps every key now, and those before it that the keyring still holds. */
+export interface Rotated {
+  readonly epoch: number
+  readonly previous: readonly number[]
+  /** How many keys were wrapped anew. */
+  readonly rewrapped: number
+}
+
+/** How many keys are wrapped anew in one transaction: others write in between. */
+const pageKeys = 1_000
+
+/** Whose keys there are, what is theirs, and how their keys are wrapped. */
+export class Owners {
+  readonly #connection: Connection
+  readonly #vault: Vault
+  readonly #onRewrapped: () => void
+
+  constructor(connection: Connection, vault: Vault, onRewrapped: () => void) {
+    this.#connection = connection
+    this.#vault = vault
+    this.#onRewrapped = onRewrapped
+  }
+
+  /** Whether an owner has a key, or was erased; `undefined` when no key was ever made. */
+  stateOf(owner: string): Promise<'live' | 'erased' | undefined> {
+    return this.#connection.read(() => readState(owner))
+  }
+
+  /** Finds all that the log holds of a person. */
+  survey(subject: string): Promise<Survey> {
+    return survey(this.#connection, subject)
+  }
+
+  /**
+   * Wraps every key by an epoch that began after a position: what was destroyed before it is not among them, and opens
+   * in no copy of the file once the older epochs are gone. Cut off at any point, the next call goes on.
+   *
+   * @throws {AverbaError} `STORE_UNSAFE` when the keyring cannot be written, `STORE_BUSY`, `KEYS_MISMATCH`
+   */
+  async rotate(since: number): Promise<Rotated> {
+    const { keyring } = this.#vault
+    await keyring.refresh()
+    await keyring.whenRefreshed(async () => {
+      const prepared = await keyring.prepareEpoch()
+      await this.#connection.transact(() => beginEpoch(keyring, prepared, since))
+    })
+    const rewrapped = await this.#rewrap()
+    return { epoch: keyring.epoch, previous: keyring.epochs.filter(each => each < keyring.epoch), rewrapped }
+  }
+
+  /**
+   * Destroys epochs: what was wrapped by them opens no more, in no copy.
+   *
+   * @throws {AverbaError} as `rotate`
+   */
+  async destroyEpochs(epochs: readonly number[]): Promise<void> {
+    const { keyring } = this.#vault
+    await keyring.refresh()
+    // A process that had not heard of the newest epoch may have made keys by an older one.
+    await this.#rewrap()
+    await this.#connection.transact(() => destroyEpochs(keyring, epochs))
+    for (const epoch of epochs) await keyring.announceDestroyed(epoch)
+  }
+
+  /** Moves all that was written into the file, and empties its journal. False while a reader still needs that. */
+  emptyJournal(): Promise<boolean> {
+    return this.#connection.emptyJournal()
+  }
+
+  /** Searches the raw file for pieces of what was destroyed. */
+  searchFile(pieces: readonly Uint8Array[]): Promise<Searched> {
+    return this.#connection.searchFile(pieces)
+  }
+
+  async #rewrap(): Promise<number> {
+    let rewrapped = 0
+    for (let after = 0; ; ) {
+      const page = await this.#connection.transact(() => rewrapPage(this.#vault, after))
+      rewrapped += page.length
+      const last = page.at(-1)
+      if (!last) break
+      after = last.key
+      await giveWay()
+    }
+    // What was remembered of the keys is how they were wrapped before.
+    if (rewrapped > 0) {
+      this.#onRewrapped()
+      this.#vault.forget()
+    }
+    return rewrapped
+  }
+}
+
+function* readState(owner: string): Steps<'live' | 'erased' | undefined> {
+  const row = yield* first<{ isErased: 0 | 1 }>({ sql: selectState, parameters: [owner] })
+  return row && (row.isErased === 1 ? 'erased' : 'live')
+}
+
+/** In a transaction that writes: no two processes begin one. An epoch that a crash left alone in the keyring serves. */
+function* beginEpoch(keyring: Keyring, prepared: PreparedEpoch, since: number): Steps<void> {
+  const head = yield* first<{ epoch: number; since: number }>({ sql: selectEpoch, parameters: [] })
+  if (head && head.since >= since) return
+  const epoch = keyring.epoch > (head?.epoch ?? 0) ? keyring.epoch : keyring.beginEpoch(prepared)
+  const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
+  yield* rows({ sql: setEpoch, parameters: [epoch, end?.position ?? 0] })
+}
+
+function* rewrapPage(vault: Vault, after: number): Steps<readonly { key: number }[]> {
+  const parameters = [after, vault.keyring.epoch, pageKeys]
+  const page = yield* rows<OwnerKey & { key: number }>({ sql: selectOlder, parameters })
+  const rewrapped = page.map(row => ({ ...vault.rewrap(row), key: row.key }))
+  yield* each(
+    updateWrapped,
+    rewrapped.map(({ epoch, wrapped, key }) => [epoch, wrapped, key]),
+  )
+  return page
+}
+
+function* destroyEpochs(keyring: Keyring, epochs: readonly number[]): Steps<void> {
+  for (const epoch of epochs) {
+    const used = yield* first({ sql: selectUse, parameters: [epoch] })
+    if (used || epoch >= keyring.epoch)
+      throw new AverbaError('KEYS_MISMATCH', `Cannot destroy the epoch ${epoch}: keys are wrapped by it`)
+    yield* rows({ sql: deleteSecrets, parameters: [epoch] })
+    keyring.destroyEpoch(epoch)
+  }
+}
+
+const selectState = 'select is_erased as "isErased" from owner_key where owner = ?'
+const selectEpoch = 'select epoch, epoch_since as since from head'
+const setEpoch = 'update head set epoch = ?, epoch_since = ?'
+const selectOlder = `select key, owner, epoch, wrapped, commitment from owner_key
+  where key > ? and epoch > 0 and epoch < ? order by key limit ?`
+const updateWrapped = 'update owner_key set epoch = ?, wrapped = ? where key = ?'
+const selectUse = 'select key from owner_key where epoch = ? limit 1'
+const deleteSecrets = 'delete from secret where epoch = ?'

@@ -1,0 +1,22 @@
+import { createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto'
+import type { Entropy } from '../clock.ts'
+
+const algorithm = 'aes-256-gcm'
+const nonceBytes = 12
+const tagBytes = 16
+
+/** Encrypts under a key: nonce, ciphertext and tag in one piece, bound to what is said about them. */
+export function encrypt(key: KeyObject, plain: Uint8Array, about: string, entropy: Entropy): Buffer {
+  const nonce = entropy.bytes(nonceBytes)
+  const cipher = createCipheriv(algorithm, key, nonce).setAAD(Buffer.from(about))
+  return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
+}
+
+/** Undoes `encrypt`. Throws when the key, the bytes or what is said about them differ. */
+export function decrypt(key: KeyObject, sealed: Uint8Array, about: string): Buffer {
+  const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength)
+  const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceBytes))
+    .setAAD(Buffer.from(about))
+    .setAuthTag(bytes.subarray(-tagBytes))
+  return Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()])
+}

@@ -1,0 +1,22 @@
+import { hash } from 'node:crypto'
+
+/** The two pads of a key (RFC 2104). */
+export interface HmacKey {
+  readonly inner: Buffer
+  readonly outer: Buffer
+}
+
+/** Makes the pads of a key of up to 64 bytes. */
+export function hmacKey(key: Buffer): HmacKey {
+  const padded = Buffer.concat([key, Buffer.alloc(64 - key.length)])
+  return {
+    inner: padded.map(byte => byte ^ 0x36) as Buffer,
+    outer: padded.map(byte => byte ^ 0x5c) as Buffer,
+  } // A Buffer maps to a Buffer.
+}
+
+/** HMAC-SHA-256 (RFC 2104) by two one-shot hashes: in Node several times as fast as an Hmac object for each. */
+export function hmac({ inner, outer }: HmacKey, text: string): Buffer {
+  const first = hash('sha256', Buffer.concat([inner, Buffer.from(text)]), 'buffer')
+  return hash('sha256', Buffer.concat([outer, first]), 'buffer')
+}

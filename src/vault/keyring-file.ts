@@ -1,0 +1,126 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import type { Entropy } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
+
+/** A keyring as its file has it. Without `root`, the root key is held elsewhere, and `digest` is wrapped by it too. */
+export interface KeyringFile {
+  readonly format: 1
+  readonly id: string
+  readonly root?: string
+  readonly digest?: string
+  /** The wrapped keys of the epochs, in base64. */
+  readonly epochs: Readonly<Record<string, string>>
+}
+
+/**
+ * Reads a keyring file. Nothing in it is opened.
+ *
+ * @throws {AverbaError} `KEYS_MISSING` when there is none, `KEYS_MISMATCH` when it is not a keyring
+ */
+export function readKeyringFile(path: string): KeyringFile {
+  if (!existsSync(path)) {
+    throw new AverbaError('KEYS_MISSING', `Cannot open the keyring "${path}": it is not there`, {
+      hint: 'Without it the personal data in the log cannot be read. Put back the file that was made with the log',
+    })
+  }
+  try {
+    return parse(readFileSync(path, 'utf8'))
+  } catch (cause) {
+    throw damaged(path, cause)
+  }
+}
+
+/** What is thrown of a keyring that cannot be read. */
+export function damaged(path: string, cause: unknown): AverbaError {
+  return new AverbaError('KEYS_MISMATCH', `Cannot read the keyring "${path}": it is damaged`, { cause })
+}
+
+function parse(text: string): KeyringFile {
+  const file: unknown = JSON.parse(text)
+  if (typeof file !== 'object' || file === null) throw new TypeError('The keyring is not a JSON object')
+  const { format, id, root, digest, epochs } = file as Partial<KeyringFile> // Checked member by member below.
+  const isRooted = typeof root === 'string' || typeof digest === 'string'
+  if (format !== 1 || typeof id !== 'string' || !isRooted || !epochs) {
+    throw new TypeError('The keyring lacks a member')
+  }
+  return { format, id, ...(root !== undefined && { root }), ...(digest !== undefined && { digest }), epochs }
+}
+
+/**
+ * Makes a keyring file with mode 0600, durable before it returns. Never replaces one: false where another process was
+ * faster.
+ *
+ * @throws {AverbaError} `STORE_UNSAFE` when it cannot be written, or its first copy cannot be removed
+ */
+export function createKeyringFileAt(path: string, file: KeyringFile, entropy: Entropy): boolean {
+  const temporary = `${path}.${Buffer.from(entropy.bytes(8)).toString('hex')}`
+  try {
+    writeDurably(temporary, 'wx', file)
+    // Unlike a rename, a link fails where a keyring is already.
+    linkSync(temporary, path)
+    syncFolder(dirname(path))
+    return true
+  } catch (cause) {
+    if (existsSync(path)) return false
+    throw new AverbaError('STORE_UNSAFE', `Cannot write the keyring "${path}"`, { cause })
+  } finally {
+    removeCopy(temporary)
+  }
+}
+
+/**
+ * Puts a keyring file in the place of the one that is there, durable before it returns: either is there at any time.
+ * Only one process may do so at a time: what a crash leaves behind is overwritten by the next.
+ *
+ * @throws {AverbaError} `STORE_UNSAFE`
+ */
+export function replaceKeyringFile(path: string, file: KeyringFile): void {
+  try {
+    writeDurably(`${path}.new`, 'w', file)
+    renameSync(`${path}.new`, path)
+    syncFolder(dirname(path))
+  } catch (cause) {
+    throw new AverbaError('STORE_UNSAFE', `Cannot write the keyring "${path}"`, { cause })
+  }
+}
+
+function writeDurably(path: string, flags: 'w' | 'wx', file: KeyringFile): void {
+  const descriptor = openSync(path, flags, 0o600)
+  try {
+    writeSync(descriptor, `${JSON.stringify(file, null, 2)}\n`)
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** A copy that stays behind is a key that nobody knows of: it is named. */
+function removeCopy(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch (cause) {
+    const hint = 'It is a copy of the keyring. Remove it, and open the log again'
+    throw new AverbaError('STORE_UNSAFE', `Cannot remove "${path}"`, { cause, hint })
+  }
+}
+
+/** Makes the names in a folder durable. */
+export function syncFolder(path: string): void {
+  const descriptor = openSync(path, 'r')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}

@@ -1,0 +1,47 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { diagnoseStore, valueOf } from '../../src/index.ts'
+import { checkErasureReceipt } from '../../src/proof/erasure.ts'
+import { simulate } from '../../src/simulation/index.ts'
+
+const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-erasure-')), 'log.sqlite')
+const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+
+test('a person is erased in one transaction, and a deep look finds every missing part explained', async () => {
+  const store = newStore()
+  const world = await simulate({ averba: { store } })
+  const { averba, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [consent] = await averba.consents.list({ subject })
+  valueOf(await averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } }))
+  const receipt = await averba.subjects.erase({ cpf: samples.cpf }, asked)
+
+  expect(receipt).toMatchObject({ subject, ...asked, keeps: [], epochsDestroyedAt: null })
+  expect(receipt.completed).toMatchObject({ epoch: 2, previous: [1], found: 0 })
+  expect(receipt.completed?.searchedFor).toBeGreaterThan(4)
+  expect(receipt.destroyed.parts.map(part => part.name)).toEqual(
+    expect.arrayContaining(['cpf', 'record', 'claims', 'result']),
+  )
+  expect(checkErasureReceipt(receipt)).toEqual([])
+
+  const later = [
+    averba.consents.sync({ subject }),
+    averba.consents.list({ subject }),
+    averba.consents.approve({ subject, id: consent?.id ?? '' }),
+    averba.logins.state({ subject }),
+  ]
+  for (const each of await Promise.allSettled(later))
+    expect(each).toMatchObject({ status: 'rejected', reason: { code: 'SUBJECT_ERASED' } })
+  await expect(averba.consents.sync({ cpf: samples.cpf })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  const again = await averba.consents.enrol({ cpf: samples.cpf })
+  expect(again).not.toBe(subject)
+  expect(await averba.subjects.receipt(subject)).toEqual(receipt)
+  await world.close()
+
+  const { problems, checked } = await diagnoseStore({ store, isDeep: true })
+  expect(problems).toEqual([])
+  expect(checked?.erasedParts).toBe(receipt.destroyed.parts.length)
+})
