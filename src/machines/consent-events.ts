@@ -69,3 +69,14 @@ export type ConsentMessage =
   | Message<'consentService.consentRead', ConsentReading & { history: readonly HistoryEntry[] }>
   | Message<'consentService.changeDeclined' | 'consentService.readDeclined', { httpStatus: number }>
   | Message<'consentService.changeLost', unknown>
+
+/** What becomes of a message once the data subject was erased: of any other, it is recorded and owes nothing. */
+export const whenErased: Readonly<Partial<Record<ConsentMessage['type'], 'refused' | 'passed over'>>> = {
+  'consent.approve': 'refused',
+  'consent.deny': 'refused',
+  'consent.revoke': 'refused',
+  'consent.readDetail': 'refused',
+  'consent.use': 'refused',
+  'consent.passTime': 'passed over',
+  'consent.erase': 'passed over',
+}

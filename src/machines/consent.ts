@@ -1,34 +1,25 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Carried, Instant } from '../message.ts'
-import type { ConsentEvent, ConsentMessage, ConsentReading, Use } from './consent-events.ts'
+import { changeStatus, readConsent } from './consent-effects.ts'
+import {
+  type ConsentEvent,
+  type ConsentMessage,
+  type ConsentReading,
+  type Use,
+  whenErased,
+} from './consent-events.ts'
 import { answered, type Held, type HistoryEntry, lapse, movesOf, observed, seen } from './consent-readings.ts'
 import { judge } from './consent-standing.ts'
 import { askedFrom, type ConsentStatus, type RequestableStatus } from './consent-status.ts'
 import { defineMachine } from './define-machine.ts'
-import { afterErasure, refuseErased } from './erased.ts'
+import { decideErased } from './erased.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
 
 // Events, commands, and facts from outside: consent-events.ts
 
 const asks = { 'consent.approve': 'ATIVO', 'consent.deny': 'NEGADO', 'consent.revoke': 'REVOGADO' } as const
 
-// Effects
-
-const changeStatus = (context: Context, status: RequestableStatus) => ({
-  type: 'consentService.changeStatus',
-  data: { status },
-  opens: addresses(context),
-})
-
-const readConsent = (context: Context) => ({
-  type: 'consentService.readConsent',
-  data: {},
-  opens: addresses(context),
-})
-
-function addresses({ consent, subject }: Context) {
-  return { cpf: `subject-${subject}/1/cpf`, record: `consent-${consent}/1/record` }
-}
+// Effects: consent-effects.ts
 
 // Chart
 
@@ -192,18 +183,9 @@ function readingAfter(context: Context, event: ConsentEvent): Partial<Context> {
 
 type State = SnapshotFrom<typeof chart>
 
-const commands: ReadonlySet<string> = new Set<ConsentMessage['type']>([
-  'consent.approve',
-  'consent.deny',
-  'consent.revoke',
-  'consent.readDetail',
-  'consent.use',
-])
-
 function decide(state: State, message: Carried<ConsentMessage>): Decision<ConsentEvent> {
-  if (!state.context.isErased) return decideKnown(state, message)
-  if (message.type === 'consent.passTime' || message.type === 'consent.erase') return record()
-  return commands.has(message.type) ? refuseErased() : afterErasure(decideKnown(state, message))
+  const decideNow = () => decideKnown(state, message)
+  return state.context.isErased ? decideErased(message, whenErased, decideNow) : decideNow()
 }
 
 function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<ConsentEvent> {

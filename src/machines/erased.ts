@@ -1,13 +1,25 @@
-import type { Event } from '../message.ts'
-import { type Decision, refuse } from './machine.ts'
+import type { Event, Message } from '../message.ts'
+import { type Decision, record, refuse } from './machine.ts'
 
 /** The answer to a command about somebody who was erased. */
 export function refuseErased(): Decision<never> {
   return refuse('its data subject was erased', 'SUBJECT_ERASED')
 }
 
-/** What a fact makes that arrives after the erasure of whom it concerns: it is recorded, and owes nothing. */
-export function afterErasure<E extends Event>(decision: Decision<E>): Decision<E> {
+/**
+ * Decides about somebody who was erased: commands are refused, some messages say nothing any more, and what any other makes
+ * is recorded and owes nothing.
+ */
+export function decideErased<E extends Event>(
+  { type }: Message,
+  how: Readonly<Record<string, 'refused' | 'passed over' | undefined>>,
+  decide: () => Decision<E>,
+): Decision<E> {
+  if (how[type] === 'refused') return refuseErased()
+  return how[type] === 'passed over' ? record() : owingNothing(decide())
+}
+
+function owingNothing<E extends Event>(decision: Decision<E>): Decision<E> {
   if ('refused' in decision) return decision
   return {
     events: decision.events.map(event => {

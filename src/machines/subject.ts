@@ -1,7 +1,7 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Event, Instant, Message } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
-import { afterErasure, refuseErased } from './erased.ts'
+import { decideErased } from './erased.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
 
 // Events
@@ -195,29 +195,26 @@ function subjectOf(event: SubjectEvent): string | undefined {
 
 type State = SnapshotFrom<typeof chart>
 
-function decide(state: State, message: SubjectMessage): Decision<SubjectEvent> {
-  return state.matches('erased') ? decideErased(state, message) : decideKnown(state, message)
+/** What becomes of a message once the person was erased: of any other, it is recorded and owes nothing. */
+const whenErased: Readonly<Partial<Record<SubjectMessage['type'], 'refused' | 'passed over'>>> = {
+  'subject.enrol': 'refused',
+  'subject.sync': 'refused',
+  'subject.readAwareness': 'refused',
+  'subject.readLogin': 'refused',
+  'subject.readAwarenessDetail': 'refused',
+  'subject.readLoginAddress': 'refused',
+  'subject.refuseUse': 'refused',
+  'subject.schedule': 'refused',
+  'subject.erase': 'refused',
+  'subject.observeAwareness': 'passed over',
 }
 
-const commands: ReadonlySet<string> = new Set<SubjectMessage['type']>([
-  'subject.enrol',
-  'subject.sync',
-  'subject.readAwareness',
-  'subject.readLogin',
-  'subject.readAwarenessDetail',
-  'subject.readLoginAddress',
-  'subject.refuseUse',
-  'subject.schedule',
-])
-
-function decideErased(state: State, message: SubjectMessage): Decision<SubjectEvent> {
-  // What was read of the person while the erasure was made is none of ours any more.
-  if (message.type === 'subject.observeAwareness') return record()
-  if (message.type === 'keys.rotated' || message.type === 'keys.epochsDestroyed')
-    return decideKnown(state, message)
-  if (message.type === 'subject.erase')
-    return state.context.keeps.length > 0 ? decideKnown(state, message) : refuseErased()
-  return commands.has(message.type) ? refuseErased() : afterErasure(decideKnown(state, message))
+function decide(state: State, message: SubjectMessage): Decision<SubjectEvent> {
+  const decideNow = () => decideKnown(state, message)
+  const isOfErasure = message.type === 'keys.rotated' || message.type === 'keys.epochsDestroyed'
+  const isOfKept = message.type === 'subject.erase' && state.context.keeps.length > 0
+  if (!state.matches('erased') || isOfErasure || isOfKept) return decideNow()
+  return decideErased(message, whenErased, decideNow)
 }
 
 function decideKnown(state: State, message: SubjectMessage): Decision<SubjectEvent> {
