@@ -1,11 +1,12 @@
 import type { Area } from './area.ts'
 import { createErasures, type Erasures } from './erasures.ts'
 import { createReports, type Reports } from './reports.ts'
+import { createReveals, type Reveals } from './reveals.ts'
 
 /** Data subjects, and what is theirs. */
-export interface DataSubjects extends Erasures, Reports {}
+export interface DataSubjects extends Erasures, Reveals, Reports {}
 
 /** Makes the area `subjects`. */
 export function createDataSubjects(area: Area): DataSubjects {
-  return { ...createErasures(area), ...createReports(area) }
+  return { ...createErasures(area), ...createReveals(area), ...createReports(area) }
 }

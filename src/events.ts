@@ -5,6 +5,7 @@ import type { EffectEvent } from './machines/effect.ts'
 import type { MachineTable } from './machines/machine-table.ts'
 import type { NotificationEvent } from './machines/notification.ts'
 import type { PortalEvent } from './machines/portal.ts'
+import type { RevealEvent } from './machines/reveal.ts'
 import type { SubjectEvent } from './machines/subject.ts'
 import type { SubscriptionEvent } from './machines/subscription.ts'
 import type { TokenEvent } from './machines/token.ts'
@@ -20,6 +21,7 @@ type AnyEvent =
   | EffectEvent
   | NotificationEvent
   | PortalEvent
+  | RevealEvent
   | SubjectEvent
   | SubscriptionEvent
   | TokenEvent

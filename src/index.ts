@@ -80,6 +80,7 @@ export { checkPageProof, type PageCheck, type PageProof } from './proof/check-pa
 export type { Level, Verdict } from './proof/verdict.ts'
 export type { Divergence, Replayed } from './replay.ts'
 export { checkErasureReceipt } from './proof/erasure.ts'
+export type { Revealed, Reveals } from './reveals.ts'
 export { ConsentNotEffectiveError, type Standing, type Standings } from './standings.ts'
 export type { BackupMade } from './store/backup.ts'
 export type { Anchor } from './store/checkpointer.ts'

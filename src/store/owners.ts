@@ -1,8 +1,10 @@
 import { giveWay } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
+import type { PartAddress, PartMark } from '../message.ts'
 import type { Keyring, PreparedEpoch } from '../vault/keyring.ts'
 import type { OwnerKey, Vault } from '../vault/vault.ts'
 import { type Connection, each, first, rows, type Searched, type Steps } from './connection.ts'
+import { parseHeader } from './header.ts'
 import { selectPosition } from './schema.ts'
 import { type Survey, survey } from './survey.ts'
 
@@ -32,6 +34,11 @@ export class Owners {
   /** Whether an owner has a key, or was erased; `undefined` when no key was ever made. */
   stateOf(owner: string): Promise<'live' | 'erased' | undefined> {
     return this.#connection.read(() => readState(owner))
+  }
+
+  /** Whose key a part is sealed under, as its event says; `undefined` where no event names such a part. */
+  ownerOf(address: PartAddress): Promise<string | undefined> {
+    return this.#connection.read(() => readOwner(address))
   }
 
   /** Finds all that the log holds of a person. */
@@ -134,6 +141,15 @@ function* destroyEpochs(keyring: Keyring, epochs: readonly number[]): Steps<void
   }
 }
 
+function* readOwner(address: PartAddress): Steps<string | undefined> {
+  const [stream = '', version = '', name = ''] = address.split('/')
+  const event = yield* first<{ header: string }>({ sql: selectEvent, parameters: [stream, Number(version)] })
+  const marks: readonly PartMark[] = event ? (parseHeader(event.header).parts ?? []) : []
+  return marks.find(mark => mark.name === name)?.owner
+}
+
+const selectEvent = `select event.header from event join stream on stream.key = event.stream
+  where stream.name = ? and event.version = ?`
 const selectState = 'select is_erased as "isErased" from owner_key where owner = ?'
 const selectEpoch = 'select epoch, epoch_since as since from head'
 const setEpoch = 'update head set epoch = ?, epoch_since = ?'

@@ -5,6 +5,7 @@ import { effectMachine } from '../../src/machines/effect.ts'
 import type { Machine } from '../../src/machines/machine.ts'
 import { notificationMachine } from '../../src/machines/notification.ts'
 import { portalMachine } from '../../src/machines/portal.ts'
+import { revealMachine } from '../../src/machines/reveal.ts'
 import { subjectMachine } from '../../src/machines/subject.ts'
 import { subscriptionMachine } from '../../src/machines/subscription.ts'
 import { tokenMachine } from '../../src/machines/token.ts'
@@ -51,6 +52,15 @@ const completed = {
 }
 
 export const samples: readonly Sample[] = [
+  {
+    machine: revealMachine,
+    messages: [
+      {
+        type: 'reveal.record',
+        data: { parts: ['subject-s/1/cpf'], owners: ['subject-s'], purpose: 'atendimento' },
+      },
+    ],
+  },
   {
     machine: budgetMachine,
     messages: [

@@ -45,3 +45,47 @@ test('a person is erased in one transaction, and a deep look finds every missing
   expect(problems).toEqual([])
   expect(checked?.erasedParts).toBe(receipt.destroyed.parts.length)
 })
+
+test('a reveal is an event before anything is opened, and gives nothing of what was destroyed', async () => {
+  const world = await simulate()
+  const { averba, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const rows = await averba.views.selectFrom('consents').selectAll().execute()
+  const [row] = rows
+  if (!row) throw new Error('There is no consent')
+  const asking = { actor: { kind: 'person', ref: 'atendente-7' }, purpose: 'atendimento ao titular' } as const
+  const revealed = await averba.subjects.reveal(row, asking)
+  expect(revealed).toMatchObject({
+    consent: row.consent,
+    status: row.status,
+    record: { id: expect.any(String) },
+  })
+  const seen = async () => {
+    const events = []
+    for await (const event of averba.log.read({ types: ['reveal.recorded'] })) events.push(event)
+    return events
+  }
+  expect(await seen()).toMatchObject([
+    {
+      actor: asking.actor,
+      data: { parts: [row.record], owners: [`subject-${subject}`], purpose: asking.purpose },
+    },
+  ])
+
+  const refused = [
+    averba.subjects.reveal(row, { ...asking, actor: undefined as never }),
+    averba.subjects.reveal(row, { ...asking, purpose: '' }),
+    averba.subjects.reveal({ a: 'not-sealed/1/cpf' }, asking),
+  ]
+  for (const each of await Promise.allSettled(refused))
+    expect(each).toMatchObject({ status: 'rejected', reason: { code: 'INVALID_INPUT' } })
+  await expect(
+    averba.subjects.reveal(row, { ...asking, purpose: `para ${samples.cpf}` }),
+  ).rejects.toMatchObject({ code: 'PERSONAL_ID' })
+  expect(await seen()).toHaveLength(1)
+
+  await averba.subjects.erase({ subject }, asked)
+  expect(await averba.subjects.reveal(row, asking)).toEqual({ ...row, record: null })
+  await world.close()
+})

@@ -1,0 +1,38 @@
+import { type SnapshotFrom, setup } from 'xstate'
+import type { Event, Message, PartAddress } from '../message.ts'
+import { defineMachine } from './define-machine.ts'
+import { type Decision, type Machine, record, refuse } from './machine.ts'
+
+// Events
+
+/** Which parts were opened for a host, whose they are, and what for. */
+interface Revealed {
+  readonly parts: readonly PartAddress[]
+  readonly owners: readonly string[]
+  readonly purpose: string
+}
+
+/** The first and only: it stands in the log before anything is opened. */
+export type RevealEvent = Event<'reveal.recorded', Revealed>
+
+// Commands
+
+export type RevealMessage = Message<'reveal.record', Revealed>
+
+// Chart
+
+const chart = setup({ types: { events: {} as RevealEvent } }).createMachine({
+  id: 'reveal',
+  initial: 'absent',
+  states: { absent: { on: { 'reveal.recorded': 'recorded' } }, recorded: {} },
+})
+
+// Decide
+
+function decide(state: SnapshotFrom<typeof chart>, message: RevealMessage): Decision<RevealEvent> {
+  if (!state.matches('absent')) return refuse('it was recorded before')
+  return record({ type: 'reveal.recorded', data: message.data })
+}
+
+/** An opening of sealed parts on a host's behalf: who asked for it stands in the event's `actor`. */
+export const revealMachine: Machine = defineMachine({ name: 'reveal', version: 1, chart, decide })

@@ -1,0 +1,70 @@
+import type { Area } from './area.ts'
+import { AverbaError } from './errors.ts'
+import { checkActor, checkBasis } from './given.ts'
+import type { Actor, Json, PartAddress } from './message.ts'
+
+/** A row with what was sealed in its place; null for what was destroyed. */
+export type Revealed<R> = { readonly [K in keyof R]: R[K] | Json }
+
+/** Openings of what is sealed, on record. */
+export interface Reveals {
+  /**
+   * Opens the sealed columns of a row of `views`, and gives a copy of the row that holds what was sealed. Who asked and
+   * what for is an event before anything is opened; what was destroyed is null.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` without an actor or a purpose, or when nothing in the row is sealed;
+   * `PERSONAL_ID`; `PART_ARCHIVED` for what was moved out to a bundle
+   */
+  reveal<R extends object>(row: R, options: { actor: Actor; purpose: string }): Promise<Revealed<R>>
+}
+
+/** How many columns of one row may be sealed. */
+const partsMax = 100
+
+/** Makes the reveals of the area `subjects`. */
+export function createReveals({ commands, createId, engine, store }: Area): Reveals {
+  /** The columns that are sealed, with their owners: the log says so, whatever they look like. */
+  async function sealedIn(row: object): Promise<{ column: string; address: PartAddress; owner: string }[]> {
+    const sealed = []
+    for (const [column, cell] of Object.entries(row)) {
+      const owner = isAddress(cell) ? await store.owners.ownerOf(cell) : undefined
+      if (owner !== undefined) sealed.push({ column, address: String(cell), owner })
+    }
+    return sealed
+  }
+
+  async function reveal<R extends object>(
+    row: R,
+    { actor, purpose }: { actor: Actor; purpose: string },
+  ): Promise<Revealed<R>> {
+    if (typeof actor !== 'object' || actor === null) throw invalid('Give the actor that it is opened for')
+    checkActor(actor)
+    checkBasis({ purpose, legalBasis: 'none' })
+    const sealed = await sealedIn(row)
+    if (sealed.length === 0 || sealed.length > partsMax) throw invalid('Give a row of a view as it was read')
+    const parts = sealed.map(each => each.address)
+    const owners = [...new Set(sealed.map(each => each.owner))]
+    const message = { type: 'reveal.record', data: { parts, owners, purpose } }
+    const stream = `reveal-${createId()}`
+    await commands.record(
+      { method: 'subjects.reveal', parts, purpose },
+      async () => ({ targets: [{ stream, message, isNew: true }] }),
+      { actor },
+    )
+    const opened: Record<string, Json> = {}
+    for (const { column, address } of sealed) opened[column] = (await store.open(address)) ?? null
+    return { ...row, ...opened }
+  }
+
+  return { reveal: (row, options) => engine.admit(() => reveal(row, options)) }
+}
+
+function isAddress(cell: unknown): cell is PartAddress {
+  return typeof cell === 'string' && cell.length <= 500 && /^[a-z]+-[^/]+\/\d+\/[^/]+$/.test(cell)
+}
+
+function invalid(hint: string): AverbaError {
+  return new AverbaError('INVALID_INPUT', 'Cannot reveal the row: nothing in it is sealed, or nobody asks', {
+    hint,
+  })
+}
