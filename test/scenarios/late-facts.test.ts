@@ -1,0 +1,157 @@
+import { expect, test } from 'vitest'
+import { valueOf } from '../../src/index.ts'
+import { simulate } from '../../src/simulation/index.ts'
+
+const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+
+/** A world whose answers of one operation can be held back. */
+async function holding(path: RegExp, method = 'GET') {
+  const held = { isOn: false, left: Promise.withResolvers<void>(), let: Promise.withResolvers<void>() }
+  const world = await simulate({
+    async intercept(request, forward) {
+      const answer = await forward(request)
+      if (held.isOn && request.method === method && path.test(new URL(request.url).pathname)) {
+        held.left.resolve()
+        await held.let.promise
+      }
+      return answer
+    },
+  })
+  return { ...world, held }
+}
+
+async function eventsOf(averba: Awaited<ReturnType<typeof holding>>['averba'], after = 0) {
+  const events = []
+  for await (const event of averba.log.read({ after })) events.push(event)
+  return events
+}
+
+test('a list that was under way is counted, and brings nothing of the person back', async () => {
+  const { averba, samples, held, close } = await holding(/consentimentos\/\d+$/)
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  held.isOn = true
+  const syncing = averba.consents.sync({ subject })
+  await held.left.promise
+  const { destroyed } = await averba.subjects.erase({ subject }, asked)
+  expect(destroyed.calls).toEqual([`subject-${subject}/2/0`])
+  const before = (await eventsOf(averba)).length
+  held.let.resolve()
+  expect(await syncing).toMatchObject({ status: 'declined', problem: { code: 'SUBJECT_ERASED' } })
+  expect(
+    (await eventsOf(averba, before)).map(({ type, data, parts, anomaly }) => ({
+      type,
+      data,
+      parts,
+      anomaly,
+    })),
+  ).toEqual([
+    {
+      type: 'subject.synced',
+      data: { read: expect.any(Number), changed: 0, unreadable: 0 },
+      parts: undefined,
+      anomaly: 'its data subject had been erased',
+    },
+  ])
+  expect(await averba.views.selectFrom('consents').selectAll().execute()).toEqual([])
+  expect(await averba.effects.get(`subject-${subject}/2/0`)).toMatchObject({ state: 'cancelled' })
+  await close()
+})
+
+test('an answer to a change that was under way is recorded bare, and owes nothing', async () => {
+  const { averba, samples, held, close } = await holding(/status/, 'PUT')
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
+  held.isOn = true
+  const approving = averba.consents.approve({ subject, id: pending?.id ?? '' })
+  await held.left.promise
+  await averba.subjects.erase({ subject }, asked)
+  const before = (await eventsOf(averba)).length
+  held.let.resolve()
+  expect(await approving).toMatchObject({ status: 'declined', problem: { code: 'SUBJECT_ERASED' } })
+  const late = await eventsOf(averba, before)
+  expect(late.map(event => event.type)).toEqual(['consent.approved'])
+  expect(late[0]).toMatchObject({ anomaly: 'its data subject had been erased' })
+  expect(late[0]).not.toHaveProperty('parts')
+  const [row] = await averba.views
+    .selectFrom('consents')
+    .selectAll()
+    .where('status', '=', 'PENDENTE')
+    .execute()
+  expect(row?.knowledge).toBe('erased')
+  await close()
+})
+
+test('an answer about a validation that was under way leaves no claims and no result', async () => {
+  const { averba, samples, held, close } = await holding(/validate/, 'POST')
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  held.isOn = true
+  const validating = averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } })
+  await held.left.promise
+  await averba.subjects.erase({ subject }, asked)
+  held.let.resolve()
+  expect(await validating).toMatchObject({ status: 'declined', problem: { code: 'SUBJECT_ERASED' } })
+  const answered = (await eventsOf(averba)).find(event => event.type === 'validation.answered')
+  expect(answered).toMatchObject({ anomaly: 'it had ended before' })
+  expect(answered).not.toHaveProperty('parts')
+  expect(await averba.validations.get('p1')).toMatchObject({ state: 'answered', fields: {} })
+  await close()
+})
+
+test('a notification for a person who was erased gets its 2xx, and belongs to a new subject', async () => {
+  const world = await simulate({ averba: { subscriptions: [{ evento: 'e', chaveSecreta: 'x'.repeat(20) }] } })
+  const { averba } = world
+  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  const person = { destinatarioTipo: 'CPF', destinatarioId: world.samples.cpf } as const
+  const first = await world.portal.notify({ evento: 'e', ...person, body: { n: 1 } })
+  expect(first).toMatchObject([{ isDelivered: true }])
+  await averba.subjects.erase({ cpf: world.samples.cpf }, asked)
+  const bodies = async () => {
+    const found = []
+    for await (const { body, recipient } of averba.notifications.list())
+      found.push({ body, id: recipient?.id })
+    return found
+  }
+  expect(await bodies()).toEqual([{ body: null, id: undefined }])
+  // The very same content: nothing remembers that it came before.
+  expect(await world.portal.notify({ evento: 'e', ...person, body: { n: 1 } })).toMatchObject([
+    { isDelivered: true },
+  ])
+  expect(await bodies()).toEqual([
+    { body: null, id: undefined },
+    { body: { n: 1 }, id: world.samples.cpf },
+  ])
+  const subjects = await averba.views.selectFrom('subjects').selectAll().orderBy('subject').execute()
+  expect(subjects.map(row => row.erased_at !== null)).toEqual([true, false])
+  await world.close()
+})
+
+test('readings that recur end with the person, and a handler is not called for what is gone', async () => {
+  const world = await simulate({ averba: { subscriptions: [{ evento: 'e', chaveSecreta: 'x'.repeat(20) }] } })
+  const { averba, clock, samples } = world
+  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 3_600_000 })
+  await averba.settle()
+  const person = { destinatarioTipo: 'CPF', destinatarioId: samples.cpf } as const
+  await world.portal.notify({ evento: 'e', ...person, body: { n: 1 } })
+  let calls = 0
+  averba.notifications.handle('e', 'h', async () => {
+    calls += 1
+    throw new Error('not yet')
+  })
+  await averba.settle()
+  expect(calls).toBe(1)
+  await averba.subjects.erase({ subject }, asked)
+  const before = [...world.consentService.requests]
+  await clock.advance(24 * 3_600_000)
+  await averba.settle()
+  expect(calls).toBe(1)
+  expect([...world.consentService.requests]).toEqual(before)
+  const states = []
+  for await (const { state } of averba.notifications.list()) states.push(state)
+  expect(states).toEqual(['parked'])
+  expect((await averba.effects.list({ state: 'owed' })).map(owed => owed.type)).toEqual([
+    'keys.destroyEpochs',
+  ])
+  await world.close()
+})
