@@ -4,6 +4,7 @@ import type { Clock } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import { checkActor, checkBasis } from './given.ts'
 import type { AverbaOptions } from './options.ts'
+import { partKinds } from './part-kinds.ts'
 import { checkSyncEveryMs } from './sync-schedule.ts'
 
 const services = ['consentService', 'tokenService', 'validationService', 'portal']
@@ -31,12 +32,14 @@ export const optionNames: Readonly<Record<string, readonly string[]>> = {
       'run',
       'tracing',
     ],
+    ...['keys', 'retention', 'backupRetentionDays'],
   ],
   consentService: ['baseUrl', 'certificate', 'ca', 'redirectUrls', 'syncEveryMs', ...limits],
   tokenService: ['url', 'consumerKey', 'consumerSecret', 'credential', 'ca'],
   validationService: ['baseUrl', 'service', 'bearer', 'traceHeader', 'paidPerDayMax', 'ca', ...limits],
   portal: ['baseUrl', 'authenticate', 'ca', ...limits],
   receiver: ['publicUrl', 'trustedProxies', 'sources', 'secretFrom'],
+  retention: Object.keys(partKinds),
   subscriptions: ['evento', 'endpoint', 'chaveSecreta', 'chaveAutenticacao', 'recreate'],
   tracing: ['traceparentTo'],
   run: ['host', 'port', 'receiver', 'prepare'],
@@ -64,6 +67,7 @@ export function checkShape(options: AverbaOptions): void {
   checkStore(options.store)
   checkAddresses(options)
   checkLimits(options)
+  checkRetention(options)
   if (options.actor) checkActor(options.actor)
   if (options.basis) checkBasis(options.basis)
   const { consentService, tokenService, validationService, receiver } = options
@@ -184,6 +188,17 @@ function checkLimits({ consentService, validationService, portal }: AverbaOption
     if (!Number.isInteger(atOnce) || atOnce < 1) {
       throw misconfigured(`Cannot use ${name}.requestsAtOnceMax: it is no whole number above 0`)
     }
+  }
+}
+
+function checkRetention({ retention = {}, backupRetentionDays = 0 }: AverbaOptions): void {
+  if (!Number.isSafeInteger(backupRetentionDays) || backupRetentionDays < 0)
+    throw misconfigured('Cannot use backupRetentionDays: it must be a whole number, 0 or more')
+  for (const [kind, rule] of Object.entries(retention)) {
+    if (rule === 'until-settled') continue
+    const { days } = rule as { days?: unknown } // Checked here.
+    if (Number.isSafeInteger(days) && Number(days) >= 0) continue
+    throw misconfigured(`Cannot use retention["${kind}"]: it is neither until-settled nor { days }`)
   }
 }
 

@@ -178,8 +178,10 @@ export function createConsents(area: Area): Consents {
       const row = known ?? (await find(which)).row
       if (!row) return undefined
       const hasVanished = row.knowledge === 'vanished'
-      if (hasVanished && row.detail === null) return undefined
-      const isFresh = row.detail !== null && area.isFresh(row.described_at, which.ageMaxMs)
+      // The time to keep it may be over: then it is read again.
+      const isThere = row.detail !== null && (await store.open(row.detail)) !== undefined
+      if (hasVanished && !isThere) return undefined
+      const isFresh = isThere && area.isFresh(row.described_at, which.ageMaxMs)
       const described = isFresh || hasVanished ? row : await describe(row)
       const detail = (await store.open(described.detail ?? '')) as Partial<ConsentimentoDetalhado> // Kept as it came.
       const { idTemplatePdc, categoria, usuario, finalidade, titular, historico } = detail

@@ -72,7 +72,7 @@ export function createErasures(area: Area): Erasures {
     })
     return {
       targets: [...others, { stream: owner, message: { type: 'subject.erase', data } }],
-      destroys: { owner, subject, until, parts: gone, claims, keepsKey },
+      destroys: { parts: gone, person: { owner, subject, until, claims, keepsKey } },
     }
   }
 

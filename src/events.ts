@@ -5,6 +5,7 @@ import type { EffectEvent } from './machines/effect.ts'
 import type { MachineTable } from './machines/machine-table.ts'
 import type { NotificationEvent } from './machines/notification.ts'
 import type { PortalEvent } from './machines/portal.ts'
+import type { RetentionEvent } from './machines/retention.ts'
 import type { RevealEvent } from './machines/reveal.ts'
 import type { SubjectEvent } from './machines/subject.ts'
 import type { SubscriptionEvent } from './machines/subscription.ts'
@@ -21,6 +22,7 @@ type AnyEvent =
   | EffectEvent
   | NotificationEvent
   | PortalEvent
+  | RetentionEvent
   | RevealEvent
   | SubjectEvent
   | SubscriptionEvent

@@ -65,6 +65,7 @@ export {
   type AverbaOptions,
   type DesiredSubscription,
   defineConfig,
+  type RetentionRule,
   type RunOptions,
   type TracingOptions,
 } from './options.ts'

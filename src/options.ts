@@ -9,6 +9,7 @@ import type { LogLine } from './log-line.ts'
 import type { Actor, Basis } from './message.ts'
 import type { Anchor } from './store/checkpointer.ts'
 import type { HighWaterMark } from './store/high-water-mark.ts'
+import type { PartKind } from './part-kinds.ts'
 import type { ServiceLimits } from './throttle.ts'
 import type { Keys } from './vault/keys.ts'
 
@@ -26,6 +27,12 @@ export interface AverbaOptions {
    * opens what was erased. Each receipt of an erasure states it.
    */
   readonly backupRetentionDays?: number
+  /**
+   * How long kinds of sealed parts are kept: some days from their event, or until what they belong to is settled. Looked
+   * at every day while `run` or `settle` works; for ever when nothing is said. What a call or a handler still needs
+   * stays, and so does what `subjects.hold` holds.
+   */
+  readonly retention?: Readonly<Partial<Record<PartKind, RetentionRule>>>
   /** Defaults of every command. */
   readonly actor?: Actor
   readonly basis?: Basis
@@ -125,6 +132,9 @@ export interface RunOptions {
   /** Called once before anything runs: for `notifications.handle` and `log.follow`. */
   readonly prepare?: (averba: Averba) => void | Promise<void>
 }
+
+/** How long a kind of sealed parts is kept. */
+export type RetentionRule = 'until-settled' | { readonly days: number }
 
 /** One event that the portal shall notify us of. */
 export interface DesiredSubscription {

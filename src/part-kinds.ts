@@ -1,7 +1,7 @@
 import { AverbaError } from './errors.ts'
 
 /** Kinds of parts that a host decides about: the parts of which events each of them is. */
-const partKinds = {
+export const partKinds = {
   'validation.claims': ['validation.requested/claims'],
   'validation.result': ['validation.answered/result'],
   'notification.body': ['notification.received/body', 'notification.recovered/body'],

@@ -6,6 +6,7 @@ import { fromInstant, giveWay, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import { daysBetween } from './failures.ts'
 import type { Instant } from './message.ts'
+import { Retention } from './retention.ts'
 import { fractionOf } from './retry-policy.ts'
 import { portalStream } from './subscription-routes.ts'
 import { planSync } from './sync-plan.ts'
@@ -26,12 +27,14 @@ export class Schedules {
   readonly #area: Area
   readonly #onTrouble: (what: string, error: unknown) => void
   readonly #spreadMs: number
+  readonly #retention: Retention
   #harvested = ''
   #watchedAt = Number.NEGATIVE_INFINITY
 
   constructor(area: Area, onTrouble: (what: string, error: unknown) => void) {
     this.#area = area
     this.#onTrouble = onTrouble
+    this.#retention = new Retention(area)
     this.#spreadMs = fractionOf(area.entropy, harvestSpreadMs)
   }
 
@@ -55,6 +58,7 @@ export class Schedules {
   async look(): Promise<void> {
     const { consentService, portal, schedules = true } = this.#area.options
     if (!schedules) return
+    await this.#retention.look()
     if (portal) await this.#harvest()
     if (!consentService) return
     await this.#lapse()

@@ -17,6 +17,7 @@ import { effectMachine } from './machines/effect.ts'
 import type { Machine } from './machines/machine.ts'
 import { notificationMachine } from './machines/notification.ts'
 import { portalMachine } from './machines/portal.ts'
+import { retentionMachine } from './machines/retention.ts'
 import { revealMachine } from './machines/reveal.ts'
 import { subjectMachine } from './machines/subject.ts'
 import { subscriptionMachine } from './machines/subscription.ts'
@@ -40,6 +41,7 @@ export const machines: readonly Machine[] = [
   effectMachine,
   notificationMachine,
   portalMachine,
+  retentionMachine,
   revealMachine,
   subjectMachine,
   subscriptionMachine,

@@ -82,6 +82,8 @@ export type SubjectEvent =
   | Event<'subject.readDeclined', { operation: string; httpStatus: number }>
   /** Data was to be used under a consent that nobody has seen: its part `id` holds the id. */
   | Event<'subject.useRefused', { at: Instant; because: 'never-read' }>
+  /** Nothing of the person is destroyed because its time is over, until it is let go. */
+  | Event<'subject.held' | 'subject.released', { because: string }>
   | Event<'subject.erasureRequested', ErasureRequest>
   /** In the same transaction as the request: what there was of the person is gone, but for what is kept. */
   | Event<'subject.erased', Erased>
@@ -101,6 +103,7 @@ export type SubjectMessage =
   | Message<'subject.refuseUse', { at: Instant }>
   | Message<'subject.schedule', { everyMs: number; dueAt: Instant }>
   | Message<'subject.unschedule', unknown>
+  | Message<'subject.hold' | 'subject.release', { because: string }>
   | Message<'subject.erase', Omit<ErasureRequest, 'subject'> & Erased & { effects: readonly string[] }>
   | Message<'keys.rotated', ErasureCompleted>
   | Message<'keys.epochsDestroyed', { epochs: readonly number[] }>
@@ -206,6 +209,8 @@ const whenErased: Readonly<Partial<Record<SubjectMessage['type'], 'refused' | 'p
   'subject.refuseUse': 'refused',
   'subject.schedule': 'refused',
   'subject.erase': 'refused',
+  'subject.hold': 'refused',
+  'subject.release': 'refused',
   'subject.observeAwareness': 'passed over',
 }
 
@@ -250,6 +255,10 @@ function decideKnown(state: State, message: SubjectMessage): Decision<SubjectEve
         },
       )
     }
+    case 'subject.hold':
+      return record({ type: 'subject.held', data: message.data })
+    case 'subject.release':
+      return record({ type: 'subject.released', data: message.data })
     case 'keys.rotated':
       return record(completed(message.data))
     case 'keys.epochsDestroyed':

@@ -132,7 +132,8 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
     return conflict(`the effect "${moves.effect}" stands elsewhere by now`)
   }
   const { destroys } = input
-  if (destroys && (yield* isOutdated(destroys, batch)))
+  const person = destroys?.person
+  if (person && (yield* isOutdated(person, batch)))
     return conflict('more of the person was recorded meanwhile')
   const owners = new Map<string, KnownOwner>()
   let isErased = false
@@ -144,10 +145,10 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
   if (isErased && input.receipt)
     throw new AverbaError('SUBJECT_ERASED', 'Cannot do this: its data subject was erased')
   if (isErased && input.whenErased === 'conflict') return conflict('its owner was erased meanwhile')
-  const destroyed = destroys && (yield* known.findOwner(destroys.owner))
+  const erased = person && (yield* known.findOwner(person.owner))
   const appended = commit(desk, isErased ? { ...input, claims: [] } : input, streams, owners)
   if (destroys) batch.destroyed.push(destroys)
-  if (destroyed) known.owners.set(destroyed.owner, erasedOwner(destroyed))
+  if (erased) known.owners.set(erased.owner, erasedOwner(erased))
   return appended
 }
 

@@ -2,32 +2,40 @@ import type { Batch } from './batch.ts'
 import { each, first, rows, type Steps } from './connection.ts'
 import type { KnownOwner } from './known.ts'
 
-/** What an erasure destroys: all that is there of one owner, or all but what has to be kept. */
+/** What is destroyed with an append. */
 export interface Destruction {
+  readonly parts: readonly { readonly position: number; readonly name: string }[]
+  /** The person whose parts they are, where it is an erasure. */
+  readonly person?: ErasedPerson
+}
+
+/** What an erasure destroys beside the parts. */
+export interface ErasedPerson {
   readonly owner: string
   /** What the headers name the person by. */
   readonly subject: string
   /** The end of the log when it was looked for. */
   readonly until: number
-  readonly parts: readonly { readonly position: number; readonly name: string }[]
   readonly claims: readonly { readonly kind: string; readonly digest: Uint8Array }[]
   /** Something is kept, and so is the key that opens it. */
   readonly keepsKey: boolean
 }
 
 /** Reports whether something was recorded of the person since it was looked for what there is to destroy. */
-export function* isOutdated({ subject, until }: Destruction, batch: Batch): Steps<boolean> {
+export function* isOutdated({ subject, until }: ErasedPerson, batch: Batch): Steps<boolean> {
   if (batch.events.some(({ header }) => header.includes(subject))) return true
   const newer = yield* first({ sql: selectNewer, parameters: [until, `%${subject}%`] })
   return newer !== undefined
 }
 
 /** Destroys it. The row of the key stays, without a key: none is made again. */
-export function* destroy({ owner, parts, claims, keepsKey }: Destruction): Steps<void> {
+export function* destroy({ parts, person }: Destruction): Steps<void> {
   yield* each(
     deletePart,
     parts.map(({ position, name }) => [position, name]),
   )
+  if (!person) return
+  const { owner, claims, keepsKey } = person
   yield* each(
     deleteClaim,
     claims.map(({ kind, digest }) => [kind, digest]),

@@ -4,6 +4,7 @@ import { AverbaError } from '../errors.ts'
 import type { Instant, Json, Owed, PartAddress, Recorded } from '../message.ts'
 import { Vault } from '../vault/vault.ts'
 import type { View } from '../view.ts'
+import { type AgedPart, agedParts } from './aged-parts.ts'
 import type { Append, Appended, Receipt } from './append.ts'
 import { findReceipt, lookUp } from './batch.ts'
 import { beginning, openKeyring, prepareTables } from './beginning.ts'
@@ -182,6 +183,11 @@ export class Store {
   /** Deletes parts. What explains that they are missing has to be in the log before. */
   removeParts(parts: readonly { position: number; name: string }[]): Promise<void> {
     return this.#connection.transact(() => removeParts(parts))
+  }
+
+  /** Reads a page of the parts of some kinds, of events recorded before an instant. */
+  agedParts(...asked: Parameters<typeof agedParts>): Promise<readonly AgedPart[]> {
+    return this.#connection.read(() => agedParts(...asked))
   }
 
   /** Puts parts back beside their events, and says how many are there: an owner without a key has none. */

@@ -5,6 +5,7 @@ import { effectMachine } from '../../src/machines/effect.ts'
 import type { Machine } from '../../src/machines/machine.ts'
 import { notificationMachine } from '../../src/machines/notification.ts'
 import { portalMachine } from '../../src/machines/portal.ts'
+import { retentionMachine } from '../../src/machines/retention.ts'
 import { revealMachine } from '../../src/machines/reveal.ts'
 import { subjectMachine } from '../../src/machines/subject.ts'
 import { subscriptionMachine } from '../../src/machines/subscription.ts'
@@ -52,6 +53,15 @@ const completed = {
 }
 
 export const samples: readonly Sample[] = [
+  {
+    machine: retentionMachine,
+    messages: [
+      {
+        type: 'retention.apply',
+        data: { kind: 'notification.body', rule: '30 days', parts: ['7/body'] },
+      },
+    ],
+  },
   {
     machine: revealMachine,
     messages: [
@@ -165,6 +175,8 @@ export const samples: readonly Sample[] = [
       { type: 'subject.refuseUse', data: { at: now } },
       { type: 'subject.erase', data: erasure },
       { type: 'subject.erase', data: { ...erasure, keeps: ['validation.result'] } },
+      { type: 'subject.hold', data: { because: 'processo 1' } },
+      { type: 'subject.release', data: { because: 'processo 1' } },
       { type: 'keys.rotated', data: completed },
       { type: 'keys.epochsDestroyed', data: { epochs: [1] } },
       { type: 'subject.sync', data: {} },

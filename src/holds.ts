@@ -1,0 +1,36 @@
+import type { Area } from './area.ts'
+import { checkId } from './given.ts'
+import type { Ask } from './outcome.ts'
+import type { Who } from './subjects.ts'
+
+/** Holds against retention by time. */
+export interface Holds {
+  /**
+   * Keeps what there is of a data subject beyond `retention`, for a reason such as the number of a lawsuit, until
+   * `release`. An erasure that is asked for goes through all the same: what the law has kept is for its `keep`.
+   *
+   * @throws {AverbaError} `NOT_FOUND`, `SUBJECT_ERASED`, `INVALID_INPUT`, `PERSONAL_ID`
+   */
+  hold(who: Who, because: string, ask?: Ask): Promise<void>
+  /** Ends the hold. Throws as `hold` does. */
+  release(who: Who, because: string, ask?: Ask): Promise<void>
+}
+
+/** Makes the holds of the area `subjects`. */
+export function createHolds({ commands, subjects }: Area): Holds {
+  async function say(verb: 'hold' | 'release', who: Who, because: string, ask: Ask = {}): Promise<void> {
+    checkId(because, 'reason')
+    const subject = await subjects.find(who)
+    const message = { type: `subject.${verb}`, data: { because } }
+    await commands.record(
+      { method: `subjects.${verb}`, subject, because },
+      async () => ({ targets: [{ stream: `subject-${subject}`, message }] }),
+      ask,
+    )
+  }
+
+  return {
+    hold: (who, because, ask) => say('hold', who, because, ask),
+    release: (who, because, ask) => say('release', who, because, ask),
+  }
+}

@@ -1,0 +1,40 @@
+import { setup } from 'xstate'
+import type { Event, Message } from '../message.ts'
+import { defineMachine } from './define-machine.ts'
+import { type Decision, type Machine, record } from './machine.ts'
+
+// Events
+
+/** Which parts were destroyed since the time to keep them was over: each as `<position>/<name>`. */
+interface Applied {
+  readonly kind: string
+  readonly rule: string
+  readonly parts: readonly string[]
+}
+
+/** In the same transaction, the parts go. */
+export type RetentionEvent = Event<'retention.applied', Applied>
+
+// Commands
+
+export type RetentionMessage = Message<'retention.apply', Applied>
+
+// Chart
+
+const chart = setup({ types: { events: {} as RetentionEvent } }).createMachine({
+  id: 'retention',
+  initial: 'unapplied',
+  states: {
+    unapplied: { on: { 'retention.applied': 'applied' } },
+    applied: {},
+  },
+})
+
+// Decide
+
+function decide(_: unknown, message: RetentionMessage): Decision<RetentionEvent> {
+  return record({ type: 'retention.applied', data: message.data })
+}
+
+/** How long one kind of sealed parts is kept. */
+export const retentionMachine: Machine = defineMachine({ name: 'retention', version: 1, chart, decide })

@@ -1,0 +1,107 @@
+import type { Area } from './area.ts'
+import { giveWay, toInstant } from './clock.ts'
+import type { Instant } from './message.ts'
+import type { RetentionRule } from './options.ts'
+import { type PartKind, partKinds } from './part-kinds.ts'
+import type { AgedPart } from './store/aged-parts.ts'
+
+const dayMs = 86_400_000
+/** The end of time, for rules that do not ask for the age. */
+const ever: Instant = '9999-12-31T23:59:59.999Z'
+
+/**
+ * Destroys sealed parts whose time is over, once a day: in the transaction of an event that names each of them. What an
+ * owed call opens, what a handler has not handled, and what is held, stays.
+ */
+export class Retention {
+  readonly #area: Area
+  #lookedAt = Number.NEGATIVE_INFINITY
+
+  constructor(area: Area) {
+    this.#area = area
+  }
+
+  /** Does what is due. */
+  async look(): Promise<void> {
+    const { clock, options } = this.#area
+    const rules = Object.entries(options.retention ?? {}) as [PartKind, RetentionRule][] // As checkOptions has seen.
+    if (rules.length === 0 || clock.now() - this.#lookedAt < dayMs) return
+    this.#lookedAt = clock.now()
+    for (const [kind, rule] of rules) await this.#apply(kind, rule)
+  }
+
+  async #apply(kind: PartKind, rule: RetentionRule): Promise<void> {
+    const { clock, engine, store } = this.#area
+    const isByTime = rule !== 'until-settled'
+    const before = isByTime ? toInstant(clock.now() - rule.days * dayMs) : ever
+    const opened = await this.#opened()
+    let last = { position: 0, name: '' }
+    for (;;) {
+      const page = await store.agedParts(partKinds[kind], before, last)
+      const over: AgedPart[] = []
+      for (const part of page) if (await this.#isOver(part, isByTime, opened)) over.push(part)
+      const parts = over.map(({ position, name }) => `${position}/${name}`)
+      const message = {
+        type: 'retention.apply',
+        data: { kind, rule: isByTime ? `${rule.days} days` : rule, parts },
+      }
+      const targets = [{ stream: `retention-${kind}`, message }]
+      if (parts.length > 0) await engine.record(async () => ({ targets, destroys: { parts: over } }))
+      const end = page.at(-1)
+      if (!end) return
+      last = end
+      await giveWay()
+    }
+  }
+
+  /** The parts that owed calls open. */
+  async #opened(): Promise<ReadonlySet<string>> {
+    const states = ['owed', 'started', 'deferred', 'unknown', 'parked'] as const
+    const owed = await this.#area.store.effects({ states })
+    return new Set(owed.flatMap(effect => Object.values(effect.opens ?? {})))
+  }
+
+  async #isOver(
+    { stream, version, name, owner }: AgedPart,
+    isByTime: boolean,
+    opened: ReadonlySet<string>,
+  ): Promise<boolean> {
+    if (opened.has(`${stream}/${version}/${name}`)) return false
+    if (!(await this.#isSettled(stream, isByTime))) return false
+    return !(await this.#isHeld(owner))
+  }
+
+  /** Whether nobody waits for it any more; where only its age counts, a handler that has not come through still does. */
+  async #isSettled(stream: string, isByTime: boolean): Promise<boolean> {
+    const { views } = this.#area
+    if (stream.startsWith('notification-')) {
+      const row = await views
+        .selectFrom('notifications')
+        .select('state')
+        .where('notification', '=', stream)
+        .executeTakeFirst()
+      return row?.state === 'handled' || (isByTime && row?.state === 'received')
+    }
+    if (isByTime) return true
+    if (stream.startsWith('validation-')) {
+      const row = await views
+        .selectFrom('validations')
+        .select(['state', 'resolved_at'])
+        .where('validation', '=', stream)
+        .executeTakeFirst()
+      return row?.state === 'answered' || row?.state === 'declined' || typeof row?.resolved_at === 'string'
+    }
+    const row = await views
+      .selectFrom('consents')
+      .select(['status', 'knowledge'])
+      .where('consent', '=', stream)
+      .executeTakeFirst()
+    return row?.knowledge === 'vanished' || (row?.status !== 'PENDENTE' && row?.status !== 'ATIVO')
+  }
+
+  async #isHeld(owner: string): Promise<boolean> {
+    const types = ['subject.held', 'subject.released']
+    const [last] = await this.#area.store.read({ stream: owner, types, backward: true, limit: 1 })
+    return last?.type === 'subject.held'
+  }
+}

@@ -1,0 +1,160 @@
+import { expect, test } from 'vitest'
+import { type AverbaOptions, diagnoseStore, valueOf } from '../../src/index.ts'
+import { simulate } from '../../src/simulation/index.ts'
+import { newPath } from '../store/sample-store.ts'
+
+const day = 86_400_000
+
+async function worldWith(retention: AverbaOptions['retention'] & object) {
+  const store = newPath()
+  const world = await simulate({
+    averba: {
+      store,
+      retention,
+      schedules: true,
+      subscriptions: [{ evento: 'e', chaveSecreta: 'x'.repeat(20) }],
+    },
+  })
+  await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())
+  const destroyed = async () => {
+    const found = []
+    for await (const { data } of world.averba.log.read({ types: ['retention.applied'] })) found.push(data)
+    return found as { kind: string; rule: string; parts: string[] }[]
+  }
+  return { ...world, store, destroyed }
+}
+
+test('parts go when their days are over, a day at the latest, and an event names each of them', async () => {
+  const { averba, clock, portal, store, destroyed, close } = await worldWith({
+    'notification.body': { days: 30 },
+  })
+  await portal.notify({
+    evento: 'e',
+    destinatarioTipo: 'CNPJ',
+    destinatarioId: '12ABC34501DE35',
+    body: { n: 1 },
+  })
+  const bodies = async () => {
+    const found = []
+    for await (const { body } of averba.notifications.list()) found.push(body)
+    return found
+  }
+  await averba.settle()
+  await clock.advance(30 * day)
+  await portal.notify({
+    evento: 'e',
+    destinatarioTipo: 'CNPJ',
+    destinatarioId: '12ABC34501DE35',
+    body: { n: 2 },
+  })
+  await averba.settle()
+  expect(await destroyed()).toEqual([])
+  expect(await bodies()).toEqual([{ n: 1 }, { n: 2 }])
+  await clock.advance(day)
+  await averba.settle()
+  expect(await bodies()).toEqual([null, { n: 2 }])
+  const [one, ...others] = await destroyed()
+  expect(one).toMatchObject({
+    kind: 'notification.body',
+    rule: '30 days',
+    parts: [expect.stringMatching(/^\d+\/body$/)],
+  })
+  expect(others).toEqual([])
+  for (const { differences } of await averba.rebuild()) expect(differences).toBe(0)
+  await close()
+  expect(await diagnoseStore({ store, isDeep: true })).toMatchObject({
+    problems: [],
+    checked: { erasedParts: 1 },
+  })
+})
+
+test('claims and results stay until the validation is settled', async () => {
+  let isLost = true
+  const store = newPath()
+  const world = await simulate({
+    averba: {
+      store,
+      schedules: true,
+      retention: { 'validation.claims': 'until-settled', 'validation.result': 'until-settled' },
+    },
+    intercept: async (request, forward) => {
+      if (isLost && request.url.includes('/validate/')) throw new TypeError('The connection was lost')
+      return forward(request)
+    },
+  })
+  const { averba, clock, samples } = world
+  await averba.validations.validate({ id: 'lost', cpf: samples.cpf, claims: { nome: 'X' } })
+  isLost = false
+  valueOf(await averba.validations.validate({ id: 'done', cpf: samples.cpf, claims: { nome: 'X' } }))
+  await averba.settle()
+  const fields = async (id: string) => Object.keys((await averba.validations.get(id))?.fields ?? {}).length
+  const partsOf = async () => (await diagnoseStore({ store, isDeep: true })).checked
+  expect(await fields('done')).toBe(0)
+  expect(await partsOf()).toMatchObject({ erasedParts: 2, faults: [] })
+  // Nothing of it is left to be given again.
+  const again = await averba.validations.validate({
+    id: 'again',
+    cpf: samples.cpf,
+    claims: { nome: 'X' },
+    reuseWithinMs: day,
+  })
+  expect(valueOf(again).reusedFrom).toBeUndefined()
+  await averba.validations.resolve('lost', { charged: false })
+  await clock.advance(day)
+  await averba.settle()
+  expect(await partsOf()).toMatchObject({ erasedParts: 5, faults: [] })
+  await world.close()
+})
+
+test('what is held stays until it is let go, and what a handler has not handled stays too', async () => {
+  const { averba, clock, portal, samples, destroyed, close } = await worldWith({
+    'notification.body': { days: 0 },
+    'consent.detail': { days: 0 },
+  })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [consent] = await averba.consents.list({ subject })
+  const which = { subject, id: consent?.id ?? '' }
+  await averba.consents.get(which)
+  await averba.subjects.hold({ subject }, 'processo 0001')
+  let isReady = false
+  averba.notifications.handle('e', 'h', async () => {
+    if (!isReady) throw new Error('not yet')
+  })
+  await portal.notify({
+    evento: 'e',
+    destinatarioTipo: 'CNPJ',
+    destinatarioId: '12ABC34501DE35',
+    body: { n: 1 },
+  })
+  await averba.settle()
+  await clock.advance(day)
+  await averba.settle()
+  expect(await destroyed()).toEqual([])
+  isReady = true
+  await clock.advance(day)
+  await averba.settle()
+  await averba.subjects.release({ subject }, 'processo 0001')
+  await clock.advance(day)
+  await averba.settle()
+  expect((await destroyed()).map(each => [each.kind, each.parts.length])).toEqual([
+    ['notification.body', 1],
+    ['consent.detail', 1],
+  ])
+  // A detail whose time is over is read again when it is asked for.
+  expect(await averba.consents.get(which)).toMatchObject({ id: which.id, historico: expect.any(Array) })
+  await close()
+})
+
+test('a rule that says nothing is refused before anything is opened', async () => {
+  for (const rule of [{ days: -1 }, { days: 1.5 }, {}, 'sometimes'])
+    await expect(
+      simulate({ averba: { retention: { 'notification.body': rule as never } } }),
+    ).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+  await expect(simulate({ averba: { retention: { all: { days: 1 } } as never } })).rejects.toMatchObject({
+    code: 'MISCONFIGURED',
+  })
+  await expect(simulate({ averba: { backupRetentionDays: -1 } })).rejects.toMatchObject({
+    code: 'MISCONFIGURED',
+  })
+})

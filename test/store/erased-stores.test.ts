@@ -1,0 +1,249 @@
+import { copyFileSync, readFileSync } from 'node:fs'
+import Sqlite from 'better-sqlite3'
+import { describe, expect, test } from 'vitest'
+import { backupStore, diagnoseStore, openAverba, restoreStore, valueOf } from '../../src/index.ts'
+import { checkErasureReceipt } from '../../src/proof/erasure.ts'
+import { simulate } from '../../src/simulation/index.ts'
+import { views } from '../../src/views/views.ts'
+import { copyStore, newPath } from './sample-store.ts'
+
+const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+const other = '52998224725'
+const day = 86_400_000
+
+/** A world on a file with two persons, of whom everything that can be known is. */
+async function twoPersons(options: Parameters<typeof simulate>[0] = {}) {
+  const store = newPath()
+  const world = await simulate({
+    ...options,
+    averba: { store, subscriptions: [{ evento: 'e', chaveSecreta: 'x'.repeat(20) }], ...options.averba },
+  })
+  const { averba, consentService, samples } = world
+  consentService.addConsent({ cpf: other })
+  consentService.addAwareness({ cpf: other })
+  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  const subjects = []
+  for (const cpf of [samples.cpf, other]) {
+    const subject = await averba.consents.enrol({ cpf })
+    valueOf(await averba.consents.sync({ subject }))
+    const [consent] = await averba.consents.list({ subject })
+    await averba.consents.get({ subject, id: consent?.id ?? '' })
+    await averba.awareness.list({ subject })
+    valueOf(await averba.validations.validate({ id: `p-${subject}`, cpf, claims: { nome: 'X' } }))
+    await world.portal.notify({
+      evento: 'e',
+      destinatarioTipo: 'CPF',
+      destinatarioId: cpf,
+      body: { of: cpf },
+    })
+    subjects.push(subject)
+  }
+  const [gone, stays] = subjects
+  if (!gone || !stays) throw new Error('There are two')
+  return { ...world, store, gone, stays }
+}
+
+function rowsOf(store: string): unknown[] {
+  const database = new Sqlite(store, { readonly: true })
+  const rows = views.map(({ name }) => database.prepare(`select * from ${name} order by 1`).all())
+  database.close()
+  return rows
+}
+
+interface Sealed {
+  readonly name: string
+  readonly bytes: Buffer
+}
+
+/** The sealed bytes of an owner, and the key: what may not be found afterwards. */
+function sealedOf(store: string, subject: string): Sealed[] {
+  const database = new Sqlite(store, { readonly: true })
+  const parts = database.prepare(
+    `select part.name, sealed as bytes from part join owner_key on key = part.owner where owner_key.owner = ?`,
+  )
+  const key = database.prepare(`select 'key' as name, wrapped as bytes from owner_key where owner = ?`)
+  const found = [parts, key].flatMap(each => each.all(`subject-${subject}`) as Sealed[])
+  database.close()
+  return found
+}
+
+test('not a byte of what was destroyed is left in the file or its journal, while the log is still open', async () => {
+  const { averba, store, gone, stays, close } = await twoPersons()
+  const [before, others] = [sealedOf(store, gone), sealedOf(store, stays)]
+  expect(before.map(part => part.name)).toEqual(
+    expect.arrayContaining(['cpf', 'record', 'detail', 'claims', 'result', 'body', 'recipient', 'key']),
+  )
+  const { completed } = await averba.subjects.erase({ subject: gone }, asked)
+  expect(completed).toMatchObject({ found: 0, searchedFor: before.length })
+  expect(completed?.searchedBytes).toBeGreaterThan(4_096)
+  const bytes = Buffer.concat([readFileSync(store), readFileSync(`${store}-wal`)])
+  // Whatever the length, any 16 bytes of it would be a trace: the first, the middle ones, the last.
+  const piecesOf = ({ bytes: all }: Sealed) => [
+    all.subarray(0, 16),
+    all.subarray(all.length >> 1).subarray(0, 16),
+    all.subarray(-16),
+  ]
+  expect(before.filter(part => piecesOf(part).some(piece => bytes.includes(piece)))).toEqual([])
+  // The search would notice: what stays is found, but for the key, which was wrapped anew.
+  const found = others.filter(part => bytes.includes(part.bytes.subarray(0, 16)))
+  expect(found.map(part => part.name)).toEqual(others.map(part => part.name).filter(name => name !== 'key'))
+  await close()
+})
+
+test('every view is the same by rebuild before and after, and an erasure changes no row but those it is told to', async () => {
+  const { averba, store, gone, close } = await twoPersons()
+  for (const { differences } of await averba.rebuild()) expect(differences).toBe(0)
+  const before = rowsOf(store)
+  await averba.subjects.erase({ subject: gone }, asked)
+  const after = rowsOf(store)
+  const rebuilt = await averba.rebuild()
+  expect(rebuilt.map(view => view.differences)).toEqual(views.map(() => 0))
+  expect(rowsOf(store)).toEqual(after)
+  const changed = views.filter((_, i) => JSON.stringify(before[i]) !== JSON.stringify(after[i]))
+  expect(changed.map(view => view.name).sort()).toEqual(['consents', 'subjects'])
+  await close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
+
+test('the other person keeps everything, and the log goes on under the new epoch', async () => {
+  const { averba, store, gone, stays, close } = await twoPersons()
+  const consents = await averba.consents.list({ subject: stays })
+  const id = consents[0]?.id ?? ''
+  const detail = await averba.consents.get({ subject: stays, id })
+  await averba.subjects.erase({ subject: gone }, asked)
+  expect(await averba.consents.list({ cpf: other })).toEqual(consents)
+  expect(await averba.consents.get({ subject: stays, id })).toEqual(detail)
+  valueOf(await averba.validations.validate({ id: 'later', cpf: other, claims: { nome: 'Y' } }))
+  const enrolled = await averba.consents.enrol({ cpf: '11144477735' })
+  await close()
+  const reopened = await openAverba({ store })
+  expect(await reopened.consents.list({ cpf: other })).toHaveLength(consents.length)
+  expect(await reopened.consents.enrol({ cpf: '11144477735' })).toBe(enrolled)
+  await reopened.close()
+  expect(await diagnoseStore({ store, isDeep: true })).toMatchObject({ problems: [], epochs: [2] })
+})
+
+test('what the law has kept stays sealed, opens, and is erased later', async () => {
+  const { averba, store, gone, close } = await twoPersons()
+  const keep = ['validation.result', 'validation.claims'] as const
+  const first = await averba.subjects.erase({ subject: gone }, { ...asked, keep: [...keep] })
+  expect(first).toMatchObject({ keeps: keep, destroyed: { keys: 0 } })
+  expect(checkErasureReceipt(first)).toEqual([])
+  const kept = sealedOf(store, gone).map(part => part.name)
+  expect(kept.sort()).toEqual(['claims', 'key', 'result'])
+  expect((await averba.validations.get(`p-${gone}`))?.fields).not.toEqual({})
+  await expect(averba.consents.sync({ subject: gone })).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
+  expect((await averba.subjects.erase({ subject: gone }, { ...asked, keep: [...keep] })).events).toEqual(
+    first.events,
+  )
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+
+  const second = await averba.subjects.erase(
+    { subject: gone },
+    { requester: 'prazo', legalBasis: 'LGPD art. 16' },
+  )
+  expect(second).toMatchObject({ requester: 'prazo', keeps: [], destroyed: { keys: 1 } })
+  expect(checkErasureReceipt(second)).toEqual([])
+  expect(sealedOf(store, gone)).toMatchObject([{ name: 'key', bytes: Buffer.alloc(0) }])
+  expect((await averba.validations.get(`p-${gone}`))?.fields).toEqual({})
+  await close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
+
+test('a backup opens what was erased until the declared days are over, with the keyring of then, and never with the one of now', async () => {
+  const { averba, clock, store, gone, close } = await twoPersons({ averba: { backupRetentionDays: 7 } })
+  const [backup, keysOfThen] = [newPath(), `${newPath()}.keys`]
+  await backupStore({ store, to: backup })
+  copyFileSync(`${store}.keys`, keysOfThen)
+  const receipt = await averba.subjects.erase({ subject: gone }, asked)
+  const openUntil = receipt.completed?.copiesOpenUntil ?? ''
+  expect(Date.parse(openUntil) - Date.parse(receipt.completed?.at ?? '')).toBe(7 * day)
+  expect(receipt.epochsDestroyedAt).toBeNull()
+
+  await clock.advance(7 * day - 1)
+  await averba.settle()
+  await restoreStore({ backup, store: newPath(), keys: `${store}.keys` })
+  await clock.advance(1)
+  await averba.settle()
+  expect(await averba.subjects.receipt(gone)).toMatchObject({ epochsDestroyedAt: openUntil })
+  await close()
+  await expect(restoreStore({ backup, store: newPath(), keys: `${store}.keys` })).rejects.toMatchObject({
+    code: 'KEYS_MISMATCH',
+  })
+  const restored = newPath()
+  await restoreStore({ backup, store: restored, keys: keysOfThen })
+  expect(sealedOf(restored, gone).length).toBeGreaterThan(4)
+  expect(JSON.parse(readFileSync(`${store}.keys`, 'utf8')).epochs).toEqual({ 2: expect.any(String) })
+})
+
+describe('a deep look finds', () => {
+  test.each([
+    ['a part of the other that was taken out', "delete from part where name = 'detail'", 'parts'],
+    ['a key that was emptied', `update owner_key set wrapped = x'', epoch = 0, is_erased = 1`, 'keys'],
+    ['a person who may be written of again', 'update owner_key set is_erased = 0', 'keys'],
+    [
+      'a key that was put back',
+      'update owner_key set epoch = 2, wrapped = (select max(wrapped) from owner_key) where epoch = 0',
+      'keys',
+    ],
+    ['an owner who was taken out', 'delete from owner_key where epoch = 0', 'keys'],
+    [
+      'a part that was put back, and is another',
+      "insert into part select 3, 'record', owner, sealed from part where name = 'cpf' limit 1",
+      'parts',
+    ],
+  ])('%s', async (_, sql, check) => {
+    const { averba, store, gone, close } = await twoPersons()
+    await averba.subjects.erase({ subject: gone }, asked)
+    await close()
+    const copy = copyStore(store)
+    const database = new Sqlite(copy)
+    database.pragma('foreign_keys = off')
+    expect(database.prepare(sql).run().changes).toBeGreaterThan(0)
+    database.close()
+    const { checked } = await diagnoseStore({ store: copy, isDeep: true })
+    expect(checked?.faults.map(fault => fault.check)).toContain(check)
+    expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+  })
+})
+
+test('a receipt that was changed does not pass', async () => {
+  const { averba, gone, close } = await twoPersons()
+  const receipt = await averba.subjects.erase({ subject: gone }, asked)
+  await close()
+  expect(checkErasureReceipt(receipt)).toEqual([])
+  const { destroyed, events } = receipt
+  const forged = [
+    { ...receipt, requester: 'outro' },
+    { ...receipt, subject: 'outro' },
+    { ...receipt, destroyed: { ...destroyed, parts: destroyed.parts.slice(1) } },
+    { ...receipt, destroyed: { ...destroyed, list: '0'.repeat(64) } },
+    { ...receipt, events: events.slice(0, 1) },
+    { ...receipt, events: events.map(event => ({ ...event, position: event.position + 1 })) },
+    { ...receipt, events: events.map(event => ({ ...event, header: event.header.replace('4711', '4712') })) },
+  ]
+  for (const each of forged) expect(checkErasureReceipt(each)).not.toEqual([])
+})
+
+test('two engines on one file: the other hears of the new epoch, and refuses the person too', async () => {
+  const { averba, clock, store, gone, stays, close } = await twoPersons()
+  const second = await openAverba({ store, clock })
+  await second.consents.enrol({ cpf: '11144477735' })
+  await averba.subjects.erase({ subject: gone }, asked)
+  await expect(second.consents.list({ subject: gone })).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
+  expect((await second.consents.list({ subject: stays })).length).toBeGreaterThan(0)
+  // A key that it makes now is of the new epoch.
+  await second.consents.enrol({ cpf: '00000000191' })
+  await Promise.all([second.close(), close()])
+  expect(await diagnoseStore({ store, isDeep: true })).toMatchObject({ problems: [], epochs: [2] })
+})
+
+test('two erasures at once share what they can, and both complete', async () => {
+  const { averba, store, gone, stays, close } = await twoPersons()
+  const receipts = await Promise.all([gone, stays].map(subject => averba.subjects.erase({ subject }, asked)))
+  for (const { completed } of receipts) expect(completed).toMatchObject({ found: 0 })
+  for (const receipt of receipts) expect(checkErasureReceipt(receipt)).toEqual([])
+  await averba.settle()
+  await close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
