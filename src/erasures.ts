@@ -80,11 +80,15 @@ export function createErasures(area: Area): Erasures {
     return readReceipt(store, subject, keep => part => !isKept(part, keep))
   }
 
-  /** Whoever asks again for what has been done, or goes on by itself, gets the receipt. */
-  async function isDone(who: Who, keep: readonly PartKind[]): Promise<boolean> {
-    if ('cpf' in who) return false
+  /** Carries on what was asked for before, if it was as much, and gives its receipt. */
+  async function goOn(who: Who, keep: readonly PartKind[]): Promise<ErasureReceipt | undefined> {
+    if ('cpf' in who) return undefined
     const known = await receipt(who.subject)
-    return known?.keeps.every(kind => keep.some(each => each === kind)) ?? false
+    if (!known?.keeps.every(kind => keep.some(each => each === kind))) return undefined
+    const stream = `subject-${who.subject}`
+    const owed = await store.effects({ stream, states: ['owed', 'started', 'deferred'] })
+    for (const { id, type } of owed) if (type.startsWith('keys.')) await engine.perform(id)
+    return receipt(who.subject)
   }
 
   return {
@@ -94,10 +98,8 @@ export function createErasures(area: Area): Erasures {
       checkId(requester, 'requester')
       checkBasis({ purpose: 'erasure', legalBasis })
       checkKinds(keep)
-      if (await isDone(who, keep)) {
-        const known = await receipt((who as { subject: SubjectRef }).subject) // As `isDone` has it.
-        if (known) return known
-      }
+      const done = await engine.admit(() => goOn(who, keep))
+      if (done) return done
       let subject: SubjectRef | undefined
       const input = { method: 'subjects.erase', ...who, requester, legalBasis, keep: [...keep] }
       const outcome = await commands.send(
@@ -110,9 +112,9 @@ export function createErasures(area: Area): Erasures {
         async () => undefined,
       )
       const erased = await store.readAt(outcome.position)
-      const done = await receipt((subject ?? erased?.stream.slice('subject-'.length)) as SubjectRef) // It is on their stream.
-      if (!done) throw new TypeError('An erasure was recorded and has no receipt')
-      return done
+      const made = await receipt((subject ?? erased?.stream.slice('subject-'.length)) as SubjectRef) // It is on their stream.
+      if (!made) throw new TypeError('An erasure was recorded and has no receipt')
+      return made
     },
   }
 }

@@ -7,6 +7,7 @@ import { backupCommand } from './backup.ts'
 import type { DevOptions } from './dev.ts'
 import { doctorCommand } from './doctor.ts'
 import { exportCommand } from './export.ts'
+import { eraseCommand } from './erase.ts'
 import { failuresCommand } from './failures.ts'
 import { migrationsCommand } from './migrations.ts'
 import { planCommand } from './plan.ts'
@@ -93,6 +94,7 @@ function createProgram(): Command {
     exportCommand,
     proveCommand,
     replayCommand,
+    eraseCommand,
   ])
     program.addCommand(create())
   program.addCommand(runCommand())

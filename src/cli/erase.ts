@@ -1,0 +1,114 @@
+import { existsSync } from 'node:fs'
+import { createInterface } from 'node:readline/promises'
+import { Command } from 'commander'
+import {
+  AverbaError,
+  type ErasureReceipt,
+  environmentKeys,
+  openAverba,
+  type PartKind,
+  type SubjectRef,
+  type Who,
+} from '../index.ts'
+
+interface Options {
+  readonly subject?: string
+  readonly requester: string
+  readonly legalBasis: string
+  readonly keep?: readonly string[]
+  readonly backupsKept?: string
+  readonly rootKeyFrom?: string
+  readonly json?: boolean
+}
+
+/** The command `averba erase`. */
+export function eraseCommand(): Command {
+  return new Command('erase')
+    .description(
+      'Erase a data subject: key, sealed parts and the ways to find them. The log itself stays whole. It cannot be undone.',
+    )
+    .argument('<store>', 'the file of the log, which may be in use')
+    .requiredOption('--requester <ref>', 'who asked for it, such as the number of a request: kept in clear')
+    .requiredOption('--legal-basis <text>', 'on what basis, such as "LGPD art. 18, VI": kept in clear')
+    .option('--subject <ref>', 'the data subject; otherwise the CPF is read from standard input')
+    .option('--keep <kind...>', 'kinds of parts that the law has kept, such as validation.result')
+    .option('--backups-kept <days>', 'how many days backups of the store and its keyring are kept', '30')
+    .option(
+      '--root-key-from <variable>',
+      'the environment variable of the root key, where the keyring has none',
+    )
+    .option('--json', 'print the receipt as one JSON object')
+    .addHelpText(
+      'after',
+      '\nA CPF does not belong into a list of processes or a history: it is read from standard input.\n' +
+        'Asked again by --subject, it gives the receipt again. Services are not told: revoke consents first.\n' +
+        'Cut off, the next run of an engine, or of this command, goes on.\nExit codes: 0 complete, 1 not done, or not complete yet.',
+    )
+    .action(erase)
+}
+
+async function erase(store: string, options: Options): Promise<void> {
+  const { subject, requester, legalBasis, keep, backupsKept, rootKeyFrom, json = false } = options
+  const who: Who = subject === undefined ? { cpf: await readCpf() } : { subject: subject as SubjectRef } // Looked up.
+  // Opening would make one.
+  if (!existsSync(store)) throw new AverbaError('NOT_FOUND', `Cannot open "${store}": it is not there`)
+  const averba = await openAverba({
+    store,
+    schedules: false,
+    backupRetentionDays: Number(backupsKept),
+    ...(rootKeyFrom !== undefined && { keys: environmentKeys({ variable: rootKeyFrom }) }),
+  })
+  try {
+    const kinds = keep as readonly PartKind[] | undefined // Checked there.
+    const receipt = await averba.subjects.erase(who, {
+      requester,
+      legalBasis,
+      ...(kinds && { keep: kinds }),
+    })
+    if (json) console.log(JSON.stringify(receipt))
+    else describe(receipt)
+    if (!receipt.completed) process.exitCode = 1
+  } finally {
+    await averba.close()
+  }
+}
+
+/** The first line of standard input. */
+async function readCpf(): Promise<string> {
+  const lines = createInterface({ input: process.stdin })
+  if (process.stdin.isTTY) console.error('CPF:')
+  for await (const line of lines) {
+    lines.close()
+    return line.trim()
+  }
+  throw new AverbaError(
+    'INVALID_INPUT',
+    'Cannot tell whom to erase: give --subject, or a CPF on standard input',
+  )
+}
+
+function describe({
+  subject,
+  erasedAt,
+  keeps,
+  destroyed,
+  completed,
+  epochsDestroyedAt,
+}: ErasureReceipt): void {
+  const { parts, keys, indexRows, calls } = destroyed
+  console.log(
+    `Erased ${subject} at ${erasedAt}: ${parts.length} parts, ${keys} keys, ${indexRows} index rows.`,
+  )
+  if (keeps.length > 0) console.log(`Kept, with the key: ${keeps.join(', ')}.`)
+  if (calls.length > 0) console.log(`Cancelled ${calls.length} calls that were owed: ${calls.join(', ')}.`)
+  if (!completed) {
+    console.log('Not complete yet: run this again with --subject, or an engine.')
+    return
+  }
+  const { rewrapped, epoch, searchedBytes, searchedFor, found, copiesOpenUntil } = completed
+  console.log(`${rewrapped} other keys were wrapped anew, by epoch ${epoch}.`)
+  console.log(`${searchedBytes} bytes of the file were searched for ${searchedFor} pieces: ${found} found.`)
+  if (epochsDestroyedAt === null)
+    console.log(`Until ${copiesOpenUntil} a backup of the store opens it with a backup of the keyring.`)
+  else console.log(`No backup opens it since ${epochsDestroyedAt}.`)
+}

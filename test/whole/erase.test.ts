@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process'
+import { resolve } from 'node:path'
+import { expect, test } from 'vitest'
+import { checkErasureReceipt, diagnoseStore, openAverba, type SubjectRef } from '../../src/index.ts'
+import { samples } from '../../src/simulation/index.ts'
+import { makeSampleStore } from '../store/sample-store.ts'
+
+const main = resolve(import.meta.dirname, '../../src/cli/main.ts')
+
+/** Runs the command as a person would, with something on standard input. */
+function averba(
+  input: string,
+  ...given: string[]
+): Promise<{ code: number | null; out: string; err: string }> {
+  const child = spawn(process.execPath, [main, ...given])
+  let [out, err] = ['', '']
+  child.stdout.on('data', text => {
+    out += text
+  })
+  child.stderr.on('data', text => {
+    err += text
+  })
+  child.stdin.end(input)
+  return new Promise(done => child.on('close', code => done({ code, out, err })))
+}
+
+const asked = ['--requester', 'pedido-4711', '--legal-basis', 'LGPD art. 18, VI']
+
+test('averba erase reads the CPF from standard input, says what it did, and gives the receipt again', async () => {
+  const store = await makeSampleStore(2)
+  const first = await averba(`${samples.cpf}\n`, 'erase', store, ...asked, '--backups-kept', '7')
+  expect(first).toMatchObject({ code: 0, err: '' })
+  expect(first.out).toMatch(/^Erased \w+ at \S+: \d+ parts, 1 keys, \d+ index rows\.\n/)
+  expect(first.out).toMatch(/bytes of the file were searched for \d+ pieces: 0 found\.\nUntil \S+ a backup/)
+  expect(first.out).toContain('Cancelled')
+  expect(first.out).not.toContain(samples.cpf)
+
+  const subject = /^Erased (\w+)/.exec(first.out)?.[1] ?? ''
+  const again = await averba('', 'erase', store, '--subject', subject, ...asked, '--json')
+  expect(again.code).toBe(0)
+  const receipt = JSON.parse(again.out)
+  expect(checkErasureReceipt(receipt)).toEqual([])
+  expect(receipt.subject).toBe(subject)
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+  const log = await openAverba({ store })
+  await expect(log.consents.list({ subject: subject as SubjectRef })).rejects.toMatchObject({
+    code: 'SUBJECT_ERASED',
+  })
+  await log.close()
+})
+
+test('averba erase refuses what it cannot do, without a person in its words', async () => {
+  const store = await makeSampleStore(2)
+  const runs = await Promise.all([
+    averba('52998224725\n', 'erase', store, ...asked),
+    averba('12345678900\n', 'erase', store, ...asked),
+    averba('', 'erase', store, ...asked),
+    averba(`${samples.cpf}\n`, 'erase', `${store}.none`, ...asked),
+    averba(`${samples.cpf}\n`, 'erase', store, '--requester', samples.cpf, '--legal-basis', 'x'),
+    averba(`${samples.cpf}\n`, 'erase', store, ...asked, '--keep', 'everything'),
+  ])
+  expect(runs.map(run => [run.code, run.err.split(':')[0]])).toEqual([
+    [1, 'NOT_FOUND'],
+    [1, 'INVALID_CPF'],
+    [1, 'INVALID_INPUT'],
+    [1, 'NOT_FOUND'],
+    [1, 'PERSONAL_ID'],
+    [1, 'INVALID_INPUT'],
+  ])
+  for (const run of runs) expect(run.err).not.toMatch(/52998224725|12345678900|25774435016/)
+})
