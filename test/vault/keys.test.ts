@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { systemEntropy } from '../../src/clock.ts'
+import {
+  AverbaError,
+  diagnoseStore,
+  environmentKeys,
+  type Keys,
+  openAverba,
+  valueOf,
+} from '../../src/index.ts'
+import { simulate } from '../../src/simulation/index.ts'
+import { createKeyring } from '../../src/vault/keyring.ts'
+import { Vault } from '../../src/vault/vault.ts'
+import { newPath } from '../store/sample-store.ts'
+
+const variable = 'AVERBA_TEST_ROOT_KEY'
+
+/** The root key of a test, from the environment as a host gives it. */
+function keysFrom(text: string | undefined): Keys {
+  if (text === undefined) delete process.env[variable]
+  else process.env[variable] = text
+  try {
+    return environmentKeys({ variable })
+  } finally {
+    delete process.env[variable]
+  }
+}
+
+const codeOf = (work: () => unknown) => {
+  try {
+    work()
+    return 'none'
+  } catch (error) {
+    return error instanceof AverbaError ? error.code : 'bug'
+  }
+}
+const openingOf = (store: string, keys?: Keys) =>
+  openAverba({ store, ...(keys && { keys }) }).then(
+    averba => averba.close().then(() => 'opens'),
+    (error: AverbaError) => error.code,
+  )
+
+test('a root key in the environment is there and well formed, or an error that does not show it', () => {
+  expect(codeOf(() => keysFrom(undefined))).toBe('KEYS_MISSING')
+  expect(codeOf(() => keysFrom(''))).toBe('KEYS_MISSING')
+  for (const wrong of [
+    'segredo',
+    randomBytes(16).toString('base64'),
+    `${randomBytes(32).toString('base64')} `,
+  ]) {
+    expect(codeOf(() => keysFrom(wrong))).toBe('KEYS_MISMATCH')
+    expect(() => keysFrom(wrong)).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining(wrong) }),
+    )
+  }
+})
+
+test('a log under a root key of the environment opens with that key only, and its keyring alone opens nothing', async () => {
+  const store = newPath()
+  const text = randomBytes(32).toString('base64')
+  const lines: unknown[] = []
+  const made = await openAverba({ store, keys: keysFrom(text), logger: line => lines.push(line) })
+  const subject = await made.consents.enrol({ cpf: '25774435016' })
+  await made.close()
+  expect(lines).toMatchObject([{ path: `${store}.keys` }])
+  const file = JSON.parse(readFileSync(`${store}.keys`, 'utf8'))
+  expect(Object.keys(file)).toEqual(['format', 'id', 'digest', 'epochs'])
+  expect(statSync(`${store}.keys`).mode & 0o777).toBe(0o600)
+
+  expect(await openingOf(store)).toBe('KEYS_MISSING')
+  expect(await openingOf(store, keysFrom(randomBytes(32).toString('base64')))).toBe('KEYS_MISMATCH')
+  const again = await openAverba({ store, keys: keysFrom(text) })
+  expect(await again.consents.enrol({ cpf: '25774435016' })).toBe(subject)
+  await again.close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
+
+test('a log with a keyring of its own does not open under keys held elsewhere', async () => {
+  const store = newPath()
+  expect(await openingOf(store)).toBe('opens')
+  expect(await openingOf(store, keysFrom(randomBytes(32).toString('base64')))).toBe('KEYS_MISMATCH')
+})
+
+test('a key management service wraps each epoch, is told of those that are gone, and one that fails holds an erasure up', async () => {
+  const asked: string[] = []
+  let isDown = false
+  const mask = (bytes: Uint8Array) => bytes.map(byte => byte ^ 0x5a)
+  const service: Keys = {
+    id: 'kms-1',
+    async wrap(key) {
+      asked.push('wrap')
+      if (isDown) throw new AverbaError('KEYS_MISSING', 'The key management service does not answer')
+      return mask(key)
+    },
+    async unwrap(wrapped) {
+      asked.push('unwrap')
+      return mask(wrapped)
+    },
+    async destroyEpoch(epoch) {
+      asked.push(`destroyed ${epoch}`)
+    },
+  }
+  const store = newPath()
+  const world = await simulate({ averba: { store, keys: service, backupRetentionDays: 1 } })
+  const { averba, clock, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const stays = await averba.consents.enrol({ cpf: '52998224725' })
+  isDown = true
+  const receipt = await averba.subjects.erase({ subject }, { requester: 'r', legalBasis: 'LGPD art. 18, VI' })
+  expect(receipt.completed).toBeNull()
+  isDown = false
+  await clock.advance(3_600_000)
+  await averba.settle()
+  expect(await averba.subjects.receipt(subject)).toMatchObject({ completed: { epoch: 2, found: 0 } })
+  await clock.advance(86_400_000)
+  await averba.settle()
+  expect(asked).toContain('destroyed 1')
+  valueOf(await averba.consents.sync({ subject: stays }))
+  await world.close()
+  const reopened = await openAverba({ store, keys: service })
+  expect(await reopened.consents.enrol({ cpf: '52998224725' })).toBe(stays)
+  await reopened.close()
+  expect(existsSync(`${store}.keys.new`)).toBe(false)
+})
+
+test('a key that was put in the place of another does not pass, though it is wrapped as it should be', () => {
+  const vault = new Vault(createKeyring(systemEntropy), systemEntropy)
+  const key = vault.createOwnerKey('subject-a')
+  const { sealed } = vault.seal(key, 'p', 'x')
+  const other = { ...key, wrapped: vault.keyring.wrap(randomBytes(32), 'subject-a') }
+  expect(() => vault.seal(other, 'p', 'x')).toThrow(expect.objectContaining({ code: 'KEYS_MISMATCH' }))
+  expect(() =>
+    vault.open({ ...key, commitment: randomBytes(32), wrapped: vault.rewrap(key).wrapped }, 'p', sealed),
+  ).toThrow(expect.objectContaining({ code: 'KEYS_MISMATCH' }))
+  vault.forget()
+  expect(vault.open(vault.rewrap(key), 'p', sealed)).toBe('x')
+})
+
+test('an epoch is begun by one process at a time, and the other reads the keyring again', async () => {
+  const keyring = createKeyring(systemEntropy)
+  const vault = new Vault(keyring, systemEntropy)
+  const key = vault.createOwnerKey('subject-a')
+  expect(keyring.beginEpoch(await keyring.prepareEpoch())).toBe(2)
+  const newer = vault.rewrap(key)
+  expect(newer).toMatchObject({ epoch: 2, commitment: key.commitment })
+  keyring.destroyEpoch(1)
+  expect(keyring.epochs).toEqual([2])
+  vault.forget()
+  expect(() => vault.seal(key, 'p', 'x')).toThrow(expect.objectContaining({ code: 'KEYS_MISMATCH' }))
+  expect(() => vault.seal(newer, 'p', 'x')).not.toThrow()
+})
