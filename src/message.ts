@@ -70,6 +70,8 @@ export interface PartMark {
   /** SHA-256 of the sealed bytes, in hexadecimal. */
   readonly hash: string
   readonly bytes: number
+  /** Where the owner's key was made with this event: what the key is known by, in hexadecimal. */
+  readonly key?: string
 }
 
 /** An event as the log holds it. `id` is `<stream>/<version>`; positions and versions begin at 1. */

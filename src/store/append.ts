@@ -180,7 +180,7 @@ function commit(
   }
   for (const [name, owner] of owners) {
     if (!known.owners.has(name)) batch.owners.push(owner)
-    known.owners.set(name, owner)
+    known.owners.set(name, owner.isNew ? { ...owner, isNew: false } : owner)
   }
   for (const event of staged) {
     batch.events.push(event)
@@ -228,7 +228,8 @@ function toStaged(
     if (!owner) throw new TypeError(`Cannot seal the part "${name}": its owner has no key`)
     if (owner.isErased === 1) continue
     const { sealed, hash } = vault.seal(owner, `${id}/${name}`, part.value)
-    marks.push({ name, owner: part.owner, hash, bytes: sealed.length })
+    const commits = owner.isNew && { key: Buffer.from(owner.commitment).toString('hex') }
+    marks.push({ name, owner: part.owner, hash, bytes: sealed.length, ...commits })
     parts.push({ name, owner: owner.key, sealed })
   }
   const recorded: Recorded = {

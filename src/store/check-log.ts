@@ -175,7 +175,7 @@ class LogCheck {
     for (const [place, mark] of this.#marks) this.#miss(place, mark)
   }
 
-  #checkPart({ position, name, owner, sealed }: PartRow): void {
+  #checkPart({ position, name, owner, sealed, commitment }: PartRow): void {
     this.#parts += 1
     const place = `${position}/${name}`
     const mark = this.#marks.get(place)
@@ -185,6 +185,8 @@ class LogCheck {
     if (!mark) this.#faults.add('parts', `a part stands at ${position} that its header does not name`)
     else if (!isAsMarked)
       this.#faults.add('parts', `a part at ${position} is not the one that its header names`)
+    if (mark?.key !== undefined && mark.key !== Buffer.from(commitment ?? []).toString('hex'))
+      this.#faults.add('keys', `the key of "${owner}" is not the one that was made at ${position}`)
   }
 
   /** A part may be missing only where an event says that it was destroyed, or moved out. */
@@ -248,6 +250,7 @@ interface PartRow {
   readonly name: string
   readonly owner: string | null
   readonly sealed: Uint8Array
+  readonly commitment: Uint8Array | null
 }
 
 const selectPage = `select event.position, event.version, event.type, event.header, event.leaf,
@@ -255,7 +258,7 @@ const selectPage = `select event.position, event.version, event.type, event.head
   where event.position > ? order by event.position limit ?`
 const countEffects = `select position, count(*) as n from effect where position > ? and position <= ?
   group by position`
-const selectParts = `select part.position, part.name, owner_key.owner, part.sealed from part
+const selectParts = `select part.position, part.name, owner_key.owner, owner_key.commitment, part.sealed from part
   left join owner_key on owner_key.key = part.owner
   where (part.position, part.name) > (?, ?) and part.position <= ? order by part.position, part.name limit ?`
 const selectTile = 'select hashes from tile where level = ? and number = ?'

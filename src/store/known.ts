@@ -11,7 +11,12 @@ export interface KnownStream {
 }
 
 /** An owner's key with its number. Of one who was erased there is none, and never will be. */
-export type KnownOwner = OwnerKey & { readonly key: number; readonly isErased: 0 | 1 }
+export type KnownOwner = OwnerKey & {
+  readonly key: number
+  readonly isErased: 0 | 1
+  /** The key is made with this append. */
+  readonly isNew?: boolean
+}
 
 const streamsMax = 100_000
 const ownersMax = 20_000
@@ -84,7 +89,7 @@ export class Known {
 
   newOwner(owner: string, vault: Vault): KnownOwner {
     this.#lastOwner += 1
-    return { ...vault.createOwnerKey(owner), key: this.#lastOwner, isErased: 0 }
+    return { ...vault.createOwnerKey(owner), key: this.#lastOwner, isErased: 0, isNew: true }
   }
 }
 

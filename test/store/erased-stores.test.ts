@@ -179,6 +179,11 @@ test('a backup opens what was erased until the declared days are over, with the 
 describe('a deep look finds', () => {
   test.each([
     ['a part of the other that was taken out', "delete from part where name = 'detail'", 'parts'],
+    [
+      'a key in the place of another',
+      "update owner_key set commitment = zeroblob(32) where epoch > 0 and owner like 'subject-%'",
+      'keys',
+    ],
     ['a key that was emptied', `update owner_key set wrapped = x'', epoch = 0, is_erased = 1`, 'keys'],
     ['a person who may be written of again', 'update owner_key set is_erased = 0', 'keys'],
     [
