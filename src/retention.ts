@@ -37,7 +37,7 @@ export class Retention {
     const opened = await this.#opened()
     let last = { position: 0, name: '' }
     for (;;) {
-      const page = await store.agedParts(partKinds[kind], before, last)
+      const page = await store.owners.agedParts(partKinds[kind], before, last)
       const over: AgedPart[] = []
       for (const part of page) if (await this.#isOver(part, isByTime, opened)) over.push(part)
       const parts = over.map(({ position, name }) => `${position}/${name}`)

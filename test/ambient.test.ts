@@ -34,6 +34,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'cli/run.ts': 'a process of an operator, on the machine it runs on',
       'examine.ts': 'the findings of an operator’s tool, when no clock is given',
       'index.ts': 'hands it to hosts who wrap it',
+      'vault/keys.ts': 'what a root key of the environment goes by when its host names nothing else',
       'operating.ts': 'the tools of operators work on a log whose engine may not run',
       'adapters/open-connections.ts': 'real sockets part in real time',
       'store/sqlite.ts': 'the lock of another process is held in real time',

@@ -3,6 +3,7 @@ import { AverbaError } from '../errors.ts'
 import type { PartAddress, PartMark } from '../message.ts'
 import type { Keyring, PreparedEpoch } from '../vault/keyring.ts'
 import type { OwnerKey, Vault } from '../vault/vault.ts'
+import { type AgedPart, agedParts } from './aged-parts.ts'
 import { type Connection, each, first, rows, type Searched, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
 import { selectPosition } from './schema.ts'
@@ -39,6 +40,11 @@ export class Owners {
   /** Whose key a part is sealed under, as its event says; `undefined` where no event names such a part. */
   ownerOf(address: PartAddress): Promise<string | undefined> {
     return this.#connection.read(() => readOwner(address))
+  }
+
+  /** Reads a page of the parts of some kinds, of events recorded before an instant. */
+  agedParts(...asked: Parameters<typeof agedParts>): Promise<readonly AgedPart[]> {
+    return this.#connection.read(() => agedParts(...asked))
   }
 
   /** Finds all that the log holds of a person. */

@@ -4,7 +4,6 @@ import { AverbaError } from '../errors.ts'
 import type { Instant, Json, Owed, PartAddress, Recorded } from '../message.ts'
 import { Vault } from '../vault/vault.ts'
 import type { View } from '../view.ts'
-import { type AgedPart, agedParts } from './aged-parts.ts'
 import type { Append, Appended, Receipt } from './append.ts'
 import { findReceipt, lookUp } from './batch.ts'
 import { beginning, openKeyring, prepareTables } from './beginning.ts'
@@ -176,18 +175,12 @@ export class Store {
 
   /** Opens a part; `undefined` when it is not there. */
   open(address: PartAddress): Promise<Json | undefined> {
-    const { keyring } = this.vault
-    return keyring.whenRefreshed(() => this.#connection.read(() => openPart(this.vault, address)))
+    return this.vault.keyring.whenRefreshed(() => this.#connection.read(() => openPart(this.vault, address)))
   }
 
   /** Deletes parts. What explains that they are missing has to be in the log before. */
   removeParts(parts: readonly { position: number; name: string }[]): Promise<void> {
     return this.#connection.transact(() => removeParts(parts))
-  }
-
-  /** Reads a page of the parts of some kinds, of events recorded before an instant. */
-  agedParts(...asked: Parameters<typeof agedParts>): Promise<readonly AgedPart[]> {
-    return this.#connection.read(() => agedParts(...asked))
   }
 
   /** Puts parts back beside their events, and says how many are there: an owner without a key has none. */

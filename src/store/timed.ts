@@ -25,6 +25,8 @@ export function timed(
     },
     read: steps => connection.read(steps),
     readOnly: query => connection.readOnly(query),
+    emptyJournal: () => connection.emptyJournal(),
+    searchFile: pieces => connection.searchFile(pieces),
     close: () => connection.close(),
   }
 }
