@@ -14,6 +14,7 @@ import { Tree } from '../src/store/tree.ts'
 import { views } from '../src/views/views.ts'
 import { machines } from '../src/wiring.ts'
 import { openEngine, validateAll } from './appends.ts'
+import { benchErasure } from './erasure.ts'
 import { interleave, medianOf, rateOf, ratioOf } from './measure.ts'
 import { createId } from './workload.ts'
 
@@ -25,7 +26,8 @@ const callers = 64
 export async function benchAudit(say: (line: string) => void): Promise<Record<string, number>> {
   const folder = mkdtempSync(join(tmpdir(), 'averba-bench-'))
   try {
-    return { ...(await benchVerify(folder, say)), ...(await benchAppendCost(folder, say)) }
+    const proofs = { ...(await benchVerify(folder, say)), ...(await benchAppendCost(folder, say)) }
+    return { ...proofs, ...(await benchErasure(say)) }
   } finally {
     rmSync(folder, { recursive: true })
   }
