@@ -21,6 +21,7 @@ import { Followers } from './followers.ts'
 import { checkInstant, checkMs } from './given.ts'
 import { checkHealth, type Health, type HealthOptions } from './health.ts'
 import type { Hints } from './hints.ts'
+import { type IndexRebuilt, rebuildKeyedIndex } from './keyed-index.ts'
 import { createLog, type Log } from './log.ts'
 import { type LogLine, onlyAllowed } from './log-line.ts'
 import { createLogins, type Logins } from './logins.ts'
@@ -103,6 +104,11 @@ export interface Averba {
    * `differences` 0 says that they were equal. A signal ends it between two pages, and the next call goes on.
    */
   rebuild(options?: RebuildAll): Promise<Rebuilt[]>
+  /**
+   * Makes the index by which CPFs, ids of the services and contents are found anew, from the log and its parts. What was
+   * erased, or moved out to a bundle, is not found again.
+   */
+  rebuildIndex(): Promise<IndexRebuilt>
   /** Lets the calls under way end, then closes the store. Nothing is lost. */
   close(): Promise<void>
 }
@@ -245,6 +251,7 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
     health: options => checkHealth({ area, followers }, options),
     figures: () => engine.admit(() => readFigures(area, followers)),
     rebuild: options => engine.admit(() => store.rebuild(options)),
+    rebuildIndex: () => engine.admit(() => rebuildKeyedIndex(area)),
     close() {
       closed ??= close()
       return closed

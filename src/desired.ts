@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Secrets } from './adapters/portal/protocol.ts'
 import { limits } from './adapters/portal/wire.ts'
-import { type Source, valueFrom } from './adapters/source.ts'
+import { type SecretSource, secretFrom } from './adapters/secret.ts'
 import { AverbaError } from './errors.ts'
 import type { Held } from './machines/subscription-messages.ts'
 import type { AverbaOptions, DesiredSubscription } from './options.ts'
@@ -19,7 +19,7 @@ const generationsTried = 20
 /** The subscriptions that the host declares, checked against the limits of document 3, section 8. */
 export class Desired {
   readonly #declared = new Map<string, Declared>()
-  readonly #master: Source<string> | undefined
+  readonly #master: SecretSource | undefined
   #generations: Pick<SecretGenerations, 'current' | 'accepted'> = {
     current: async () => 1,
     accepted: async () => ({ current: 1, others: [] }),
@@ -107,7 +107,7 @@ export class Desired {
 
   /** Printable, 43 characters, and of no use for another event, endpoint or generation. */
   async #derive(evento: string, { endpoint, generation }: Held): Promise<string> {
-    const master = this.#master && (await valueFrom(this.#master, 'receiver.secretFrom'))
+    const master = this.#master && (await secretFrom(this.#master, 'receiver.secretFrom'))
     if (master === undefined || master.length < masterMin) {
       const hint = 'Make one with: openssl rand -base64 32'
       const cannot = `Cannot derive secrets: receiver.secretFrom must have ${masterMin} characters or more`
@@ -123,7 +123,7 @@ export class Desired {
     source: DesiredSubscription['chaveSecreta'],
   ): Promise<string | undefined> {
     if (source === undefined) return undefined
-    const value = await valueFrom(source, name)
+    const value = await secretFrom(source, name)
     // It travels in a header, which drops spaces at its ends and carries nothing beyond ASCII unharmed.
     if (value.length <= limits.chave && /^[!-~]([ -~]*[!-~])?$/.test(value)) return value
     throw misconfigured(

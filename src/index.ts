@@ -7,6 +7,7 @@ export type { PortalAuthentication } from './adapters/portal/authentication.ts'
 export { type PortalLogin, portalAccessKeys, portalSession } from './adapters/portal/login.ts'
 export { staticHeaders } from './adapters/portal/static-headers.ts'
 export type { Receiver } from './adapters/receiver.ts'
+export { Secret, type SecretSource } from './adapters/secret.ts'
 export {
   type ReceiverServer,
   type ServeReceiversOptions,
@@ -38,6 +39,7 @@ export type { Figures, OwedFigure } from './figures.ts'
 export type { HandlerCall, HandlerTime } from './handler-time.ts'
 export type { Check, Health, HealthOptions } from './health.ts'
 export type { Attempted, Hints } from './hints.ts'
+export type { IndexRebuilt } from './keyed-index.ts'
 export type { Log } from './log.ts'
 export { type LogLine, onlyAllowed } from './log-line.ts'
 export type { LoginState, Logins } from './logins.ts'

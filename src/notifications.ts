@@ -168,7 +168,7 @@ async function deliverNotification(area: Area, incoming: Incoming, isFirst: bool
   // An event is named in clear: one that names a person is not an event that anyone subscribed to.
   const evento = holdsCpf(incoming.evento) ? unnamed : incoming.evento
   const recipient = { ...incoming.recipient, id: withoutPunctuation(incoming.recipient) }
-  const content = [evento, recipient.kind ?? '', recipient.id, hash('sha256', body, 'hex')].join('\0')
+  const content = notificationContent(evento, recipient, hash('sha256', body, 'hex'))
   const digest = store.digest('notification', content)
   const earlier = isFirst ? undefined : await store.lookUp('notification', content)
   const message = { type: 'portal.notified', data: {} }
@@ -191,6 +191,11 @@ async function deliverNotification(area: Area, incoming: Incoming, isFirst: bool
     whenErased: 'conflict',
     claims: [...claims, { ...claim, ...(earlier !== undefined && { replaces: earlier }) }],
   }
+}
+
+/** What makes two notifications the same: the event, the recipient, and the SHA-256 of the body in hexadecimal. */
+export function notificationContent(evento: string, recipient: Incoming['recipient'], body: string): string {
+  return [evento, recipient.kind ?? '', withoutPunctuation(recipient), body].join('\0')
 }
 
 async function isRecent(area: Area, notification: string): Promise<boolean> {

@@ -1,5 +1,6 @@
 import type { Certificate } from './adapters/certificate.ts'
 import type { PortalAuthentication } from './adapters/portal/authentication.ts'
+import type { SecretSource } from './adapters/secret.ts'
 import type { ServeReceiversOptions } from './adapters/serve-receivers.ts'
 import type { Source } from './adapters/source.ts'
 import type { Fetch } from './adapters/transport.ts'
@@ -49,8 +50,8 @@ export interface AverbaOptions {
   readonly tokenService?: {
     /** The whole address of the token endpoint. */
     readonly url: string
-    readonly consumerKey: Source<string>
-    readonly consumerSecret: Source<string>
+    readonly consumerKey: SecretSource
+    readonly consumerSecret: SecretSource
     /** What the log calls this credential. */
     readonly credential?: string
     readonly ca?: string
@@ -60,7 +61,7 @@ export interface AverbaOptions {
     /** The name of the service in the path. */
     readonly service: string
     /** A token that is given instead of being asked for, as the demonstration's. */
-    readonly bearer?: Source<string>
+    readonly bearer?: SecretSource
     /** The header that carries our id of a validation, where the gateway reports one. */
     readonly traceHeader?: string
     /** How many validations may be asked for in a day of Brasilia. Over it they throw `BUDGET_SPENT`. */
@@ -84,7 +85,7 @@ export interface AverbaOptions {
      * The master of the secrets of subscriptions that give no `chaveSecreta`: at least 32 characters. Each is derived
      * from it with the event, the endpoint and a generation, which `subscriptions.rotate` raises.
      */
-    readonly secretFrom?: Source<string>
+    readonly secretFrom?: SecretSource
   }
   /** What the portal shall notify us of. `subscriptions.plan` shows what that takes. */
   readonly subscriptions?: readonly DesiredSubscription[]
@@ -142,8 +143,8 @@ export interface DesiredSubscription {
   readonly evento: string
   /** An HTTPS address on port 443, at most 500 characters; `receiver.publicUrl` when absent. */
   readonly endpoint?: string
-  readonly chaveSecreta?: Source<string>
-  readonly chaveAutenticacao?: Source<string>
+  readonly chaveSecreta?: SecretSource
+  readonly chaveAutenticacao?: SecretSource
   /**
    * When the portal has deleted it: `plan`, the default, proposes to create it again; `announce` only tells of it,
    * with the event `subscription.deleted`.

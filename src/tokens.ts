@@ -1,4 +1,4 @@
-import { type Source, valueFrom } from './adapters/source.ts'
+import { type SecretSource, secretFrom } from './adapters/secret.ts'
 import type { TokenKeeper } from './adapters/token/client.ts'
 import type { TokenAnswer, TokenSource } from './adapters/token/with-token.ts'
 import { type Clock, fromInstant, toInstant } from './clock.ts'
@@ -40,7 +40,7 @@ export class Tokens implements TokenSource {
 
   constructor(
     parts: { engine: Engine; store: Store; clock: Clock },
-    options: { consumerKey: Source<string>; consumerSecret: Source<string>; credential?: string },
+    options: { consumerKey: SecretSource; consumerSecret: SecretSource; credential?: string },
   ) {
     this.#engine = parts.engine
     this.#store = parts.store
@@ -54,8 +54,8 @@ export class Tokens implements TokenSource {
       drop: () => secrets.drop(stream),
     }
     this.#credential = async () => {
-      const key = await valueFrom(options.consumerKey, 'consumer key')
-      const secret = await valueFrom(options.consumerSecret, 'consumer secret')
+      const key = await secretFrom(options.consumerKey, 'consumer key')
+      const secret = await secretFrom(options.consumerSecret, 'consumer secret')
       return Buffer.from(parts.store.digest('credential', `${key}\0${secret}`)).toString('hex', 0, 16)
     }
   }
@@ -169,9 +169,9 @@ export class Tokens implements TokenSource {
 }
 
 /** A token that the host gives: there is nothing to renew, only to ask the host again. */
-export function givenToken(bearer: Source<string>): TokenSource {
+export function givenToken(bearer: SecretSource): TokenSource {
   const ask = async (): Promise<TokenAnswer> => {
-    return { status: 'held', value: await valueFrom(bearer, 'bearer token') }
+    return { status: 'held', value: await secretFrom(bearer, 'bearer token') }
   }
   return {
     current: ask,

@@ -22,12 +22,10 @@ const kind = 'validated'
 export async function routeAnswer(area: Area, owed: Owed, fact: Carried, since: number): Promise<Delivery> {
   const targets = [{ stream: owed.stream, message: fact, since }]
   const { cpf = '', claims = '' } = owed.opens ?? {}
-  const { fields = {}, cpfDisponivel } = (fact.parts?.result?.value ?? {}) as Partial<ValidationResult> // As the client sealed it.
-  const isDefinitive = Object.values(fields).some(field => field.result !== 'not-evaluated')
   const claimed = await area.store.open(claims)
-  if (!isDefinitive || cpfDisponivel === false || claimed === undefined) return { targets }
   const subject = cpf.slice('subject-'.length, cpf.indexOf('/'))
-  const text = textOf(area, subject, claimed)
+  const text = validatedText(area, subject, claimed, fact.parts?.result?.value)
+  if (text === undefined) return { targets }
   const replaces = await area.store.lookUp(kind, text)
   const claim = { kind, digest: area.store.digest(kind, text), value: owed.stream }
   return { targets, claims: [{ ...claim, ...(replaces !== undefined && { replaces }) }] }
@@ -59,6 +57,19 @@ async function isThere({ store }: Area, result: PartAddress): Promise<boolean> {
     if (error instanceof AverbaError && error.code === 'PART_ARCHIVED') return false
     throw error
   }
+}
+
+/** By what an answer is found when the same is claimed again; `undefined` where it says nothing to give again. */
+export function validatedText(
+  area: Area,
+  subject: string,
+  claimed: Json | undefined,
+  result: Json | undefined,
+): string | undefined {
+  const { fields = {}, cpfDisponivel } = (result ?? {}) as Partial<ValidationResult> // As the client sealed it.
+  const isDefinitive = Object.values(fields).some(field => field.result !== 'not-evaluated')
+  if (!isDefinitive || cpfDisponivel === false || claimed === undefined) return undefined
+  return textOf(area, subject, claimed)
 }
 
 /** What makes two validations the same: the service and its version, the person, and the very same claims. */

@@ -4,6 +4,7 @@ import type { PartAddress, PartMark } from '../message.ts'
 import type { Keyring, PreparedEpoch } from '../vault/keyring.ts'
 import type { OwnerKey, Vault } from '../vault/vault.ts'
 import { type AgedPart, agedParts } from './aged-parts.ts'
+import type { Claim } from './append.ts'
 import { type Connection, each, first, rows, type Searched, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
 import { selectPosition } from './schema.ts'
@@ -83,6 +84,17 @@ export class Owners {
     for (const epoch of epochs) await keyring.announceDestroyed(epoch)
   }
 
+  /**
+   * Puts other rows in the place of the keyed index; `undefined`, and nothing is done, where the log has gone on since a
+   * position.
+   */
+  replaceIndex(
+    claims: readonly Claim[],
+    since: number,
+  ): Promise<{ before: number; after: number } | undefined> {
+    return this.#connection.transact(() => replaceIndex(claims, since))
+  }
+
   /** Moves all that was written into the file, and empties its journal. False while a reader still needs that. */
   emptyJournal(): Promise<boolean> {
     return this.#connection.emptyJournal()
@@ -156,6 +168,22 @@ function* readOwner(address: PartAddress): Steps<string | undefined> {
 
 const selectEvent = `select event.header from event join stream on stream.key = event.stream
   where stream.name = ? and event.version = ?`
+function* replaceIndex(
+  claims: readonly Claim[],
+  since: number,
+): Steps<{ before: number; after: number } | undefined> {
+  const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
+  if (end?.position !== since) return undefined
+  const before = yield* first<{ n: number }>({ sql: 'select count(*) as n from keyed_index', parameters: [] })
+  yield* rows({ sql: 'delete from keyed_index', parameters: [] })
+  yield* each(
+    insertClaim,
+    claims.map(({ kind, digest, value }) => [kind, digest, value]),
+  )
+  return { before: before?.n ?? 0, after: claims.length }
+}
+
+const insertClaim = 'insert into keyed_index (kind, digest, value) values (?, ?, ?)'
 const selectState = 'select is_erased as "isErased" from owner_key where owner = ?'
 const selectEpoch = 'select epoch, epoch_since as since from head'
 const setEpoch = 'update head set epoch = ?, epoch_since = ?'

@@ -252,3 +252,40 @@ test('two erasures at once share what they can, and both complete', async () => 
   await close()
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })
+
+test('the index is destroyed and made anew, row by row, and finds nobody who was erased', async () => {
+  const { averba, portal, samples, store, gone, stays, close } = await twoPersons()
+  const company = { destinatarioTipo: 'CNPJ', destinatarioId: '12ABC34501DE35' } as const
+  await portal.notify({ evento: 'e', ...company, body: 'x'.repeat(1_100_000) })
+  await averba.subscriptions.failures({ recover: true })
+  await averba.subjects.erase({ subject: stays }, asked)
+  const indexOf = () => {
+    const database = new Sqlite(store)
+    const found = database
+      .prepare('select kind, hex(digest) as digest, value from keyed_index order by 1, 2')
+      .all()
+    database.close()
+    return found as { kind: string }[]
+  }
+  const before = indexOf()
+  expect([...new Set(before.map(row => row.kind))]).toEqual(
+    expect.arrayContaining([
+      'awareness',
+      'consent',
+      'cpf',
+      'failure',
+      'notification',
+      'recovery',
+      'subscription',
+      'validated',
+    ]),
+  )
+  const database = new Sqlite(store)
+  database.exec('delete from keyed_index')
+  database.close()
+  await expect(averba.consents.list({ cpf: samples.cpf })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  expect(await averba.rebuildIndex()).toEqual({ before: 0, after: before.length })
+  expect(indexOf()).toEqual(before)
+  expect(await averba.consents.enrol({ cpf: samples.cpf })).toBe(gone)
+  await close()
+})

@@ -1,5 +1,6 @@
 import type { Certificate } from '../certificate.ts'
-import { type Source, valueFrom } from '../source.ts'
+import { type SecretSource, secretFrom } from '../secret.ts'
+import type { Source } from '../source.ts'
 
 /**
  * How a session at the portal is begun. Written from what is publicly known of the portal, not from its contract,
@@ -32,16 +33,16 @@ export function portalSession(options: { certificate: Source<Certificate>; roleT
  * one store. Publicly known, and not in the contract.
  */
 export function portalAccessKeys(options: {
-  clientId: Source<string>
-  clientSecret: Source<string>
+  clientId: SecretSource
+  clientSecret: SecretSource
   roleType: string
 }): PortalLogin {
   return {
     profile: options.roleType,
     async write(baseUrl) {
       return post(baseUrl, '/chave-acesso', {
-        'client-id': await valueFrom(options.clientId, 'clientId of the portal'),
-        'client-secret': await valueFrom(options.clientSecret, 'clientSecret of the portal'),
+        'client-id': await secretFrom(options.clientId, 'clientId of the portal'),
+        'client-secret': await secretFrom(options.clientSecret, 'clientSecret of the portal'),
         'role-type': options.roleType,
       })
     },

@@ -2,7 +2,7 @@ import { toInstant } from '../../clock.ts'
 import type { Carried, Outcome, Owed } from '../../message.ts'
 import { type Answer, conclude, type ExchangeOptions, exchange } from '../exchange.ts'
 import type { Performers } from '../performer.ts'
-import { type Source, valueFrom } from '../source.ts'
+import { type SecretSource, secretFrom } from '../secret.ts'
 import { type Bearer, readToken, writeRequestToken } from './protocol.ts'
 
 /** Where the token of one credential is kept. It goes nowhere else. */
@@ -17,8 +17,8 @@ export interface TokenKeeper {
 export interface TokenClientOptions extends ExchangeOptions {
   /** The whole address of the token endpoint. */
   readonly url: string
-  readonly consumerKey: Source<string>
-  readonly consumerSecret: Source<string>
+  readonly consumerKey: SecretSource
+  readonly consumerSecret: SecretSource
   readonly keeper: TokenKeeper
 }
 
@@ -35,8 +35,8 @@ export function createTokenClient(options: TokenClientOptions): Performers {
       effectClass: 'idempotent',
       lost,
       async perform(owed): Promise<Outcome> {
-        const key = await valueFrom(options.consumerKey, 'consumer key')
-        const secret = await valueFrom(options.consumerSecret, 'consumer secret')
+        const key = await secretFrom(options.consumerKey, 'consumer key')
+        const secret = await secretFrom(options.consumerSecret, 'consumer secret')
         const result = await exchange(options, 'idempotent', () =>
           writeRequestToken(options.url, key, secret),
         )

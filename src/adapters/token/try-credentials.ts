@@ -1,17 +1,17 @@
 import { type ExchangeOptions, exchange } from '../exchange.ts'
-import { type Source, valueFrom } from '../source.ts'
+import { type SecretSource, secretFrom } from '../secret.ts'
 import { readToken, writeRequestToken } from './protocol.ts'
 
 /** Asks for a token once, and says in words what came of it. The token goes nowhere. */
 export async function tryCredentials(
   options: ExchangeOptions & {
     readonly url: string
-    readonly consumerKey: Source<string>
-    readonly consumerSecret: Source<string>
+    readonly consumerKey: SecretSource
+    readonly consumerSecret: SecretSource
   },
 ): Promise<{ readonly ok: boolean; readonly detail: string }> {
-  const key = await valueFrom(options.consumerKey, 'consumer key')
-  const secret = await valueFrom(options.consumerSecret, 'consumer secret')
+  const key = await secretFrom(options.consumerKey, 'consumer key')
+  const secret = await secretFrom(options.consumerSecret, 'consumer secret')
   const result = await exchange(options, 'once', () => writeRequestToken(options.url, key, secret))
   if (result.status !== 'answered') return { ok: false, detail: result.because }
   const { status, text } = result.answer

@@ -1,0 +1,62 @@
+import { inspect } from 'node:util'
+import { type Source, valueFrom } from './source.ts'
+
+/** What is shown in its place. */
+const shown = '[secret]'
+
+/**
+ * A secret that cannot be printed: as text, in a template, as JSON, in a console or a debugger's inspection there is only
+ * `[secret]`. Where an option takes a secret it may be given as one, and only what needs the value itself reads it.
+ *
+ * @example
+ * ```ts
+ * const consumerSecret = new Secret(await vault.read('consumer-secret'))
+ * console.log({ consumerSecret }) // { consumerSecret: [secret] }
+ * ```
+ */
+export class Secret {
+  readonly #value: string
+
+  constructor(value: string) {
+    this.#value = value
+  }
+
+  /** The secret itself. What is done with it should be short. */
+  expose(): string {
+    return this.#value
+  }
+
+  toString(): string {
+    return shown
+  }
+
+  toJSON(): string {
+    return shown
+  }
+
+  [Symbol.toPrimitive](): string {
+    return shown
+  }
+
+  [inspect.custom](): string {
+    return shown
+  }
+
+  /** How Deno inspects, which has no `inspect.custom` of its own. */
+  [Symbol.for('Deno.customInspect')](): string {
+    return shown
+  }
+}
+
+/** A secret as a host gives it, plainly or as a `Secret`, or a function that is asked for it again on rotation. */
+export type SecretSource = Source<string | Secret>
+
+/**
+ * Asks a source for its secret.
+ *
+ * @throws {AverbaError} `MISCONFIGURED` as `valueFrom` does
+ */
+export async function secretFrom(source: SecretSource, what: string): Promise<string> {
+  const value = await valueFrom(source, what)
+  return value instanceof Secret ? value.expose() : value
+}

@@ -1,0 +1,111 @@
+import { hash } from 'node:crypto'
+import type { Area } from './area.ts'
+import { giveWay } from './clock.ts'
+import type { Json, PartAddress, Recorded } from './message.ts'
+import { notificationContent } from './notifications.ts'
+import type { Claim } from './store/append.ts'
+import { validatedText } from './validation-reuse.ts'
+
+/** What became of the index: how many rows it had, and how many it has now. */
+export interface IndexRebuilt {
+  readonly before: number
+  readonly after: number
+}
+
+/** What a row of the index is made of. */
+interface Row {
+  readonly kind: string
+  readonly text: string
+  readonly value: string
+}
+
+type Opener = (name: string, of?: PartAddress) => Promise<Json | undefined>
+
+/**
+ * Makes the index by which CPFs, ids of the services and contents are found anew, from the log and its parts. What was
+ * erased has none, and is not found again; neither is what was moved out to a bundle.
+ */
+export async function rebuildKeyedIndex(area: Area): Promise<IndexRebuilt> {
+  const { store } = area
+  const claims = new Map<string, Claim>()
+  const failures = new Map<string, string>()
+  for (let after = 0; ; ) {
+    const { events, end } = await store.readOn({ after })
+    for (const event of events) {
+      for (const { kind, text, value } of await rowsOf(area, event, failures)) {
+        const digest = store.digest(kind, text)
+        // The newest counts, as it did when it was claimed.
+        claims.set(`${kind} ${Buffer.from(digest).toString('hex')}`, { kind, digest, value })
+      }
+    }
+    after = events.at(-1)?.position ?? after
+    await giveWay()
+    if (after < end) continue
+    const rebuilt = await store.owners.replaceIndex([...claims.values()], after)
+    if (rebuilt) return rebuilt
+  }
+}
+
+async function rowsOf(area: Area, event: Recorded, failures: Map<string, string>): Promise<Row[]> {
+  const open: Opener = (name, of = event.id) => area.store.open(`${of}/${name}`).catch(() => undefined)
+  const data = event.data as Record<string, string> // As each machine writes what is read of it here.
+  const { subject = '', failure = '', notification = '' } = data
+  switch (event.type) {
+    case 'subject.enrolled':
+      return rowIf('cpf', await open('cpf'), subject)
+    case 'consent.appeared':
+      return rowIf('consent', idIn(await open('record')), data.consent, id => `${subject}\0${id}`)
+    case 'subject.awarenessAppeared':
+      return rowIf('awareness', idIn(await open('record')), data.record, id => `${subject}\0${id}`)
+    case 'subscription.declared':
+      return rowIf('subscription', data.evento, data.subscription)
+    case 'subscription.failing':
+    case 'portal.foreignFailure': {
+      const id = idIn(await open('failure'))
+      if (id !== undefined) failures.set(failure, id)
+      return rowIf('failure', id, failure)
+    }
+    case 'subscription.failureRecovered':
+      return rowIf('recovery', failures.get(failure), notification)
+    case 'notification.received': {
+      const [body, recipient] = [await open('body'), await open('recipient')]
+      if (typeof body !== 'string' || recipient === undefined) return []
+      const { tipo, id } = recipient as { tipo: 'CPF' | 'CNPJ' | 'ORGAO' | null; id: string } // Sealed as such.
+      const digest = hash('sha256', Buffer.from(body, 'base64'), 'hex')
+      return rowIf(
+        'notification',
+        notificationContent(data.evento ?? '', { kind: tipo, id }, digest),
+        notification,
+      )
+    }
+    case 'validation.answered':
+      return validated(area, event, open)
+    default:
+      return []
+  }
+}
+
+/** An answer is found by what was claimed of whom, where it is one to be given again. */
+async function validated(area: Area, { stream }: Recorded, open: Opener): Promise<Row[]> {
+  const [requested] = await area.store.read({ stream, limit: 1 })
+  if (requested?.type !== 'validation.requested') return []
+  const { subject } = requested.data as { subject: string } // As the machine writes it.
+  const [claims, result] = [await open('claims', requested.id), await open('result')]
+  return rowIf('validated', validatedText(area, subject, claims, result), stream)
+}
+
+function rowIf(
+  kind: string,
+  found: Json | undefined,
+  value: string | undefined,
+  textOf: (found: string) => string = text => text,
+): Row[] {
+  return typeof found === 'string' && value !== undefined ? [{ kind, text: textOf(found), value }] : []
+}
+
+/** The service's own id in a record, as text. */
+function idIn(record: Json | undefined): string | undefined {
+  if (typeof record !== 'object' || record === null || !('id' in record)) return undefined
+  const { id } = record
+  return typeof id === 'string' || typeof id === 'number' ? String(id) : undefined
+}
