@@ -38,6 +38,18 @@ export default defineConfig({
   // "<store>.keys": back it up, apart from the file. ":memory:" keeps a log that ends with the process.
   store: 'averba.sqlite',
 
+  // Who holds the root key of the log, in place of the keyring beside it: for instance the variable AVERBA_ROOT_KEY.
+  // keys: (await import('averba')).environmentKeys(),
+  // How many days you keep backups of the store and of its keyring: until then a backup opens what was erased.
+  // backupRetentionDays: 30,
+  // How long kinds of sealed parts are kept, in days or 'until-settled'; for ever when left out.
+  retention: {
+    // 'validation.claims': 'until-settled',
+    // 'validation.result': { days: 365 },
+    // 'notification.body': { days: 90 },
+    // 'consent.detail': 'until-settled',
+  },
+
   // Who acts, and for what, where a call does not say so itself. Both are kept in clear with every event: no CPF, no
   // name, nothing that leads to a person. The kind is 'subject', 'person' or 'system'.
   actor: { kind: 'system', ref: 'host' },

@@ -113,6 +113,6 @@ function* readStreams(after: string, end: string): Steps<readonly { name: string
 }
 
 const insertFound = 'insert into temp.claimed_check (stream) values (?) on conflict do nothing'
-const selectStreams = `select name, exists (select 1 from owner_key where owner = name)
+const selectStreams = `select name, exists (select 1 from owner_key where owner = name and is_erased = 0)
   and not exists (select 1 from temp.claimed_check as found where found.stream = name) as "isOwed"
   from stream where name > ? and name < ? order by name limit ${pageRows}`

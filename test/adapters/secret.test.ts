@@ -50,7 +50,14 @@ test('every option that is a secret takes one, also from a function, and works a
   const { averba, portal, samples } = world
   await averba.subscriptions.apply(await averba.subscriptions.plan())
   for (const evento of ['e', 'f'])
-    expect(await portal.notify({ evento, body: { n: 1 } })).toMatchObject([{ isDelivered: true }])
+    expect(
+      await portal.notify({
+        evento,
+        destinatarioTipo: 'CNPJ',
+        destinatarioId: '12ABC34501DE35',
+        body: { n: 1 },
+      }),
+    ).toMatchObject([{ isDelivered: true }])
   valueOf(await averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } }))
   await world.close()
   const wrapped = await simulate({

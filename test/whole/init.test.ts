@@ -56,7 +56,7 @@ test('every option stands in it, and every secret comes from elsewhere', async (
   for (const group of Object.keys(optionNames).filter(name => name !== '')) {
     const block = new RegExp(`^  ${group}: [{[]\n([\\s\\S]*?)^  [}\\]],$`, 'm').exec(text)?.[1] ?? ''
     for (const name of optionNames[group] ?? []) {
-      expect(block, `${group}.${name}`).toMatch(new RegExp(`(^ +|// )${name}: `, 'm'))
+      expect(block, `${group}.${name}`).toMatch(new RegExp(`(^ +|// )'?${name}'?: `, 'm'))
     }
   }
   const secrets =
