@@ -7,9 +7,9 @@ import { selectPosition } from './schema.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** The event that says that a person was erased, on their own stream. */
-export const erasedType = 'subject.erased'
+const erasedType = 'subject.erased'
 /** The event that says which parts were destroyed one by one. */
-export const retentionType = 'retention.applied'
+const retentionType = 'retention.applied'
 
 /** How many positions are looked at before the event loop turns. */
 const pagePositions = 50_000

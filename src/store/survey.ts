@@ -37,7 +37,7 @@ const pagePositions = 5_000
 /** How many rows of the index are read at a time. */
 const pageClaims = 5_000
 /** What marks sealed bytes in a file: the end of their tag. */
-export const endingBytes = 16
+const endingBytes = 16
 
 /** Looks through the headers for all that the log holds of a person. Nothing is opened. */
 export async function survey(connection: Connection, subject: string): Promise<Survey> {
