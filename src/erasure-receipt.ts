@@ -91,7 +91,7 @@ export async function readReceipt(
 }
 
 async function proven(store: Store, position: number): Promise<ProvenEvent> {
-  const found = await store.leafAt(position)
+  const found = await store.owners.leafAt(position)
   if (!found) throw new TypeError(`There is no event at ${position}`)
   return { position, ...found }
 }

@@ -7,6 +7,7 @@ import { type AgedPart, agedParts } from './aged-parts.ts'
 import type { Claim } from './append.ts'
 import { type Connection, each, first, rows, type Searched, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
+import { type Leaf, readLeaf } from './read.ts'
 import { selectPosition } from './schema.ts'
 import { type Survey, survey } from './survey.ts'
 
@@ -46,6 +47,11 @@ export class Owners {
   /** Reads a page of the parts of some kinds, of events recorded before an instant. */
   agedParts(...asked: Parameters<typeof agedParts>): Promise<readonly AgedPart[]> {
     return this.#connection.read(() => agedParts(...asked))
+  }
+
+  /** The exact header of an event, and its hash in the tree, in hexadecimal. */
+  leafAt(position: number): Promise<Leaf | undefined> {
+    return this.#connection.read(() => readLeaf(position))
   }
 
   /** Finds all that the log holds of a person. */

@@ -39,7 +39,7 @@ import {
 import { beganType } from './moved-parts.ts'
 import { Owners } from './owners.ts'
 import { type Checkpoint, Projector, readCheckpoints } from './projector.ts'
-import { type Leaf, openPart, type ReadFilter, readAt, readLeaf, readOn, readPage } from './read.ts'
+import { openPart, type ReadFilter, readAt, readOn, readPage } from './read.ts'
 import { type AsOf, Rebuilder, type Rebuilt } from './rebuilder.ts'
 import { restoreViews } from './restore-views.ts'
 import { holdAgainstMark, readResumed } from './resuming.ts'
@@ -161,11 +161,6 @@ export class Store {
   /** Reads the event at a position. */
   readAt(position: number): Promise<Recorded | undefined> {
     return this.#connection.read(() => readAt(this.#schemas, position))
-  }
-
-  /** The exact header of an event, and its hash in the tree, in hexadecimal. */
-  leafAt(position: number): Promise<Leaf | undefined> {
-    return this.#connection.read(() => readLeaf(position))
   }
 
   /** Reads a page of the log, with the end of the log as it was then. */

@@ -17,6 +17,8 @@ export function around(connection: Connection, { transact, read }: Around): Conn
       transact ? transact(steps, work => connection.transact(work)) : connection.transact(steps),
     read: steps => (read ? read(steps, work => connection.read(work)) : connection.read(steps)),
     readOnly: query => connection.readOnly(query),
+    emptyJournal: () => connection.emptyJournal(),
+    searchFile: pieces => connection.searchFile(pieces),
     close: () => connection.close(),
   }
 }

@@ -7,7 +7,7 @@ import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { systemEntropy } from '../../src/clock.ts'
 import { type Averba, backupStore, diagnoseStore, openAverba, restoreStore } from '../../src/index.ts'
-import { encrypt } from '../../src/vault/keyring.ts'
+import { encrypt } from '../../src/vault/encrypt.ts'
 import { copyStore, makeSampleStore, newPath } from '../store/sample-store.ts'
 
 const root = resolve(import.meta.dirname, '../..')
