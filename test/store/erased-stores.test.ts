@@ -1,9 +1,12 @@
 import { copyFileSync, readFileSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
+import { createIds, systemClock, systemEntropy } from '../../src/clock.ts'
 import { backupStore, diagnoseStore, openAverba, restoreStore, valueOf } from '../../src/index.ts'
 import { checkErasureReceipt } from '../../src/proof/erasure.ts'
 import { simulate } from '../../src/simulation/index.ts'
+import type { Append } from '../../src/store/append.ts'
+import { Store } from '../../src/store/store.ts'
 import { views } from '../../src/views/views.ts'
 import { copyStore, newPath } from './sample-store.ts'
 
@@ -288,4 +291,54 @@ test('the index is destroyed and made anew, row by row, and finds nobody who was
   expect(indexOf()).toEqual(before)
   expect(await averba.consents.enrol({ cpf: samples.cpf })).toBe(gone)
   await close()
+})
+
+test('an append that meets an erased owner is turned away, bare or refused, as it asks; and so is an erasure that is late', async () => {
+  const { averba, store: path, gone, stays, close } = await twoPersons()
+  await averba.subjects.erase({ subject: gone }, asked)
+  await close()
+  const createId = createIds(systemClock, systemEntropy)
+  const store = await Store.open({ path, views, clock: systemClock, entropy: systemEntropy, createId })
+  const machine = { name: 'subject', version: 1 }
+  const about = (subject: string, more: Partial<Append> = {}): Append => {
+    const stream = `subject-${subject}`
+    const parts = { record: { owner: stream, value: 'canario' } }
+    const event = { type: 'subject.noted', data: { subject } }
+    const at = '2030-01-01T00:00:00.000Z'
+    return {
+      at,
+      streams: [{ stream, expect: 'any' }],
+      events: [{ stream, event, because: 'x', machine, parts }],
+      ...more,
+    }
+  }
+  expect(await store.append(about(gone, { whenErased: 'conflict' }))).toMatchObject({ status: 'conflict' })
+  const claims = [{ kind: 'k', digest: store.digest('k', 'x'), value: gone }]
+  const bare = await store.append(about(gone, { claims }))
+  expect(bare).toMatchObject({
+    status: 'appended',
+    events: [expect.not.objectContaining({ parts: expect.anything() })],
+  })
+  expect(await store.lookUp('k', 'x')).toBeUndefined()
+  const receipt = {
+    commandId: 'c1',
+    digest: store.digest('command', 'x'),
+    code: 'accepted',
+    detail: '',
+  } as const
+  await expect(store.append(about(gone, { receipt }))).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
+
+  // Of one transaction: what comes before an erasure makes it late, what comes after it has no parts.
+  const { until } = await store.owners.survey(stays)
+  const person = { owner: `subject-${stays}`, subject: stays, until, claims: [], keepsKey: false }
+  const erasing = { ...about(gone), destroys: { parts: [], person } }
+  const results = await Promise.all([store.append(about(stays)), store.append(erasing)])
+  expect(results.map(result => result.status)).toEqual(['appended', 'conflict'])
+  const again = await store.owners.survey(stays)
+  const newer = { ...erasing, destroys: { parts: again.parts, person: { ...person, until: again.until } } }
+  const [erased, after] = await Promise.all([store.append(newer), store.append(about(stays))])
+  expect([erased.status, after.status]).toEqual(['appended', 'appended'])
+  expect(after).toMatchObject({ events: [expect.not.objectContaining({ parts: expect.anything() })] })
+  expect(await store.owners.stateOf(`subject-${stays}`)).toBe('erased')
+  await store.close()
 })
