@@ -58,6 +58,7 @@ const consent: MachineRules = {
     showsExpirado: { status: 'EXPIRADO' },
   },
   makes: {
+    'consent.erase': [{ event: 'consent.erased' }],
     'consent.approve': asksFor('ATIVO', 'PENDENTE'),
     'consent.deny': asksFor('NEGADO', 'PENDENTE'),
     'consent.revoke': asksFor('REVOGADO', 'ATIVO'),
@@ -126,8 +127,10 @@ const subscription: MachineRules = {
 }
 
 const met = ['enrolled']
-const asks = (event: string, operation: string): readonly Rule[] => [
-  { event: `subject.${event}`, in: met, owes: [`consentService.${operation}`] },
+/** A fact may arrive after the erasure of whom it concerns. */
+const known = [...met, 'erased']
+const asks = (event: string, operation: string, states: readonly string[] = met): readonly Rule[] => [
+  { event: `subject.${event}`, in: states, owes: [`consentService.${operation}`] },
 ]
 
 const subject: MachineRules = {
@@ -141,14 +144,22 @@ const subject: MachineRules = {
     'subject.readAwarenessDetail': asks('awarenessDetailRequested', 'readAwareness'),
     'subject.readLogin': asks('loginRequested', 'readLogin'),
     'subject.readLoginAddress': asks('loginAddressRequested', 'readLoginAddress'),
+    'subject.hold': [{ event: 'subject.held', in: met }],
+    'subject.release': [{ event: 'subject.released', in: met }],
+    'subject.erase': [
+      { event: 'subject.erasureRequested', in: met },
+      { event: 'subject.erased', in: met, owes: ['keys.rotate'] },
+    ],
+    'keys.rotated': [{ event: 'subject.erasureCompleted', in: known, owes: ['keys.destroyEpochs'] }],
+    'keys.epochsDestroyed': [{ event: 'subject.epochsDestroyed', in: known }],
     'subject.refuseUse': [{ event: 'subject.useRefused', in: met }],
     'subject.observeAwareness': [{ event: 'subject.awarenessAppeared', in: met }],
-    'consentService.consentsListed': asks('synced', 'listConsents'),
-    'consentService.awarenessListed': [{ event: 'subject.awarenessListed', in: met }],
-    'consentService.awarenessRead': [{ event: 'subject.awarenessDescribed', in: met }],
-    'consentService.loginRead': [{ event: 'subject.loginRead', in: met }],
-    'consentService.loginAddressRead': [{ event: 'subject.loginAddressRead', in: met }],
-    'consentService.readDeclined': asks('readDeclined', 'listConsents'),
+    'consentService.consentsListed': asks('synced', 'listConsents', known),
+    'consentService.awarenessListed': [{ event: 'subject.awarenessListed', in: known }],
+    'consentService.awarenessRead': [{ event: 'subject.awarenessDescribed', in: known }],
+    'consentService.loginRead': [{ event: 'subject.loginRead', in: known }],
+    'consentService.loginAddressRead': [{ event: 'subject.loginAddressRead', in: known }],
+    'consentService.readDeclined': asks('readDeclined', 'listConsents', known),
   },
 }
 
@@ -180,6 +191,7 @@ const validation: MachineRules = {
     'validationService.answered': [{ event: 'validation.answered', in: ['requested'], anomaly: 'elsewhere' }],
     'validationService.declined': [{ event: 'validation.declined', in: ['requested'], anomaly: 'elsewhere' }],
     'validationService.lost': [{ event: 'validation.inconclusive', in: ['requested'] }],
+    'validation.erase': [{ event: 'validation.erased', in: ['requested', 'inconclusive', 'resolved'] }],
   },
 }
 
@@ -237,6 +249,8 @@ const all: Readonly<Record<string, MachineRules>> = {
   },
   notification,
   portal,
+  retention: { makes: { 'retention.apply': [{ event: 'retention.applied' }] } },
+  reveal: { makes: { 'reveal.record': [{ event: 'reveal.recorded', in: ['absent'] }] } },
   subject,
   subscription,
   token,

@@ -17,7 +17,7 @@ interface Explanation {
 }
 
 /** Why a part may be missing. */
-export type AbsenceKind = 'archived'
+export type AbsenceKind = 'archived' | 'erased'
 
 /** How many parts are missing, by what explains it. */
 export type AbsenceCounts = Readonly<Record<AbsenceKind, number>>
@@ -35,7 +35,9 @@ export class Absence {
   }
 
   /** Hears every event, and remembers those that explain an absence. */
-  hear({ type, data, stream }: RecordedHeader): void {
+  hear({ type, data, stream, position }: RecordedHeader): void {
+    if (type === 'subject.erased' || type === 'retention.applied')
+      return this.#hearErased({ type, data, stream, position })
     if (stream !== 'log-main') return
     const { bundle, count, from, to } = data
     if (typeof bundle !== 'string' || typeof count !== 'number') return
@@ -48,9 +50,22 @@ export class Absence {
     }
   }
 
+  /** An erasure explains all that was its owner's before it, retention the parts that it names. */
+  #hearErased({
+    type,
+    data,
+    stream,
+    position: at,
+  }: Pick<RecordedHeader, 'type' | 'data' | 'stream' | 'position'>): void {
+    const named = new Set(Array.isArray(data.parts) ? data.parts.map(String) : [])
+    const covers = ({ position, name, owner }: MissingPart) =>
+      type === 'subject.erased' ? owner === stream && position < Number(at) : named.has(`${position}/${name}`)
+    this.#explanations.set(`${type} ${at}`, { kind: 'erased', covers, count: Number.POSITIVE_INFINITY })
+  }
+
   /** Counts what is explained, and names what is not. */
   judge(faults: Faults): AbsenceCounts {
-    const counts = { archived: 0 }
+    const counts = { archived: 0, erased: 0 }
     const left = [...this.#explanations.values()].map(each => ({ ...each }))
     for (const part of this.#missing) {
       const reason = left.find(each => each.count > 0 && each.covers(part))

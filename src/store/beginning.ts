@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type Entropy, toInstant } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
-import type { Append } from './append.ts'
 import {
   createKeyring,
   createKeyringFile,
@@ -11,6 +10,7 @@ import {
   openKeyringFileUnder,
 } from '../vault/keyring.ts'
 import type { Keys } from '../vault/keys.ts'
+import type { Append } from './append.ts'
 import { type Connection, rows, type Steps } from './connection.ts'
 import { migrate } from './migrations.ts'
 import { beganType, logStream } from './moved-parts.ts'

@@ -1,7 +1,7 @@
 import { giveWay } from '../clock.ts'
 import type { PartMark } from '../message.ts'
-import { first, rows, type Steps } from './connection.ts'
 import type { Faults } from '../proof/faults.ts'
+import { first, rows, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
 import { selectPosition } from './schema.ts'
 import type { Snapshot } from './snapshot.ts'

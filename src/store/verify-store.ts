@@ -40,7 +40,7 @@ export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOption
   const faults = new Faults()
   const checked = await checkStore(snapshot, { views, ...(onProgress && { onProgress }) })
   faults.take(checked.faults)
-  const absent = { archived: checked.archivedParts }
+  const absent = { archived: checked.archivedParts, erased: checked.erasedParts }
   let found: Proven = { ...nothing, events: checked.events, parts: checked.parts, absent }
   await within(faults, async () => {
     found = await prove(snapshot, options, faults)
