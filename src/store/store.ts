@@ -55,9 +55,7 @@ import { Writer, type WriterParts } from './writer.ts'
 /** The log, its ledger and its views in one database: what changes together changes in one durable transaction. */
 export class Store {
   readonly vault: Vault
-  /** What the processes of one file share for a while. */
   readonly secrets: Secrets
-  /** Whose keys there are, and how they are wrapped. */
   readonly owners: Owners
   /** How long an effect or a follower belongs to the process that took it. */
   readonly leaseMs: number = 60_000
