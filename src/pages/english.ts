@@ -56,6 +56,7 @@ export const english: Words = {
     unknown: 'perhaps done: the answer was lost',
     settled: 'answered',
     declined: 'declined by the service',
+    cancelled: 'not sent: called off by an erasure',
   },
   reasons: {
     active: 'it was ATIVO and within its term, by all that was known',

@@ -56,6 +56,7 @@ export const portuguese: Words = {
     unknown: 'talvez feita: a resposta se perdeu',
     settled: 'respondida',
     declined: 'recusada pelo serviço',
+    cancelled: 'não enviada: cancelada por uma eliminação',
   },
   reasons: {
     active: 'estava ATIVO e dentro do prazo, por tudo o que se sabia',
