@@ -112,7 +112,7 @@ async function callsOf(store: Store, streams: readonly string[], until: number):
 }
 
 const everyState: readonly EffectState[] = [
-  ...['owed', 'started', 'deferred', 'parked', 'unknown', 'settled', 'declined'],
+  ...['owed', 'started', 'deferred', 'parked', 'unknown', 'settled', 'declined', 'cancelled'],
 ] as EffectState[] // Written out above.
 
 function compare(one: string, other: string): number {

@@ -55,6 +55,7 @@ export const english: Words = {
     parked: 'not done: on hold',
     unknown: 'perhaps done: the answer was lost',
     settled: 'answered',
+    cancelled: "cancelled: the person's data was erased",
     declined: 'declined by the service',
     cancelled: 'not sent: called off by an erasure',
   },

@@ -75,6 +75,15 @@ export const portugueseEvents: EventWords = {
   'notification.failed': ({ handler }) => `O tratamento da notificação por ${handler} falhou`,
   'notification.parked': ({ handler }) => `O tratamento da notificação por ${handler} foi suspenso`,
   'notification.replayed': () => 'A notificação será tratada de novo',
+  'subject.held': () => 'Guarda obrigatória: nada do titular é eliminado por prazo',
+  'subject.released': () => 'Fim da guarda obrigatória',
+  'subject.erasureRequested': () => 'Eliminação dos dados do titular pedida',
+  'subject.erased': () => 'Dados do titular eliminados',
+  'subject.erasureCompleted': () => 'Eliminação concluída: chaves renovadas e arquivo verificado',
+  'subject.epochsDestroyed': () =>
+    'Chaves antigas destruídas: nenhuma cópia de segurança abre o que foi eliminado',
+  'consent.erased': () => 'Dados deste consentimento eliminados',
+  'validation.erased': () => 'Dados desta validação eliminados',
   'effect.attempted': ({ attempts }) => `Chamada enviada ao serviço, tentativa ${attempts}`,
   'effect.parked': ({ by }) =>
     by === 'operator' ? 'Chamada suspensa por um operador' : 'Chamada suspensa depois de muitas tentativas',

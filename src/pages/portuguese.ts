@@ -55,6 +55,7 @@ export const portuguese: Words = {
     parked: 'não feita: suspensa',
     unknown: 'talvez feita: a resposta se perdeu',
     settled: 'respondida',
+    cancelled: 'cancelada: os dados do titular foram eliminados',
     declined: 'recusada pelo serviço',
     cancelled: 'não enviada: cancelada por uma eliminação',
   },
