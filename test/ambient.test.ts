@@ -64,6 +64,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'cli/demo.ts': 'a real server for the demonstration',
       'cli/dev.ts': 'a real server, and the control server on loopback',
       'cli/status-server.ts': 'a real server for probes and metrics',
+      'pages/page-script.ts': 'asks the browser that shows a page for its crypto',
       'proof/sha256.ts': 'asks which runtime it is in, for its fastest hash',
     },
   },

@@ -27,16 +27,6 @@ export const englishEvents: EventWords = {
   'subject.loginAddressRead': () => 'Login address received',
   'subject.readDeclined': ({ httpStatus }) => `The service declined a reading (HTTP ${httpStatus})`,
   'subject.useRefused': () => 'A use of data was refused: nobody has seen the consent',
-  'subject.held': () => 'Data put on hold: nothing of it is destroyed meanwhile',
-  'subject.released': () => 'Hold on the data ended',
-  'subject.erasureRequested': ({ legalBasis }) => `Erasure asked for (${legalBasis})`,
-  'subject.erased': ({ parts }) =>
-    `Erased: ${parts === 1 ? '1 piece' : `${parts} pieces`} of sealed data destroyed, with their key`,
-  'subject.erasureCompleted': ({ copiesOpenUntil }) =>
-    `Erasure completed; backups can be opened until ${copiesOpenUntil}`,
-  'subject.epochsDestroyed': () => 'Keys of older backups destroyed',
-  'consent.erased': () => 'What was held of this consent was erased',
-  'validation.erased': () => 'What was held of this validation was erased',
   'consent.appeared': ({ status }) => `A consent appeared as ${status}`,
   'consent.amended': () => 'The service corrected dates or controller of the consent',
   'consent.approved': ({ by }) => `Consent approved ${whose[by]}`,

@@ -57,7 +57,6 @@ export const english: Words = {
     settled: 'answered',
     cancelled: "cancelled: the person's data was erased",
     declined: 'declined by the service',
-    cancelled: 'not sent: called off by an erasure',
   },
   reasons: {
     active: 'it was ATIVO and within its term, by all that was known',

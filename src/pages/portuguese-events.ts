@@ -29,16 +29,6 @@ export const portugueseEvents: EventWords = {
   'subject.loginAddressRead': () => 'Endereço de login recebido',
   'subject.readDeclined': ({ httpStatus }) => `O serviço recusou uma leitura (HTTP ${httpStatus})`,
   'subject.useRefused': () => 'Uso de dados recusado: o consentimento nunca foi visto',
-  'subject.held': () => 'Retenção dos dados: nada deles é destruído enquanto durar',
-  'subject.released': () => 'Fim da retenção dos dados',
-  'subject.erasureRequested': ({ legalBasis }) => `Eliminação solicitada (${legalBasis})`,
-  'subject.erased': ({ parts }) =>
-    `Eliminação: ${parts === 1 ? '1 dado cifrado destruído' : `${parts} dados cifrados destruídos`}, com a chave`,
-  'subject.erasureCompleted': ({ copiesOpenUntil }) =>
-    `Eliminação concluída; cópias de segurança podem ser abertas até ${copiesOpenUntil}`,
-  'subject.epochsDestroyed': () => 'Chaves de cópias de segurança antigas destruídas',
-  'consent.erased': () => 'O que se mantinha deste consentimento foi eliminado',
-  'validation.erased': () => 'O que se mantinha desta validação foi eliminado',
   'consent.appeared': ({ status }) => `Um consentimento passou a constar como ${status}`,
   'consent.amended': () => 'Datas ou controlador do consentimento corrigidos pelo serviço',
   'consent.approved': ({ by }) => `Consentimento aprovado ${whose[by]}`,

@@ -57,7 +57,6 @@ export const portuguese: Words = {
     settled: 'respondida',
     cancelled: 'cancelada: os dados do titular foram eliminados',
     declined: 'recusada pelo serviço',
-    cancelled: 'não enviada: cancelada por uma eliminação',
   },
   reasons: {
     active: 'estava ATIVO e dentro do prazo, por tudo o que se sabia',
