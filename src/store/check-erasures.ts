@@ -51,7 +51,7 @@ export class ErasureCheck {
       seen.add(owner)
       const erasure = this.#erased.get(owner)
       if (!erasure) faults.add('keys', `the key of "${owner}" is gone, and no event says why`)
-      else if (isErased === 0) faults.add('keys', `"${owner}" was erased, and may be written of again`)
+      else if (isErased !== 1) faults.add('keys', `"${owner}" was erased, and may be written of again`)
       else if (epoch > 0 && erasure.isWhole) faults.add('keys', `"${owner}" was erased, and the key is there`)
     }
     for (const owner of this.#erased.keys())
@@ -82,4 +82,4 @@ const selectFound = `select event.position, event.type, event.header, stream.nam
   from event join stream on stream.key = event.stream
   where event.position > ? and event.position <= ? and event.type in (?, ?) order by event.position`
 const selectErased = `select owner, epoch, is_erased as "isErased" from owner_key
-  where is_erased = 1 or epoch = 0 or length(wrapped) = 0`
+  where is_erased <> 0 or epoch = 0 or length(wrapped) = 0`

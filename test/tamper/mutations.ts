@@ -35,12 +35,12 @@ export const workTables = [
 
 /**
  * Columns that nothing in the log can tell: what somebody else gave for a checkpoint, how often a call was tried and when it is tried again, who has it now;
- * which views stand at the end.
+ * which views stand at the end, and which epoch wraps the keys now.
  */
 export const workColumns: Readonly<Record<string, readonly string[]>> = {
   checkpoint: ['anchor'],
   effect: ['attempts', 'due_at', 'because', 'lease_owner', 'lease_until'],
-  head: ['views'],
+  head: ['views', 'epoch', 'epoch_since'],
 }
 
 /** Opens a store with its guards taken out. */
