@@ -20,7 +20,8 @@ export type PortalEvent =
   | Event<'portal.failuresListed', ListedFailures>
   /** A failed delivery of an event that none of our subscriptions names; its part `failure` holds it. */
   | Event<'portal.foreignFailure', ForeignFailure>
-  | Event<'portal.readDeclined', { operation: string; httpStatus: number }>
+  /** `day` is that of failures that were to be recovered: it is asked for again. */
+  | Event<'portal.readDeclined', { operation: string; httpStatus: number; day?: string }>
 
 interface Listed {
   readonly active: number
@@ -67,7 +68,7 @@ export type PortalMessage =
   | Message<'portal.observeForeignFailure', ForeignFailure>
   | Message<'portal.subscriptionsListed', Listed>
   | Message<'portal.failuresListed', ListedFailures>
-  | Message<'portal.declined', { operation: string; httpStatus: number }>
+  | Message<'portal.declined', { operation: string; httpStatus: number; day?: string }>
 
 // Chart
 
@@ -76,6 +77,8 @@ interface Context {
   readonly harvested: string
   /** The last days whose failure records were asked for soon, and when that is due. */
   readonly soon: readonly DueDay[]
+  /** The days whose failures the portal would not show when they were asked for: the schedule asks again. */
+  readonly refused: readonly string[]
 }
 
 /** Days that the portal keeps failures of (document 3, section 4), and today. */
@@ -87,6 +90,13 @@ const chart = setup({
     keepDay: assign({
       harvested: ({ context, event }) =>
         event.type === 'portal.harvestRequested' ? event.data.day : context.harvested,
+      refused: [],
+    }),
+    keepRefused: assign({
+      refused: ({ context, event }) => {
+        if (event.type !== 'portal.readDeclined' || event.data.day === undefined) return context.refused
+        return [...new Set([...context.refused, event.data.day])].slice(-soonMax)
+      },
     }),
     keepSoon: assign({
       soon: ({ context, event }) => {
@@ -99,10 +109,11 @@ const chart = setup({
   },
 }).createMachine({
   id: 'portal',
-  context: { harvested: '', soon: [] },
+  context: { harvested: '', soon: [], refused: [] },
   on: {
     'portal.harvestRequested': { actions: 'keepDay' },
     'portal.harvestHastened': { actions: 'keepSoon' },
+    'portal.readDeclined': { actions: 'keepRefused' },
   },
   initial: 'unread',
   states: {
@@ -158,11 +169,13 @@ function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage)
     case 'portal.harvest': {
       const { day, since } = message.data
       if (day <= context.harvested) return record()
-      const days = daysUntil(day, context.harvested || firstDay(day, since))
+      const regular = daysUntil(day, context.harvested || firstDay(day, since))
+      const again = context.refused.filter(each => each >= keptSince(day) && !regular.includes(each))
+      const days = [...again, ...regular]
       const readings = days.map(each => ({ type: 'portal.listFailures', data: { day: each, recover: true } }))
       return record({
         type: 'portal.harvestRequested',
-        data: { from: days[0] ?? day, day },
+        data: { from: regular[0] ?? day, day },
         effects: [...readings, { type: 'portal.listSubscriptions', data: {} }],
       })
     }
@@ -175,8 +188,9 @@ function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage)
     case 'portal.failuresListed':
       return record({ type: 'portal.failuresListed', data: message.data })
     case 'portal.declined': {
-      const { operation, httpStatus } = message.data
-      return record({ type: 'portal.readDeclined', data: { operation, httpStatus } })
+      const { operation, httpStatus, day } = message.data
+      const data = { operation, httpStatus, ...(day !== undefined && { day }) }
+      return record({ type: 'portal.readDeclined', data })
     }
   }
 }
@@ -190,10 +204,15 @@ function firstDay(day: string, since: string): string {
   return new Date(Math.min(Date.parse(day) - dayMs, Date.parse(since))).toISOString().slice(0, 10)
 }
 
+/** The first day that the portal still keeps failures of. */
+function keptSince(day: string): string {
+  return new Date(Date.parse(day) - keptDays * dayMs).toISOString().slice(0, 10)
+}
+
 /** The days from one to another: the first was asked for before it was over. */
 function daysUntil(day: string, from: string): string[] {
   const end = Date.parse(day)
-  const first = Math.max(Date.parse(from), end - keptDays * dayMs)
+  const first = Math.max(Date.parse(from), Date.parse(keptSince(day)))
   const count = Math.round((end - first) / dayMs) + 1
   return Array.from({ length: count }, (_, i) => new Date(first + i * dayMs).toISOString().slice(0, 10))
 }

@@ -158,6 +158,15 @@ describe("the portal's failures", () => {
     await world.close()
   })
 
+  test('of a day that the portal would not show are asked for again, day by day, until it does', async () => {
+    const world = await simulate({ averba: { schedules: true } })
+    // The two of today, and the first of tomorrow.
+    await world.faults.add({ kind: 'status', status: 400, service: 'portal', path: 'falhas', times: 3 })
+    await settleHourly(world, 4 * 24)
+    expect(days(world).filter(day => day === '19112026')).toHaveLength(3)
+    await world.close()
+  })
+
   test('are read once, however many processes look', async () => {
     const store = join(mkdtempSync(join(tmpdir(), 'averba-schedules-')), 'log.sqlite')
     const first = await simulate({ averba: { store, schedules: true } })

@@ -142,7 +142,11 @@ function authenticatedBy(options: PortalClientOptions, times: ClosedTimes): Auth
 
 function declined(verb: string, answer: Answer, owed: Owed): Carried {
   const problem = readProblem(answer.status, answer.text)
-  const data = { operation: verb, httpStatus: answer.status, code: clearCode(problem) }
+  const { day, recover } = owed.data as { day?: string | null; recover?: boolean } // Of a reading of failures alone.
+  const data = {
+    ...{ operation: verb, httpStatus: answer.status, code: clearCode(problem) },
+    ...(recover && day && { day }),
+  }
   return {
     ...fact('declined', data),
     parts: { problem: { owner: owed.stream, value: problemPart(problem) } },
