@@ -103,7 +103,7 @@ export class Followers {
   async #runOne(following: Following, over: AbortSignal): Promise<void> {
     while (!over.aborted) {
       const awake = this.#awake.promise
-      await this.#work(following, this.#closing.signal)
+      await this.#work(following, over)
       await this.#rest(awake, over)
     }
   }

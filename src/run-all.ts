@@ -49,8 +49,9 @@ export interface RunParts {
 
 /**
  * Performs what comes due, keeps to the schedules and calls followers, until the signal. Each service is looked after
- * by itself: one that hangs holds up no other. What fails is told of, and tried again. What is under way when the
- * signal comes is waited for, within a bound: what has not ended by then stays in the ledger as begun.
+ * by itself: one that hangs holds up no other. What fails is told of, and tried again. Nothing more is begun once the
+ * signal has come. What is under way then is waited for, within a bound: what has not ended by then stays in the ledger
+ * as begun.
  */
 export async function runAll({ engine, followers, schedules, clock, signal, log }: RunParts): Promise<void> {
   const again = (what: string, work: () => Promise<unknown>, everyMs = lookEveryMs) =>
@@ -60,7 +61,9 @@ export async function runAll({ engine, followers, schedules, clock, signal, log 
   await begin().catch(error => tell(error, log))
   const work = Promise.all([
     ...engine.services.map(service =>
-      again(`calls of ${service || 'others'}`, () => engine.admit(() => engine.settleService(service))),
+      again(`calls of ${service || 'others'}`, () =>
+        engine.admit(() => engine.settleService(service, { signal })),
+      ),
     ),
     again('schedules', () => engine.admit(() => schedules.look()), scheduleEveryMs),
     again('followers', () => followers.run(signal)),

@@ -116,3 +116,42 @@ test('a call of the host that still stands in line when closing has waited long 
   await clock.advance(600_000)
   expect(world.requests).toHaveLength(1)
 })
+
+test('after its signal run begins no call and no handler more: what is under way ends, and the rest waits', async () => {
+  const answer = Promise.withResolvers<void>()
+  const sent: string[] = []
+  const called: string[] = []
+  const world = await simulate({
+    averba: {
+      consentService: {
+        baseUrl: 'https://consentimento.exemplo.br',
+        certificate: { cert: '', key: '' },
+        requestsAtOnceMax: 1,
+      },
+    },
+    async intercept(request, forward) {
+      sent.push(request.url)
+      await answer.promise
+      return forward(request)
+    },
+  })
+  const { averba, clock } = world
+  const people = ['52998224725', '11144477735', '39053344705']
+  for (const cpf of people) await averba.consents.enrol({ cpf }, { syncEveryMs: 3_600_000 })
+  await clock.advance(3_600_000)
+  const stop = new AbortController()
+  averba.log.follow('crm', ['subject.enrolled'], async event => {
+    called.push(event.id)
+    await answer.promise
+  })
+  const running = averba.run({ signal: stop.signal })
+  await expect.poll(() => [sent.length, called.length]).toEqual([1, 1])
+  stop.abort()
+  answer.resolve()
+  await clock.finish(running)
+  expect([sent.length, called.length]).toEqual([1, 1])
+  // The one that ended owes its next reading.
+  const states = (await averba.effects.list()).map(each => each.state)
+  expect(states.sort()).toEqual(['owed', 'owed', 'owed', 'settled'])
+  await world.close()
+})
