@@ -89,7 +89,13 @@ export class Engine {
     const known = isNew ? undefined : await store.receipt(commandId)
     if (known) return replay(known, digest)
     const receipt = { commandId, digest, isNew }
-    const appended = await this.#recorder.record(deliver, { about: { ...about, commandId }, receipt })
+    const recording = this.#recorder.record(deliver, { about: { ...about, commandId }, receipt })
+    const appended = await recording.catch(async (error: unknown) => {
+      // Whoever asked under the same id at the same time may have been faster: its answer is the answer.
+      const meanwhile = isNew ? undefined : await store.receipt(commandId).catch(() => undefined)
+      if (meanwhile && error instanceof AverbaError) return { status: 'known', receipt: meanwhile } as const
+      throw error
+    })
     if (appended.status === 'known') return replay(appended.receipt, digest)
     const effect = appended.events.find(event => event.effects?.length)
     return {

@@ -142,6 +142,16 @@ test('a daily cap is exact however many ask at once, and sends nothing over it',
   await world.close()
 })
 
+test('the last call of the day, asked for twice at once under one id, gives both askers its result', async () => {
+  const world = await worldWith({ paidPerDayMax: 1 })
+  const ask = () => world.averba.validations.validate({ id: 'a', cpf, claims })
+  const asked = await Promise.all([ask(), ask(), ask()])
+  expect(asked.map(each => each.status)).toEqual(['settled', 'settled', 'settled'])
+  expect(asked.map(each => each.replayed).sort()).toEqual([false, true, true])
+  expect(world.validationService.answered).toBe(1)
+  await world.close()
+})
+
 test('the cap begins anew with the day in Brasilia, and what was refused may be asked for again then', async () => {
   const world = await worldWith({ paidPerDayMax: 1 })
   const ask = (id: string) => world.averba.validations.validate({ id, cpf, claims })
