@@ -29,8 +29,6 @@ export interface AttemptParts {
   readonly tracing?: Tracing
 }
 
-const withoutServiceMs = 15 * 60_000
-
 /** Makes single attempts at owed effects, and records what they came to. */
 export class Attempts {
   readonly #parts: AttemptParts
@@ -47,16 +45,14 @@ export class Attempts {
     this.#onAttempted = onAttempted
   }
 
-  /** One attempt, if the effect is due and nobody else has it. It is written down before the request leaves. */
+  /**
+   * One attempt, if the effect is due and nobody else has it. It is written down before the request leaves. What this
+   * process cannot perform is left as it stands: another one has the service, and has to see what was begun.
+   */
   async make(id: string): Promise<void> {
-    const { store, clock, performers } = this.#parts
     const claimed = await this.#claim(id)
     if (!claimed) return
-    const { owed, since } = claimed
-    const performer = performers[owed.type]
-    // Another process may have the service: this is no failure, and nothing is given up for it.
-    if (!performer)
-      return store.deferEffect(id, clock.now() + withoutServiceMs, 'its service is not configured')
+    const { owed, performer, since } = claimed
     const isRepeatable = performer.effectClass === 'read' || performer.effectClass === 'idempotent'
     if (claimed.wasStarted && !isRepeatable) {
       const { type: operation, attempts: attempt } = owed
@@ -112,10 +108,15 @@ export class Attempts {
    * Takes an effect. Where the attempt may change something or costs something, an event says so in the same
    * transaction: the log alone then tells what may have left. An attempt that only reads stands in the ledger only.
    */
-  async #claim(id: string): Promise<Claimed | undefined> {
-    const { store, clock } = this.#parts
+  async #claim(id: string): Promise<(Claimed & { performer: Performer }) | undefined> {
+    const { store, clock, performers } = this.#parts
     const found = await store.findClaimable(id, clock.now())
-    if (!found || !this.#isRecorded(found)) return found && store.claimEffect(id, clock.now())
+    const performer = found && performers[found.owed.type]
+    if (!performer) return undefined
+    if (!this.#isRecorded(found)) {
+      const read = await store.claimEffect(id, clock.now())
+      return read && { ...read, performer }
+    }
     let claimed: Claimable | undefined
     const deliver = async (): Promise<Delivery> => {
       const now = await store.findClaimable(id, clock.now())
@@ -128,7 +129,7 @@ export class Attempts {
     }
     const about = await this.#aboutOf(found.owed)
     const { position } = await this.#recorder.record(deliver, { about })
-    return claimed && { ...claimed, since: position }
+    return claimed && { ...claimed, performer, since: position }
   }
 
   /** One that never reported back is no attempt any more where it is not repeated. */

@@ -141,9 +141,9 @@ export class Engine {
     return throttle
   }
 
-  /** The services that effects are performed at, and an empty name for all others. */
+  /** The services that this process performs effects at. */
   get services(): string[] {
-    return [...new Set(Object.keys(this.#parts.performers).map(serviceOf)), '']
+    return [...new Set(Object.keys(this.#parts.performers).map(serviceOf))]
   }
 
   /** Performs what is due now, and what comes due by it, every service at its own pace, until the signal. */
@@ -172,13 +172,11 @@ export class Engine {
     const { store, clock, performers } = this.#parts
     const closing = this.#closing.signal
     const over = signal ? AbortSignal.any([closing, signal]) : closing
-    const known = Object.keys(performers)
-    const types = known.filter(type => serviceOf(type) === service)
-    const which = service === '' ? { exceptTypes: known } : { types }
+    const types = Object.keys(performers).filter(type => serviceOf(type) === service)
     const bugs: unknown[] = []
     for (;;) {
       const page = this.#throttleOf(service).atOnceMax * 2 // Few stand in line: a host's own call comes soon.
-      const filter = { ...which, limit: page + tried.size }
+      const filter = { types, limit: page + tried.size }
       const due = (await store.dueEffects(clock.now(), filter)).filter(id => !tried.has(id)).slice(0, page)
       if (due.length === 0 || over.aborted) break
       await Promise.all(

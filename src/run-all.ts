@@ -61,9 +61,7 @@ export async function runAll({ engine, followers, schedules, clock, signal, log 
   await begin().catch(error => tell(error, log))
   const work = Promise.all([
     ...engine.services.map(service =>
-      again(`calls of ${service || 'others'}`, () =>
-        engine.admit(() => engine.settleService(service, { signal })),
-      ),
+      again(`calls of ${service}`, () => engine.admit(() => engine.settleService(service, { signal }))),
     ),
     again('schedules', () => engine.admit(() => schedules.look()), scheduleEveryMs),
     again('followers', () => followers.run(signal)),

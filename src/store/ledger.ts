@@ -95,10 +95,9 @@ function isFree(row: Row, { now }: Lease): boolean {
   return row.due_at <= now && (row.lease_until === null || row.lease_until <= now)
 }
 
-/** Which of the effects that are due: of one service, or of none of some; and how many at most. */
+/** Which of the effects that are due: of some types, and how many at most. */
 export interface DueFilter {
   readonly types?: readonly string[]
-  readonly exceptTypes?: readonly string[]
   readonly limit?: number
 }
 
@@ -106,11 +105,10 @@ export interface DueFilter {
 export function* dueEffects(
   connection: Connection,
   now: Instant,
-  { types, exceptTypes = [], limit }: DueFilter = {},
+  { types, limit }: DueFilter = {},
 ): Steps<string[]> {
   let query = openEffects(connection)
   if (types) query = query.where('effect.type', 'in', [...types])
-  if (exceptTypes.length > 0) query = query.where('effect.type', 'not in', [...exceptTypes])
   if (limit !== undefined) query = query.limit(limit)
   query = query
     .where('effect.state', 'not in', ['unknown', 'parked'])

@@ -2,7 +2,8 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { samples, simulate, type World } from '../../src/simulation/index.ts'
+import { openAverba } from '../../src/index.ts'
+import { samples, seededEntropy, simulate, type World } from '../../src/simulation/index.ts'
 
 /** A validation service that takes the work and never says a word about it. */
 async function givenServiceThatHangs(store: string): Promise<World> {
@@ -48,6 +49,29 @@ test('what was out when the log was closed is in doubt for the next process, and
     'validationService.validatePerson owed',
   ])
   await next.clock.advance(120_000)
+  await next.averba.settle()
+  expect(await next.averba.validations.get('v1')).toMatchObject({ state: 'inconclusive' })
+  expect(await next.averba.validations.get('v2')).toMatchObject({ state: 'answered' })
+  expect(next.validationService.answered).toBe(1)
+  await next.close()
+})
+
+test('a process without the service leaves its calls alone: what another one began is in doubt, and not paid again', async () => {
+  const store = inFile()
+  const world = await givenServiceThatHangs(store)
+  await validate(world, 'v1')
+  await hasHung(world)
+  await validate(world, 'v2')
+  await world.clock.finish(world.averba.close())
+
+  const next = await simulate({ seed: 2, averba: { store } })
+  const { clock } = next
+  await clock.advance(120_000)
+  const without = await openAverba({ store, clock, entropy: seededEntropy(3) })
+  expect(await without.settle()).toEqual({ settled: 0, deferred: 0, unknown: 0 })
+  await without.close()
+  await next.averba.settle()
+  await clock.advance(3_600_000)
   await next.averba.settle()
   expect(await next.averba.validations.get('v1')).toMatchObject({ state: 'inconclusive' })
   expect(await next.averba.validations.get('v2')).toMatchObject({ state: 'answered' })
