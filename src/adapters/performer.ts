@@ -12,7 +12,9 @@ export type EffectClass = 'read' | 'idempotent' | 'probed' | 'once'
 /** Performs the effects of one type. */
 export interface Performer {
   readonly effectClass: EffectClass
-  /** One attempt. Never throws for what the outside does. */
+  /**
+   * One attempt. Never throws for what the outside does. An `AverbaError` says that nothing has left: it goes again.
+   */
   perform(owed: Owed, opened: Readonly<Record<string, Json>>): Promise<Outcome>
   /** The fact to record for an attempt that never reported back; for `probed` and `once` only. */
   lost(owed: Owed): Carried

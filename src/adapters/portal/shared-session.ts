@@ -1,4 +1,5 @@
 import { fromInstant, toInstant } from '../../clock.ts'
+import { AverbaError } from '../../errors.ts'
 import type { Instant } from '../../message.ts'
 import { type Answer, type Exchange, type ExchangeOptions, exchange } from '../exchange.ts'
 import { parseJson } from '../json.ts'
@@ -97,7 +98,7 @@ export class SharedSession implements Authenticated {
       const result = await call({ authorization, 'x-csrf-token': csrf })
       const isRejected = result.status === 'answered' && result.answer.status === 401
       if (!isRejected) {
-        if (result.status === 'answered') await this.#keepNewest(session, result.answer)
+        if (result.status === 'answered') await this.#keepIfPossible(session, result.answer)
         return result
       }
       if (renewals === renewalsMax) return result
@@ -185,6 +186,15 @@ export class SharedSession implements Authenticated {
     const newest = { ...session, authorization, csrf, endsAt }
     if ((await this.#find()).loggedInAt <= session.loggedInAt) await this.#keep(newest)
     return newest
+  }
+
+  /** What the portal did stands whether its token can be written down or not: without it there is another login. */
+  async #keepIfPossible(session: Session, answer: Answer): Promise<void> {
+    try {
+      await this.#keepNewest(session, answer)
+    } catch (error) {
+      if (!(error instanceof AverbaError)) throw error
+    }
   }
 
   #keep(session: Session): Promise<void> {
