@@ -28,12 +28,16 @@ export async function settleAll(
     await followers.settle(over.signal)
   }
   const settling = engine.admit(work)
-  if (timeoutMs === undefined) await settling
-  else await Promise.race([settling, clock.sleep(timeoutMs, done.signal)])
-  done.abort()
-  over.abort()
-  // What fails after that is told of when it is tried again.
-  settling.catch(() => undefined)
+  try {
+    if (timeoutMs === undefined) await settling
+    else await Promise.race([settling, clock.sleep(timeoutMs, done.signal)])
+  } finally {
+    // A timer that is left would keep a script from ending.
+    done.abort()
+    over.abort()
+    // What fails after that is told of when it is tried again.
+    settling.catch(() => undefined)
+  }
   return { ...counts }
 }
 

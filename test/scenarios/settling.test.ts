@@ -49,3 +49,10 @@ test('what is done earlier is not waited for any longer, and a time that is none
   }
   await world.close()
 })
+
+test('a script that cannot settle is told so, and is not kept waiting for its time', async () => {
+  const world = await simulate()
+  await world.averba.close()
+  await expect(world.averba.settle({ timeoutMs: 60_000 })).rejects.toMatchObject({ code: 'CLOSED' })
+  expect(world.clock.sleeping).toBe(0)
+})
