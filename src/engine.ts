@@ -45,7 +45,8 @@ export class Engine {
   readonly #closing = new AbortController()
   readonly #over = new AbortController()
   readonly #emitter = new EventEmitter()
-  readonly #performing = new Map<string, Promise<void>>()
+  /** Each says whether its turn came. */
+  readonly #performing = new Map<string, Promise<boolean>>()
   readonly #running = new Set<Promise<unknown>>()
 
   constructor(parts: EngineParts) {
@@ -115,23 +116,29 @@ export class Engine {
    * Performs one effect, if it is due and nobody else does, and records how it ended. It waits for its turn at the
    * service before it is taken, so that closing leaves it as it was.
    */
-  perform(id: string): Promise<void> {
-    return this.#performUntil(this.#over.signal, id)
+  async perform(id: string): Promise<void> {
+    await this.#performUntil(this.#over.signal, id)
   }
 
-  #performUntil(signal: AbortSignal, id: string): Promise<void> {
+  /** Once at a time, whoever asks. Whoever stands in line for another one may leave it before. */
+  #performUntil(signal: AbortSignal, id: string): Promise<boolean> {
     const running = this.#performing.get(id)
-    if (running) return running
+    if (running)
+      return running.then(hadTurn => hadTurn || (!signal.aborted && this.#performUntil(signal, id)))
     const work = this.#hold(this.#perform(id, signal)).finally(() => this.#performing.delete(id))
     this.#performing.set(id, work)
     return work
   }
 
-  async #perform(id: string, signal: AbortSignal): Promise<void> {
+  async #perform(id: string, signal: AbortSignal): Promise<boolean> {
     const owed = await this.#parts.store.effect(id)
-    if (!owed) return
+    if (!owed) return true
     const throttle = this.#throttleOf(serviceOf(owed.type))
-    await throttle.pass(() => this.#attempts.make(id), signal)
+    const attempt = async () => {
+      await this.#attempts.make(id)
+      return true
+    }
+    return (await throttle.pass(attempt, signal)) ?? false
   }
 
   #throttleOf(service: string): Throttle {

@@ -151,10 +151,10 @@ export class Followers {
     this.wake()
   }
 
-  /** One at a time for each follower, whoever asks. */
+  /** One at a time for each follower, whoever asks. What another one asked for may end before its work does. */
   #work(following: Following, closing: AbortSignal): Promise<void> {
     const running = this.#working.get(following.name)
-    if (running) return running
+    if (running) return running.then(() => (closing.aborted ? undefined : this.#work(following, closing)))
     const work = following.work(closing).finally(() => this.#working.delete(following.name))
     this.#working.set(following.name, work)
     return work

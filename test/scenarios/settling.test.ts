@@ -56,3 +56,38 @@ test('a script that cannot settle is told so, and is not kept waiting for its ti
   await expect(world.averba.settle({ timeoutMs: 60_000 })).rejects.toMatchObject({ code: 'CLOSED' })
   expect(world.clock.sleeping).toBe(0)
 })
+
+test('a command whose call stood in line for settle keeps its place when the time of settle is over', async () => {
+  let isReady = false
+  const world = await simulate({
+    averba: {
+      consentService: {
+        baseUrl: 'https://consentimento.exemplo.br',
+        certificate: { cert: '', key: '' },
+        requestsPerSecond: 1 / 60,
+      },
+    },
+    async intercept(request, forward) {
+      return isReady ? forward(request) : new Response('', { status: 429 })
+    },
+  })
+  const { averba, clock } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const read = (commandId: string, waitMs?: number) =>
+    averba.consents.sync({ subject }, { commandId, ...(waitMs !== undefined && { waitMs }) })
+  for (const id of ['a', 'b']) {
+    await read(id)
+    await clock.advance(60_000)
+  }
+  isReady = true
+  await clock.advance(3_600_000)
+  const settling = averba.settle({ timeoutMs: 1_000 })
+  await expect.poll(() => clock.sleeping).toBe(2)
+  const again = Promise.all([read('a', 600_000), read('b', 600_000)])
+  await expect.poll(() => clock.sleeping).toBe(4)
+  await clock.advance(1_000)
+  await settling
+  await clock.advance(120_000)
+  expect((await again).map(each => each.status)).toEqual(['settled', 'settled'])
+  await world.close()
+})

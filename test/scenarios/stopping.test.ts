@@ -5,6 +5,8 @@ import { expect, test } from 'vitest'
 import { openAverba } from '../../src/index.ts'
 import { samples, seededEntropy, simulate, type World } from '../../src/simulation/index.ts'
 
+const people = ['52998224725', '11144477735', '39053344705']
+
 /** A validation service that takes the work and never says a word about it. */
 async function givenServiceThatHangs(store: string): Promise<World> {
   const world: World = await simulate({
@@ -160,7 +162,6 @@ test('after its signal run begins no call and no handler more: what is under way
     },
   })
   const { averba, clock } = world
-  const people = ['52998224725', '11144477735', '39053344705']
   for (const cpf of people) await averba.consents.enrol({ cpf }, { syncEveryMs: 3_600_000 })
   await clock.advance(3_600_000)
   const stop = new AbortController()
@@ -177,5 +178,29 @@ test('after its signal run begins no call and no handler more: what is under way
   // The one that ended owes its next reading.
   const states = (await averba.effects.list()).map(each => each.state)
   expect(states.sort()).toEqual(['owed', 'owed', 'owed', 'settled'])
+  await averba.settle()
+  expect(called).toHaveLength(3)
+  await world.close()
+})
+
+test('what run leaves when it is told to stop is done by who settles meanwhile', async () => {
+  const world = await simulate()
+  const { averba } = world
+  for (const cpf of people) await averba.consents.enrol({ cpf })
+  const go = Promise.withResolvers<void>()
+  const called: string[] = []
+  averba.log.follow('crm', ['subject.enrolled'], async event => {
+    called.push(event.id)
+    await go.promise
+  })
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  await expect.poll(() => called.length).toBe(1)
+  stop.abort()
+  const settling = averba.settle()
+  go.resolve()
+  await world.clock.finish(running)
+  await settling
+  expect(called).toHaveLength(3)
   await world.close()
 })
