@@ -157,6 +157,13 @@ export default defineConfig({
   // that end, the client certificate.
   // schedules: true,
 
+  // Where the newest checkpoint of the log is kept outside of it, so that a log that was cut off or put back is seen:
+  // the file "<store>.mark" when left out. To have it on another disk: read gives what write was given last, or undefined
+  // when nothing ever was. This one keeps nothing, and only shows its form.
+  // highWaterMark: { read: async () => undefined, write: async checkpoint => console.log(checkpoint) },
+  // Has somebody else sign each checkpoint: what they answer is kept and exported with it.
+  // anchor: async () => undefined,
+
   // ---- Traces, where @opentelemetry/api is installed and your program registers a provider. Delete the block if not.
   tracing: {
     // The services that are sent the traceparent of a call. None when left out.
