@@ -111,7 +111,7 @@ async function init({ json = false, ...options }: { json?: boolean; dir: string;
   console.log('1. Delete the services in it that you do not use.')
   console.log(`2. Set the environment variables that are left: ${result.variables.join(', ')}.`)
   console.log("3. Open the log: import config from './averba.config.ts', then await openAverba(config).")
-  console.log('To try it without any account, see averba simulate.')
+  console.log('To try it without any account, start averba simulate: it writes a file of these variables.')
 }
 
 async function triggerOne(evento: string, { body }: { body: string }): Promise<void> {
@@ -166,7 +166,7 @@ async function simulate({
   await runSimulation(
     addresses => {
       if (json) return console.log(JSON.stringify(addresses))
-      const { consentService, tokenService, validationService, portal, control } = addresses
+      const { consentService, tokenService, validationService, portal, control, env } = addresses
       console.log(`consent service     ${consentService.baseUrl}/consentimento/v1`)
       console.log(`token service       ${tokenService.url}`)
       console.log(
@@ -175,6 +175,7 @@ async function simulate({
       console.log(`portal              ${portal.baseUrl}/portal/api/ext/webhook`)
       console.log(`control             ${control.baseUrl}`)
       console.log(`certificates        ${consentService.ca} and beside it`)
+      console.log(`environment         ${env}, for the configuration of averba init`)
       console.log('Stop with Ctrl-C. --json prints all of it for programs.')
     },
     { ...options, faults },

@@ -24,6 +24,8 @@ export interface SimulationAddresses {
   readonly receiver: { cert: string; key: string }
   readonly ca: string
   readonly samples: { cpf: string; cnpj: string }
+  /** A file of lines NAME='value': the environment variables of what `averba init` writes, for these services. */
+  readonly env: string
 }
 
 /** How the services are to be simulated. */
@@ -91,7 +93,7 @@ async function addressesOf(
   const { options, samples, client, receiver, portalHeaders } = services
   const { consumerKey, consumerSecret } = services.credentials
   const ca = write('ca.pem', services.ca)
-  return {
+  const addresses = {
     consentService: {
       baseUrl: options.consentService.baseUrl,
       ca,
@@ -109,4 +111,36 @@ async function addressesOf(
     ca,
     samples,
   }
+  return { ...addresses, env: write('averba.env', environmentOf(addresses)) }
+}
+
+/** What the variables of the configuration template are, where the services are these. */
+function environmentOf({
+  consentService,
+  tokenService,
+  validationService,
+  portal,
+  receiver,
+  ca,
+}: Omit<SimulationAddresses, 'env'>): string {
+  const variables = {
+    AVERBA_CA: ca,
+    AVERBA_CONSENT_URL: consentService.baseUrl,
+    AVERBA_CONSENT_CERT: consentService.cert,
+    AVERBA_CONSENT_KEY: consentService.key,
+    AVERBA_TOKEN_URL: tokenService.url,
+    AVERBA_CONSUMER_KEY: tokenService.consumerKey,
+    AVERBA_CONSUMER_SECRET: tokenService.consumerSecret,
+    AVERBA_VALIDATION_URL: validationService.baseUrl,
+    AVERBA_VALIDATION_SERVICE: validationService.service,
+    AVERBA_PORTAL_URL: portal.baseUrl,
+    AVERBA_PORTAL_AUTHORIZATION: portal.headers.authorization ?? '',
+    AVERBA_RECEIVER_URL: 'https://receptor.exemplo.br/averba',
+    AVERBA_HOOK_SECRET: 'segredo-de-exemplo',
+    AVERBA_SERVER_CERT: receiver.cert,
+    AVERBA_SERVER_KEY: receiver.key,
+  }
+  return Object.entries(variables)
+    .map(([name, value]) => `${name}='${value}'\n`)
+    .join('')
 }

@@ -1,11 +1,11 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import { promisify } from 'node:util'
+import { parseEnv, promisify } from 'node:util'
 import { afterEach, expect, test } from 'vitest'
 import { openSocket, type Socket } from '../../src/adapters/transport.ts'
 import type { SimulationAddresses } from '../../src/cli/simulate.ts'
@@ -13,6 +13,10 @@ import { systemClock } from '../../src/clock.ts'
 import { openAverba, staticHeaders, valueOf } from '../../src/index.ts'
 
 const root = resolve(import.meta.dirname, '../..')
+const main = join(root, 'src/cli/main.ts')
+const run = promisify(execFile)
+// The package finds itself by its name from inside its own folder only.
+mkdirSync(join(root, '.averba'), { recursive: true })
 let running: { child: ChildProcess; socket: Socket } | undefined
 
 afterEach(async () => {
@@ -67,6 +71,7 @@ test('the first line says where everything is, and a host works against it', asy
     receiver: { cert: expect.any(String), key: expect.any(String) },
     ca: expect.any(String),
     samples: { cpf: '25774435016', cnpj: '12ABC34501DE35' },
+    env: expect.stringMatching(/averba\.env$/),
   })
   const { consentService, tokenService, validationService, portal } = addresses
   const averba = await openAverba({
@@ -84,6 +89,23 @@ test('the first line says where everything is, and a host works against it', asy
   )
   expect((await averba.subscriptions.plan()).changes).toEqual([])
   await averba.close()
+})
+
+test('it writes the variables of the configuration that averba init writes, and all is well with them', async () => {
+  const { addresses } = await start()
+  const folder = mkdtempSync(join(root, '.averba', 'simulate-'))
+  const env = parseEnv(readFileSync(addresses.env, 'utf8'))
+  const averba = (...args: string[]) =>
+    run(process.execPath, ['--conditions=averba-source', main, ...args], {
+      cwd: folder,
+      env: { ...process.env, ...env },
+    })
+  const { variables } = JSON.parse((await averba('init', '--json')).stdout)
+  expect(variables.filter((name: string) => !env[name])).toEqual([])
+  expect((await averba('plan').catch(error => error)).stdout).toContain('create dimp-situacao-import')
+  const { checks } = JSON.parse((await averba('doctor', '--token', '--json')).stdout)
+  expect(checks.filter((check: { ok: boolean }) => !check.ok)).toEqual([])
+  rmSync(folder, { recursive: true })
 })
 
 test('the control server moves the clock, adds records and faults, and shows what came', async () => {
