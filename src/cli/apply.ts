@@ -50,13 +50,16 @@ async function apply(options: Options): Promise<void> {
 
 /** The hash in a plan that was written to a file. */
 function hashIn(file: string): string {
+  const hint = 'Write one with: averba plan --json > plan.json'
   try {
     const { hash } = JSON.parse(readFileSync(file, 'utf8')) as { hash?: unknown } // Checked in the next line.
     if (typeof hash === 'string') return hash
   } catch (cause) {
-    throw new AverbaError('INVALID_INPUT', `Cannot read the plan "${file}"`, { cause })
+    throw new AverbaError('INVALID_INPUT', `Cannot read the plan "${file}": it is not there, or no JSON`, {
+      cause,
+      hint,
+    })
   }
-  const hint = 'Write one with: averba plan --json > plan.json'
   throw new AverbaError('INVALID_INPUT', `Cannot read the plan "${file}": it has no hash`, { hint })
 }
 

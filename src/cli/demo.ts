@@ -47,7 +47,7 @@ export async function runDemo(say: (line: string) => void, dir?: string): Promis
       { evento: eventos.lpco, chaveSecreta: 'chave-secreta-dois' },
     ],
     actor: { kind: 'system', ref: 'demo' },
-    logger: ({ message, ...rest }) => say(`averba: ${[message, ...Object.values(rest)].join(' ')}`),
+    logger: ({ message, ...rest }) => say(`averba: ${[message, ...Object.values(rest)].join(', ')}`),
   })
   try {
     const subject = await walkConsents(averba, services, say)

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { AverbaError } from '../index.ts'
 import type { Fault, Policies } from '../simulation/index.ts'
@@ -29,7 +30,7 @@ export async function runProgram(): Promise<void> {
     await createProgram().parseAsync()
   } catch (error) {
     if (!(error instanceof AverbaError)) {
-      console.error('This is a bug in averba:', error)
+      console.error('This is a bug, in averba or in code of yours that it called:', error)
       process.exit(exitCodes.bug)
     }
     console.error(`${error.code}: ${error.message}`)
@@ -42,6 +43,8 @@ function createProgram(): Command {
   const program = new Command()
     .name('averba')
     .description('Consents, identity validations and customs webhooks, kept in an append-only log.')
+    .version(readVersion(), '--version', 'print the version of averba')
+    .showHelpAfterError('averba --help shows every command.')
   program
     .command('init')
     .description('Write averba.config.ts: every option, with what it is and where its value comes from.')
@@ -101,6 +104,12 @@ function createProgram(): Command {
   for (const create of [planCommand, applyCommand, failuresCommand, reportCommand])
     program.addCommand(create())
   return program
+}
+
+/** The version of the package, which lies as far from here in its sources as when it is built. */
+function readVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  return version
 }
 
 async function init({ json = false, ...options }: { json?: boolean; dir: string; force?: boolean }) {

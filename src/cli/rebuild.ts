@@ -33,7 +33,9 @@ async function rebuild(
   if (!isWhole || rebuilt.some(each => each.differences > 0)) process.exitCode = 1
   if (json) return console.log(JSON.stringify({ isWhole, views: rebuilt }))
   for (const { view: name, rows, differences, examples } of rebuilt) {
-    console.log(`${name}: ${rows} rows, ${differences === 0 ? 'as they were' : `${differences} differed`}`)
+    console.log(
+      `${name}: ${rows} ${rows === 1 ? 'row' : 'rows'}, ${differences === 0 ? 'as they were' : `${differences} differed`}`,
+    )
     for (const key of examples) console.log(`  ${key}`)
   }
   if (!isWhole) console.log('Ended before it was done: the next rebuild goes on from here.')

@@ -38,7 +38,7 @@ function explain(path: string, cause: unknown, database?: Database): AverbaError
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   const cannot = `Cannot use "${path}"`
   if (code === 'SQLITE_NOTADB') {
-    const hint = 'Was it a log of averba, it is damaged: keep it as it is, and restore a backup elsewhere'
+    const hint = 'If it was a log of averba, it is damaged: keep it as it is, and restore a backup elsewhere'
     return new AverbaError('NOT_OURS', `${cannot}: it is not a SQLite database`, { cause, hint })
   }
   const isNone = isNamingNone(cause)

@@ -38,6 +38,7 @@ import {
 } from './ledger.ts'
 import { beganType } from './moved-parts.ts'
 import { Owners } from './owners.ts'
+import { noSuchView } from './no-such-view.ts'
 import { type Checkpoint, Projector, readCheckpoints } from './projector.ts'
 import { openPart, type ReadFilter, readAt, readOn, readPage } from './read.ts'
 import { type AsOf, Rebuilder, type Rebuilt } from './rebuilder.ts'
@@ -237,9 +238,7 @@ export class Store {
   async rebuild(options: RebuildAll = {}): Promise<Rebuilt[]> {
     const { views: names, onProgress, ...others } = options
     const unknown = names?.find(name => !this.#views.some(view => view.name === name))
-    if (unknown !== undefined) {
-      throw new AverbaError('INVALID_INPUT', `Cannot rebuild "${unknown}": there is no such view`)
-    }
+    if (unknown !== undefined) throw noSuchView(`Cannot rebuild "${unknown}"`, this.#views)
     const rebuilt: Rebuilt[] = []
     for (const view of this.#views.filter(each => names?.includes(each.name) ?? true)) {
       const done = await this.#rebuilder.rebuild(view, {
@@ -259,8 +258,8 @@ export class Store {
    */
   async viewAsOf(name: string, asOf: AsOf): Promise<object[]> {
     const view = this.#views.find(each => each.name === name)
-    if (view) return this.#rebuilder.buildAsOf(view, asOf)
-    throw new AverbaError('INVALID_INPUT', `Cannot build "${name}": there is no such view`)
+    if (!view) throw noSuchView(`Cannot build "${name}"`, this.#views)
+    return this.#rebuilder.buildAsOf(view, asOf)
   }
 
   /** The root of the Merkle tree over all headers. */

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -37,6 +37,17 @@ test('averba rebuild puts right what differs, says so once, and then finds all a
   })
 })
 
+test('a command that is none is refused with where the commands stand, and averba says its version', async () => {
+  expect(await averba('rebuidl')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /unknown command 'rebuidl'\n.*rebuild.*\n+averba --help shows every command/,
+    ),
+  })
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  expect(await averba('--version')).toMatchObject({ code: 0, stdout: `${version}\n` })
+})
+
 test('averba rebuild names what is wrong with its arguments', async () => {
   expect(await averba('rebuild', join(tmpdir(), 'nowhere.sqlite'))).toMatchObject({
     code: 1,
@@ -44,7 +55,7 @@ test('averba rebuild names what is wrong with its arguments', async () => {
   })
   expect(await averba('rebuild', await givenLog(), '--view', 'nothing')).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/^INVALID_INPUT/),
+    stderr: expect.stringMatching(/^INVALID_INPUT: .*no such view\nThere are .*\bconsents\b/),
   })
 })
 

@@ -161,5 +161,9 @@ test('a plan that is none, or two of them, is refused', async () => {
     code: 1,
     error: expect.stringContaining('it has no hash'),
   })
+  expect(await averba('apply', '--plan', 'nowhere.json')).toMatchObject({
+    code: 1,
+    error: expect.stringMatching(/it is not there, or no JSON\nWrite one with: averba plan --json/),
+  })
   expect(await averba('apply', '--plan', 'none.json', '--hash', 'a')).toMatchObject({ code: 1 })
 })
