@@ -148,7 +148,7 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
     ...(options.keys && { keys: options.keys }),
     onViewStopped: view => log({ message: 'a view failed and stands still: rebuild it', view }),
     onTransacted: ms => tellCommitted(ms),
-    onKeyringCreated: path => log({ message: 'a keyring was made; back it up, apart from the store:', path }),
+    onKeyringCreated: path => log({ message: 'a keyring was made: back it up, apart from the store', path }),
   })
   await addTables(store, machines, clock)
   const onTrouble = (what: string, error: unknown) => log({ message: what, error: nameOf(error) })
@@ -220,7 +220,7 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
       },
       tracing,
       onAnswered: (status, ms) => engine.hint('answered', { status, ms }),
-      onRefused: status => log({ message: 'a notification was refused', status }),
+      onRefused: (status, because) => log({ message: `a notification was refused: ${because}`, status }),
       onStoreError: error =>
         log({ message: 'a notification was not stored: answered 503', error: nameOf(error) }),
       onMissed: reason => void subscriptions.harvestSoon(reason),

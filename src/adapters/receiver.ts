@@ -36,7 +36,7 @@ export interface ReceiverOptions {
   readonly onAnswered?: (status: number, ms: number) => void
   readonly tracing?: Tracing
   /** Told of what was refused, by status. */
-  readonly onRefused: (status: number) => void
+  readonly onRefused: (status: number, because: string) => void
   /** Told of what could not be stored, and was answered 503. */
   readonly onStoreError: (error: unknown) => void
   /** Told of a notification that the portal will have a failure record of, right after it was answered. */
@@ -65,6 +65,15 @@ interface Answer {
 /** The portal gives up after 3500 ms: our 503 must reach it before that. */
 const budgetMs = limits.processingMs - 500
 const defaultBodyBytesMax = 1_048_576
+
+/** What the operator is told of a refusal. The one who asked is told less. */
+const refusals: Readonly<Record<number, string>> = {
+  400: 'its header event-type is missing or too long',
+  401: 'its secrets are not those of the subscription',
+  403: "its address is in none of the portal's ranges, or of receiver.sources",
+  405: 'it is not a POST',
+  413: 'its body is too large',
+}
 
 /** Makes a receiver. */
 export function createReceiver(options: ReceiverOptions): Receiver {
@@ -144,7 +153,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       return made
     })
     options.onAnswered?.(answer.status, elapsedMs() - began)
-    if (answer.status >= 400 && answer.status < 500) options.onRefused(answer.status)
+    if (answer.status >= 400 && answer.status < 500)
+      options.onRefused(answer.status, refusals[answer.status] ?? '')
     return answer
   }
 

@@ -195,6 +195,10 @@ test('secrets that cannot be had are answered 503, not 401, and the operator is 
   expect((await world.averba.receiver.fetch(notification(), from)).status).toBe(503)
   expect(lines).toEqual([{ message: 'a notification was not stored: answered 503', error: 'MISCONFIGURED' }])
   await world.averba.receiver.fetch(notification(), { remoteAddress: '203.0.113.7' })
-  expect(lines[1]).toEqual({ message: 'a notification was refused', status: 403 })
+  expect(lines[1]).toEqual({
+    message:
+      "a notification was refused: its address is in none of the portal's ranges, or of receiver.sources",
+    status: 403,
+  })
   await world.close()
 })
