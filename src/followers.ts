@@ -46,10 +46,16 @@ export class Followers {
   /**
    * Adds a handler under a name that is its own for ever: its place in the log is kept under it.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when another handler of this process has the name, or its time is out of range
+   * @throws {AverbaError} `INVALID_INPUT` when another handler of this process has the name, types or handler are missing,
+   * or its time is out of range
    */
   follow(name: string, types: readonly string[], handler: FollowHandler, time?: HandlerTime): void {
     const timeoutMs = checkHandlerTime(time)
+    if (!Array.isArray(types) || typeof handler !== 'function') {
+      throw new AverbaError('INVALID_INPUT', 'Cannot follow: types or handler are missing', {
+        hint: "Give a name, the types of events and a function: follow('mine', ['consent.revoked'], async event => ...)",
+      })
+    }
     const own = [...types]
     const call = (event: Recorded) => callInTime(this.#clock, timeoutMs, given => handler(event, given))
     this.attach(name, closing => this.#followOn(name, own, call, closing))

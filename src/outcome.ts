@@ -46,7 +46,7 @@ export class OutcomeError extends AverbaError {
   readonly outcome: Outcome<unknown>
 
   constructor(outcome: Outcome<unknown>) {
-    super('OUTCOME', `Cannot take the value: the outcome is ${describe(outcome)}`)
+    super('OUTCOME', `Cannot take the value: the outcome is ${describe(outcome)}`, { hint: advise(outcome) })
     this.outcome = outcome
   }
 }
@@ -59,6 +59,17 @@ export class OutcomeError extends AverbaError {
 export function valueOf<T>(outcome: Outcome<T>): T {
   if (outcome.status === 'settled') return outcome.value
   throw new OutcomeError(outcome)
+}
+
+function advise(outcome: Outcome<unknown>): string {
+  if (outcome.status === 'declined')
+    return 'No result will come: look at the problem in the outcome of this error'
+  if (outcome.status === 'unknown') {
+    return outcome.next === 'probe'
+      ? 'It is perhaps done: a reading will tell, while run or settle does'
+      : "It is perhaps done, and is not repeated by itself: look into the service's own records, and resolve it"
+  }
+  return 'It is recorded: it goes on while run or settle does, and effects.get says how it stands'
 }
 
 function describe(outcome: Outcome<unknown>): string {

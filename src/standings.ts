@@ -108,7 +108,7 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
       return answerFrom(await readStory(store, subject, which.id, until), at ?? known, known, ageMaxMs)
     },
     async use(which, ask) {
-      const basis = ask.basis ?? area.options.basis
+      const basis = ask?.basis ?? area.options.basis
       if (!basis) {
         throw new AverbaError(
           'INVALID_INPUT',

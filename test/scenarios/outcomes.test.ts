@@ -28,5 +28,14 @@ test('a command resolves with what became of it, in five ways, and its value is 
     expect(taking).toThrow(status)
     expect(taking).not.toThrow(samples.cpf)
   }
+  const hintOf = (outcome: typeof unknown) => {
+    try {
+      return valueOf(outcome)
+    } catch (error) {
+      return (error as OutcomeError).hint // Nothing else is thrown, as shown above.
+    }
+  }
+  expect(hintOf(unknown)).toMatch(/not repeated by itself: .* resolve it$/)
+  expect(hintOf({ ...unknown, status: 'unknown', next: 'probe' })).toMatch(/a reading will tell/)
   await world.close()
 })

@@ -202,6 +202,7 @@ test('a use is recorded with its purpose and legal basis, and answered again und
   const other = consents.use(which, { basis: { ...basis, purpose: 'marketing' }, commandId: 'u1' })
   await expect(other).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
   await expect(consents.use(which, {} as never)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await expect(consents.use(which, undefined as never)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   await world.close()
 })
 
