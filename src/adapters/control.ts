@@ -1,5 +1,7 @@
 import { type Context, Hono } from 'hono'
+import { HTTPException } from 'hono/http-exception'
 import { z } from 'zod'
+import { isCpf } from '../cpf.ts'
 import { statusSchema } from './consent/wire.ts'
 import { type Fault, faultSchema } from './fault.ts'
 import { limits, recipientIdForms, recipientKinds } from './portal/wire.ts'
@@ -7,16 +9,18 @@ import type { ReceivedRequest } from './received-requests.ts'
 import { claimsSchema } from './validation/wire.ts'
 
 const text = z.string().min(1).max(500)
+/** A record under a CPF that is none could never be read: the services refuse its address. */
+const cpf = text.refine(isCpf, 'it is no CPF: eleven digits, the last two of which check the others')
 const bodies = {
   advance: z.strictObject({ ms: z.int().nonnegative() }),
   consent: z.strictObject({
-    cpf: text,
+    cpf,
     cnpj: text.optional(),
     status: statusSchema.optional(),
     expiresInMs: z.int().optional(),
   }),
-  awareness: z.strictObject({ cpf: text, cnpj: text.optional() }),
-  person: claimsSchema.extend({ cpf: text }),
+  awareness: z.strictObject({ cpf, cnpj: text.optional() }),
+  person: claimsSchema.extend({ cpf }),
   notification: z
     .strictObject({
       evento: text.max(limits.evento),
@@ -56,7 +60,7 @@ export function createControl(world: Controlled): (request: Request) => Promise<
   /** A route whose body is checked first: what is wrong with it is said by its fields. */
   const post = <T>(path: string, schema: z.ZodType<T>, act: (body: T) => unknown) =>
     app.post(path, async context => {
-      const parsed = schema.safeParse(await context.req.json().catch(() => undefined))
+      const parsed = schema.safeParse(await bodyOf(context))
       if (!parsed.success) return refuse(context, parsed.error)
       return context.json(((await act(parsed.data)) ?? {}) as object) // What each act returns is JSON.
     })
@@ -72,7 +76,7 @@ export function createControl(world: Controlled): (request: Request) => Promise<
     return context.json({})
   })
   app.post('/connect-to', async context => {
-    const parsed = bodies.connection.safeParse(await context.req.json().catch(() => undefined))
+    const parsed = bodies.connection.safeParse(await bodyOf(context))
     if (!parsed.success) return refuse(context, parsed.error)
     const from = /^(.+):443$/.exec(parsed.data.from)
     const to = /^(127\.\d+\.\d+\.\d+|localhost):(\d+)$/.exec(parsed.data.to)
@@ -86,8 +90,16 @@ export function createControl(world: Controlled): (request: Request) => Promise<
     world.reset()
     return context.json({})
   })
-  app.notFound(context => context.json({ error: 'there is no such control' }, 404))
+  const controls = app.routes.map(({ method, path }) => `${method} ${path}`)
+  app.notFound(context => context.json({ error: 'there is no such control', controls }, 404))
   return async request => app.fetch(request)
+}
+
+/** What a body says. What is no JSON is answered 400. */
+async function bodyOf({ req }: Context): Promise<unknown> {
+  return req.json().catch(() => {
+    throw new HTTPException(400, { res: Response.json({ error: 'the body is not JSON' }, { status: 400 }) })
+  })
 }
 
 function refuse(context: Context, error: z.ZodError): Response {

@@ -21,7 +21,11 @@ function givenControl() {
   const control = createControl(world)
   const post = (body: object) =>
     control(new Request('http://localhost/notifications', { method: 'POST', body: JSON.stringify(body) }))
-  return { notified, post }
+  const ask = async (path: string, body: string) => {
+    const response = await control(new Request(`http://localhost${path}`, { method: 'POST', body }))
+    return { status: response.status, body: await response.json() }
+  }
+  return { notified, post, ask }
 }
 
 test.each([
@@ -61,3 +65,29 @@ test.each([
     expect(notified).toEqual([])
   },
 )
+
+test.each(['/consents', '/awareness', '/persons'])(
+  'a record under a CPF that is none is refused: %s',
+  async path => {
+    const { ask } = givenControl()
+    expect(await ask(path, '{"cpf":"25774435016"}')).toMatchObject({ status: 200 })
+    for (const cpf of ['1', '25774435017', '257.744.350-16']) {
+      const { status, body } = await ask(path, JSON.stringify({ cpf }))
+      expect([status, body.error]).toEqual([400, expect.stringMatching(/^cpf: it is no CPF: eleven digits/)])
+    }
+  },
+)
+
+test.each(['/faults', '/connect-to'])('a body that is not JSON is said to be none: %s', async path => {
+  const { ask } = givenControl()
+  expect(await ask(path, '{"kind"')).toEqual({ status: 400, body: { error: 'the body is not JSON' } })
+})
+
+test('what is no control is answered with those that there are', async () => {
+  const { ask } = givenControl()
+  const { status, body } = await ask('/clock', '{}')
+  expect(status).toBe(404)
+  expect(body.controls).toEqual(
+    expect.arrayContaining(['POST /clock/advance', 'DELETE /faults', 'GET /requests']),
+  )
+})

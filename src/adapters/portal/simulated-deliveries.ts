@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { brasiliaDay, writeBrasilia } from '../brasilia.ts'
 import type { PortalPolicies } from '../policies.ts'
+import { describe } from '../transport.ts'
 import { LateError, type Limit, withinTime } from '../within-time.ts'
 import type { SimulatedSubscription } from './simulated-subscription.ts'
 import { live } from './subscription-life.ts'
@@ -100,7 +101,7 @@ export class SimulatedDeliveries {
       return isSuccess ? '' : `HTTP ${response.status}`
     } catch (error) {
       if (error instanceof LateError) return `Tempo esgotado: ${limits.processingMs} ms`
-      return error instanceof Error ? error.name : 'Falha de entrega'
+      return `Falha de entrega: ${describe(error)}`
     }
   }
 
