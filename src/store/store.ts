@@ -37,8 +37,8 @@ import {
   readEffect,
 } from './ledger.ts'
 import { beganType } from './moved-parts.ts'
-import { Owners } from './owners.ts'
 import { noSuchView } from './no-such-view.ts'
+import { Owners } from './owners.ts'
 import { type Checkpoint, Projector, readCheckpoints } from './projector.ts'
 import { openPart, type ReadFilter, readAt, readOn, readPage } from './read.ts'
 import { type AsOf, Rebuilder, type Rebuilt } from './rebuilder.ts'

@@ -26,7 +26,9 @@ test('the package, installed in an empty folder, runs its commands and the lines
   cpSync(join(root, 'examples/first-steps.ts'), join(folder, 'first-steps.ts'))
   const { stdout } = await run(process.execPath, ['first-steps.ts'], { cwd: folder })
   expect(stdout).toMatch(/settled ATIVO\nsettled ATIVO\n1 \S+ log\.began\n/)
-  expect(readdirSync(folder)).toEqual(expect.arrayContaining(['first-steps.sqlite', 'first-steps.sqlite.keys']))
+  expect(readdirSync(folder)).toEqual(
+    expect.arrayContaining(['first-steps.sqlite', 'first-steps.sqlite.keys']),
+  )
 
   await run('npx', ['--no-install', 'averba', 'init'], { cwd: folder })
 
