@@ -77,12 +77,13 @@ export async function restoreStore(options: {
 
 /**
  * Looks at a store, which may be in use, without writing to it: how large it is, how it grows, what is owed and
- * what is wrong. `isDeep` compares everything in it with everything else.
+ * what is wrong. `isDeep` compares everything in it with everything else; `keys` names the keyring of a backup.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
 export function diagnoseStore(options: {
   store: string
+  keys?: string
   isDeep?: boolean
   onProgress?: NonNullable<DiagnoseOptions['onProgress']>
   signal?: AbortSignal

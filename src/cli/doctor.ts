@@ -6,6 +6,7 @@ import { createProgress } from './progress.ts'
 
 interface Options {
   readonly config: string
+  readonly keys?: string
   readonly deep?: boolean
   readonly token?: boolean
   readonly json?: boolean
@@ -17,6 +18,10 @@ export function doctorCommand(): Command {
     .description('Look at a configuration and all that it needs, or at a store alone, and say what to do.')
     .argument('[store]', 'the file of the log, or a backup of one: then nothing else is looked at')
     .option('--config <file>', 'the configuration', defaultConfig)
+    .option(
+      '--keys <file>',
+      'with a store: its keyring, such as that of a backup; the one beside it otherwise',
+    )
     .option('--deep', 'compare everything in the store with everything else: reads the whole file')
     .option('--token', 'ask the gateway for a token as well, once')
     .option('--json', 'print one JSON object')
@@ -30,9 +35,19 @@ export function doctorCommand(): Command {
 }
 
 async function doctor(store: string | undefined, options: Options): Promise<void> {
-  if (store === undefined) return examineConfig(options)
-  const { json = false, deep = false } = options
-  const found = await diagnoseStore({ store, isDeep: deep, onProgress: createProgress() })
+  const { json = false, deep = false, keys } = options
+  if (store === undefined) {
+    if (keys === undefined) return examineConfig(options)
+    throw new AverbaError('INVALID_INPUT', 'Cannot use --keys: it goes with a store', {
+      hint: 'Give both: averba doctor <store> --keys <file>',
+    })
+  }
+  const found = await diagnoseStore({
+    store,
+    ...(keys !== undefined && { keys }),
+    isDeep: deep,
+    onProgress: createProgress(),
+  })
   if (found.problems.length > 0) process.exitCode = 1
   if (json) console.log(JSON.stringify(found))
   else for (const line of describe(found)) console.log(line)

@@ -59,6 +59,8 @@ export interface DiagnoseOptions extends CheckOptions {
   readonly store: string
   readonly views: readonly View[]
   readonly entropy: Entropy
+  /** The keyring, where it is not beside the store: that of a backup is kept apart from it. */
+  readonly keys?: string
   /** Compares everything with everything. */
   readonly isDeep?: boolean
 }
@@ -75,7 +77,7 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   const snapshot = await Snapshot.open(store)
   try {
     const facts = snapshot.run(readFacts)
-    const { keys, problems: keyProblems } = findKeys(store, facts, options.entropy)
+    const { keys, problems: keyProblems } = findKeys(options.keys ?? `${store}.keys`, facts, options.entropy)
     const checked = isDeep ? await checkStore(snapshot, options) : undefined
     const views = snapshot.run(readCheckpoints)
     const problems = [
@@ -156,13 +158,13 @@ function readPragmas(snapshot: Snapshot): Record<string, unknown> {
 }
 
 function findKeys(
-  store: string,
+  path: string,
   facts: StoreFacts,
   entropy: Entropy,
 ): { keys: KeysFound; problems: string[] } {
-  const path = `${store}.keys`
   if (!existsSync(path)) {
-    const problem = 'keys: the keyring is not there: the log does not open without it'
+    const problem =
+      'keys: the keyring is not there: the log does not open without it. Where it is kept apart, name it with keys'
     return { keys: { path, isPresent: false }, problems: [problem] }
   }
   const mode = (statSync(path).mode & 0o777).toString(8).padStart(3, '0')

@@ -196,6 +196,21 @@ test('the commands say what an operator has to know, to people and to programs',
     code: 1,
     stdout: expect.stringMatching(/WRONG:\n {2}keys: the keyring is not there/),
   })
+  // The keyring of a backup is kept apart from it.
+  const apart = await averba('doctor', backup, '--keys', `${store}.keys`, '--deep', '--json')
+  const { keys, problems } = JSON.parse(apart.stdout)
+  expect([keys.path, problems]).toEqual([`${store}.keys`, []])
+  const another = newPath()
+  await (await openAverba({ store: another })).close()
+  const foreign = averba('doctor', backup, '--keys', `${another}.keys`)
+  await expect(foreign).rejects.toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/WRONG:\n {2}keys: /),
+  })
+  await expect(averba('doctor', '--keys', `${store}.keys`)).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^INVALID_INPUT: .*goes with a store/),
+  })
   await expect(averba('doctor', 'no-such-file')).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/^NOT_FOUND: /),
