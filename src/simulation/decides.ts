@@ -10,6 +10,8 @@ export type MachineName = Exclude<
   'log'
 >
 
+type Machine = (typeof machines)[number]
+
 /** What a machine answers: the events to record, or why it refuses. */
 export type Answer =
   | { readonly events: readonly Event[] }
@@ -40,7 +42,8 @@ export interface MachineCase {
  * passes. Returns the answer.
  *
  * @throws {ExpectationError} when the answer is another one
- * @throws {TypeError} when an event is given that the machine does not have, or it refuses a message of `after`
+ * @throws {TypeError} when an event is given that the machine does not have, refuses a message of `after`, or
+ * has no such message
  *
  * @example
  * ```ts
@@ -61,11 +64,11 @@ export function decides({ machine: name, given = [], after = [], when, expected 
     state = machine.evolve(state, event)
   }
   for (const message of after) {
-    const answer = machine.decide(state, message)
+    const answer = ask(machine, state, message)
     if ('refused' in answer) throw new TypeError(`It refuses ${message.type}: ${answer.refused}`)
     for (const event of answer.events) state = machine.evolve(state, event)
   }
-  const answer: Answer = machine.decide(state, when)
+  const answer: Answer = ask(machine, state, when)
   if (expected) meets(`the answer of ${name} to ${when.type}`, answer, expected)
   return answer
 }
@@ -77,8 +80,15 @@ export function answerOf(machine: MachineName, ...messages: readonly Message[]):
   return decides({ machine, after: messages.slice(0, -1), when })
 }
 
-function machineOf(name: MachineName): (typeof machines)[number] {
+/** Asks a machine, which decides nothing at all about a message that it does not have. */
+function ask(machine: Machine, state: Machine['initial'], message: Message): Answer {
+  const answer: Answer | undefined = machine.decide(state, message)
+  if (answer) return answer
+  throw new TypeError(`The machine ${machine.name} has no message ${message.type}`)
+}
+
+function machineOf(name: MachineName): Machine {
   const machine = machines.find(each => each.name === name)
   if (machine) return machine
-  throw new TypeError(`There is no machine ${name}`)
+  throw new TypeError(`There is no machine ${name}: there are ${machines.map(each => each.name).join(', ')}`)
 }

@@ -61,6 +61,9 @@ describe('a decision', () => {
     expect(() => decides({ machine: 'token', given: [appeared], when })).toThrow(
       'The machine token has no event consent.appeared',
     )
+    expect(() => decides({ machine: 'consent', when: { ...when, type: 'consent.aprove' } })).toThrow(
+      'The machine consent has no message consent.aprove',
+    )
     const twice = { machine: 'consent', after: [when], when } as const
     expect(() => decides(twice)).toThrow(/^It refuses consent\.approve: /)
   })
