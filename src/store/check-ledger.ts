@@ -15,6 +15,7 @@ interface Replayed {
 
 /** Where a call may stand in the ledger while no event says more than that it is owed. */
 const open = ['owed', 'started', 'deferred']
+const ended = ['settled', 'declined', 'cancelled']
 const rowsMax = 1_000
 
 /** Replays what the events say of the calls that are owed, and compares the ledger with it. */
@@ -24,15 +25,16 @@ export class LedgerCheck {
   /** Hears of the next event, by its header. */
   hear(text: string): void {
     // Most events say nothing of calls: their text is not read a second time.
-    if (!/"(effects|settles|moves|resolves)":/.test(text)) return
+    if (!/"(cancels|effects|settles|moves|resolves)":/.test(text)) return
     const event: Recorded = parseHeader(text)
-    const { settles, moves, resolves, position } = event
+    const { settles, moves, resolves, cancels = [], position } = event
     if (settles) this.#put(settles.effect, settles.as, position)
     if (moves) this.#put(moves.effect, moves.to, null)
     for (const [n, { type }] of (event.effects ?? []).entries()) {
       const call = { position, n, type, stream: event.stream, state: 'owed', settledAt: null }
       this.#calls.set(`${event.stream}/${event.version}/${n}`, call)
     }
+    for (const effect of cancels) this.#put(effect, 'cancelled', position)
     if (!resolves) return
     const isMeant = ({ stream, type, state }: Replayed) =>
       stream === event.stream && type === resolves.effect && state === 'unknown'
@@ -77,7 +79,7 @@ interface Row {
 }
 
 function isSame({ type, stream, state, settledAt }: Replayed, row: Row): boolean {
-  const isOpen = state !== 'settled' && state !== 'declined'
+  const isOpen = !ended.includes(state)
   const isState = open.includes(state) ? open.includes(row.state) : row.state === state
   const isEnd = row.settled_at === settledAt && row.is_open === (isOpen ? 1 : 0)
   return row.type === type && row.name === stream && isState && isEnd

@@ -184,8 +184,9 @@ function* readHead(): Steps<readonly { id: number; schema: number }[]> {
   return yield* rows({ sql: 'select id, schema from head', parameters: [] })
 }
 
+/** Of an owner who was erased there is a row, and no key. */
 function* readOwnerKeys(): Steps<readonly { owner: string; epoch: number; wrapped: Uint8Array }[]> {
-  return yield* rows({ sql: 'select owner, epoch, wrapped from owner_key', parameters: [] })
+  return yield* rows({ sql: 'select owner, epoch, wrapped from owner_key where epoch > 0', parameters: [] })
 }
 
 const selectPage = 'select position, header from event where position > ? order by position limit ?'

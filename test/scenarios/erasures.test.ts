@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { diagnoseStore, valueOf } from '../../src/index.ts'
+import { diagnoseStore, valueOf, verifyLog } from '../../src/index.ts'
 import { checkErasureReceipt } from '../../src/proof/erasure.ts'
 import { simulate } from '../../src/simulation/index.ts'
 
@@ -44,6 +44,18 @@ test('a person is erased in one transaction, and a deep look finds every missing
   const { problems, checked } = await diagnoseStore({ store, isDeep: true })
   expect(problems).toEqual([])
   expect(checked?.erasedParts).toBe(receipt.destroyed.parts.length)
+})
+
+test('a log is verified whole after an erasure that cancelled what was owed', async () => {
+  const store = newStore()
+  const world = await simulate({ averba: { store } })
+  const { averba, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 86_400_000 })
+  const [owed] = await averba.effects.list()
+  await averba.subjects.erase({ subject }, asked)
+  expect(await averba.effects.get(owed?.id ?? '')).toMatchObject({ state: 'cancelled' })
+  await world.close()
+  expect((await verifyLog({ store })).faults).toEqual([])
 })
 
 test('a reveal is an event before anything is opened, and gives nothing of what was destroyed', async () => {
