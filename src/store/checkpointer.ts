@@ -55,7 +55,12 @@ export class Checkpointer {
     const isDue = position - this.#size >= eventsMax || this.#parts.clock.now() - this.#at >= everyMs
     if (!isDue || this.#isDue) return position
     this.#isDue = true
-    this.make().catch(error => this.#parts.onTrouble('a checkpoint could not be made', error))
+    this.make()
+      .catch(error => this.#parts.onTrouble('a checkpoint could not be made', error))
+      // The next event tries again where it failed.
+      .finally(() => {
+        this.#isDue = false
+      })
     return position
   }
 
@@ -69,7 +74,6 @@ export class Checkpointer {
   async #make(): Promise<StoredCheckpoint> {
     const { connection, signer, mark, clock } = this.#parts
     const made = await connection.transact(() => makeCheckpoint(signer))
-    this.#isDue = false
     this.#at = clock.now()
     const isNew = made.size > this.#size
     this.#size = made.size

@@ -176,3 +176,24 @@ test('a mark that cannot be written harms nothing, and is told of', async () => 
   await averba.close()
   expect(lines).toContainEqual({ message: 'the high-water mark could not be written', error: 'Error' })
 })
+
+test('a checkpoint that could not be made is made with the next event', async () => {
+  const store = newPath()
+  const clock = new VirtualClock()
+  const said: unknown[] = []
+  const logger = ({ message }: { message: string }) => void said.push(message)
+  const averba = await openAverba({ store, receiver, clock, schedules: false, logger })
+  const sizeOfMark = () =>
+    existsSync(`${store}.mark`) ? (parseCheckpoint(readFileSync(`${store}.mark`, 'utf8'))?.size ?? 0) : 0
+  const before = sizeOfMark()
+  const database = new Sqlite(store)
+  database.exec("create trigger refuse before insert on checkpoint begin select raise(abort, 'no'); end")
+  await clock.advance(60_000)
+  await notify(averba, 1)
+  await expect.poll(() => said).toContain('a checkpoint could not be made')
+  database.exec('drop trigger refuse')
+  database.close()
+  await notify(averba, 2)
+  await expect.poll(sizeOfMark).toBeGreaterThan(before)
+  await averba.close()
+})
