@@ -35,9 +35,9 @@ export class Absence {
   }
 
   /** Hears every event, and remembers those that explain an absence. */
-  hear({ type, data, stream, position }: RecordedHeader): void {
-    if (type === 'subject.erased' || type === 'retention.applied')
-      return this.#hearErased({ type, data, stream, position })
+  hear(event: RecordedHeader): void {
+    const { type, data, stream } = event
+    if (type === 'subject.erased' || type === 'retention.applied') this.#hearErased(event)
     if (stream !== 'log-main') return
     const { bundle, count, from, to } = data
     if (typeof bundle !== 'string' || typeof count !== 'number') return
@@ -51,12 +51,7 @@ export class Absence {
   }
 
   /** An erasure explains all that was its owner's before it, retention the parts that it names. */
-  #hearErased({
-    type,
-    data,
-    stream,
-    position: at,
-  }: Pick<RecordedHeader, 'type' | 'data' | 'stream' | 'position'>): void {
+  #hearErased({ type, data, stream, position: at }: RecordedHeader): void {
     const named = new Set(Array.isArray(data.parts) ? data.parts.map(String) : [])
     const covers = ({ position, name, owner }: MissingPart) =>
       type === 'subject.erased' ? owner === stream && position < Number(at) : named.has(`${position}/${name}`)
