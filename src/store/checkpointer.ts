@@ -19,7 +19,7 @@ export interface CheckpointerParts {
 }
 
 /** After so many events a checkpoint is made, or after so much time with the next event. */
-const eventsMax = 1_000
+const eventsMax = 10_000
 const everyMs = 60_000
 /** How long closing waits for an anchor. */
 const anchorWaitMs = 5_000
