@@ -184,11 +184,13 @@ function* readHead(): Steps<readonly { id: number; schema: number }[]> {
   return yield* rows({ sql: 'select id, schema from head', parameters: [] })
 }
 
-/** Of an owner who was erased there is a row, and no key. */
+/** Of an owner who was erased there is a row, and no key; whether that is right is looked at elsewhere. */
 function* readOwnerKeys(): Steps<readonly { owner: string; epoch: number; wrapped: Uint8Array }[]> {
-  return yield* rows({ sql: 'select owner, epoch, wrapped from owner_key where epoch > 0', parameters: [] })
+  return yield* rows({ sql: selectOwnerKeys, parameters: [] })
 }
 
+const selectOwnerKeys = `select owner, epoch, wrapped from owner_key
+  where is_erased <> 1 or epoch <> 0 or length(wrapped) > 0`
 const selectPage = 'select position, header from event where position > ? order by position limit ?'
 const selectParts = `select part.position, part.name, owner_key.owner, part.sealed from part
   left join owner_key on owner_key.key = part.owner
