@@ -33,10 +33,8 @@ type Result = { readonly appended: Appended } | { readonly error: unknown }
 const batchMax = 512
 /** How many turns of the event loop are waited for appends that come in one after the other, as over sockets. */
 const turnsMax = 16
-/** How many commits callers that ask again together make before the event loop turns: others have to get in too. */
-const togetherMax = 8
-/** How many commits a caller that is alone makes before the event loop turns, and shows whether it still is. */
-const aloneMax = 64
+/** How many commits callers that ask again at once make before the event loop turns: others have to get in too. */
+const turnlessMax = 16
 /** How many appends may wait. Only those of commands are turned away: what happened outside has to get in. */
 const waitingMax = 10_000
 
@@ -51,13 +49,13 @@ export class Writer {
   /** What the database said of foreign writes when `#known` was last right. */
   #mark: unknown
   #isScheduled = false
-  /** How many more commits go without looking around for others. */
-  #aloneLeft = 0
+  /** The last commit was for one caller, who may ask again at once. */
+  #isAlone = false
   /** How many callers there were around the last commit: when so many wait again, nobody else is waited for. */
   #callers = 0
   #endWait: (() => void) | undefined
   /** How many commits more may do without a turn of the event loop. */
-  #togetherLeft = togetherMax
+  #turnlessLeft = turnlessMax
 
   constructor(parts: WriterParts) {
     this.#parts = parts
@@ -86,36 +84,39 @@ export class Writer {
     this.#known = undefined
   }
 
-  /** Gathers until a turn of the event loop brings nobody; a caller that was alone the last time is not kept waiting. */
+  /** Gathers until a turn of the event loop brings nobody. Those who came back at once are not kept waiting. */
   #schedule(): void {
+    const mayGo = this.#turnlessLeft > 0
     if (!this.#isScheduled) {
       this.#isScheduled = true
-      const isAlone = this.#aloneLeft > 0
-      if (isAlone) queueMicrotask(() => void this.#flush(true))
+      if (this.#isAlone && mayGo) this.#flushSoon()
       else this.#gather(0, 1)
-    } else if (this.#endWait && this.#togetherLeft > 0 && this.#waiting.length === this.#callers) {
+    } else if (this.#endWait && mayGo && this.#waiting.length === this.#callers) {
       this.#endWait()
       this.#endWait = undefined
-      this.#togetherLeft -= 1
-      queueMicrotask(() => void this.#flush(false))
+      this.#flushSoon()
     }
+  }
+
+  #flushSoon(): void {
+    this.#turnlessLeft -= 1
+    queueMicrotask(() => void this.#flush())
   }
 
   /** An empty turn costs microseconds, a commit for one who was in front of many a thousand times as much. */
   #gather(before: number, turns: number): void {
     this.#endWait = afterTurn(() => {
       this.#endWait = undefined
-      this.#togetherLeft = togetherMax
+      this.#turnlessLeft = turnlessMax
       const { length } = this.#waiting
       if (length > before && length < batchMax && turns < turnsMax) this.#gather(length, turns + 1)
-      else void this.#flush(false)
+      else void this.#flush()
     })
   }
 
-  async #flush(isAlone: boolean): Promise<void> {
+  async #flush(): Promise<void> {
     const batch = this.#waiting.splice(0, batchMax)
-    if (batch.length > 1) this.#aloneLeft = 0
-    else this.#aloneLeft = isAlone ? this.#aloneLeft - 1 : aloneMax
+    this.#isAlone = batch.length === 1
     try {
       const { connection, vault, onCommitted } = this.#parts
       const { keyring } = vault
@@ -136,7 +137,7 @@ export class Writer {
       // Who was alone and does not ask again at once is gone: whoever asks next came from outside, where others may
       // stand behind.
       process.nextTick(() => {
-        if (!this.#isScheduled) this.#aloneLeft = 0
+        if (!this.#isScheduled) this.#isAlone = false
       })
     }
   }
