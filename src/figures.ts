@@ -13,12 +13,20 @@ export interface Figures {
   /** How many events each view is behind the log. */
   readonly views: readonly { readonly view: string; readonly behind: number; readonly isRunning: boolean }[]
   readonly followers: { readonly count: number; readonly parked: number; readonly behindMax: number }
+  /** Notifications that a handler failed at: those that are tried again, and those that wait for a person. */
+  readonly notifications: Troubled
   readonly readings: {
     /** When consents were last read, of anybody. */
     readonly newestAt: Instant | null
     /** Of those that are read by themselves, the one that was read the longest ago, or enrolled and never read. */
     readonly oldestAt: Instant | null
   }
+}
+
+/** How many notifications a handler failed at. */
+export interface Troubled {
+  readonly failing: number
+  readonly parked: number
 }
 
 /** Calls of one service, class and state. */
@@ -64,8 +72,21 @@ export async function readFigures({ store, engine, views }: Area, followers: Fol
       parked: followed.filter(each => each.isParked).length,
       behindMax: Math.max(0, ...followed.map(each => behind(each.position))),
     },
+    notifications: await countTroubled(views),
     readings: { newestAt: newest?.at ?? null, oldestAt: oldest?.at ?? null },
   }
+}
+
+/** Counts the notifications that a handler failed at, however many there are that nothing is wrong with. */
+export async function countTroubled(views: Area['views']): Promise<Troubled> {
+  const rows = await views
+    .selectFrom('notifications')
+    .select(eb => ['trouble', eb.fn.countAll<number>().as('count')])
+    .where('trouble', 'is not', null)
+    .groupBy('trouble')
+    .execute()
+  const of = (state: keyof Troubled) => Number(rows.find(each => each.trouble === state)?.count ?? 0)
+  return { failing: of('failing'), parked: of('parked') }
 }
 
 function sum(figures: readonly OwedFigure[]): OwedFigure[] {

@@ -2,13 +2,24 @@ import { existsSync } from 'node:fs'
 import type { Area } from './area.ts'
 import { checkCertificates } from './certificate-checks.ts'
 import { AverbaError } from './errors.ts'
+import { countTroubled } from './figures.ts'
 import type { Followers } from './followers.ts'
 import { reachServices } from './reach-services.ts'
 import { planSync } from './sync-plan.ts'
 
 /** What is looked at in this process and its file, without asking anybody. */
 const own = [
-  ...(['store', 'writing', 'keyring', 'views', 'effects', 'followers', 'consents', 'token'] as const),
+  ...([
+    'store',
+    'writing',
+    'keyring',
+    'views',
+    'effects',
+    'followers',
+    'notifications',
+    'consents',
+    'token',
+  ] as const),
 ]
 
 const certificates = ['certificate', 'portalCertificate', 'receiverCertificate'] as const
@@ -102,6 +113,13 @@ export async function checkHealth(
       const parked = (await followers.list()).filter(each => each.isParked).map(each => each.name)
       if (parked.length === 0) return { ok: true, detail: 'none is parked' }
       return { ok: false, detail: `${parked.join(', ')} parked: see log.retry and log.skip` }
+    },
+    async notifications() {
+      const { failing, parked } = await countTroubled(views)
+      const detail = `${parked} parked, ${failing} to be tried again`
+      if (parked === 0) return { ok: true, detail }
+      const todo = 'mend the handler, then notifications.replay({ parked: true })'
+      return { ok: false, detail: `${detail}: ${todo}` }
     },
     async consents() {
       if (!options.consentService) return undefined

@@ -104,6 +104,7 @@ function createGauges(registers: Registry[]) {
   const viewLag = gauge('view_lag_events', 'Events that a view is behind the log.', ['view'])
   const followerLag = gauge('followers_lag_events', 'Events that the slowest follower is behind the log.')
   const followersParked = gauge('followers_parked', 'Followers that wait for a person.')
+  const notifications = gauge('notifications', 'Notifications that a handler failed at.', ['state'])
   const newest = gauge('reading_age_seconds', 'Time since consents were last read, of anybody.')
   const oldest = gauge(
     'reading_age_oldest_seconds',
@@ -112,7 +113,9 @@ function createGauges(registers: Registry[]) {
   const daysLeft = gauge('certificate_days_left', 'Days until a certificate ends.', ['certificate'])
   const ready = gauge('ready', 'Whether it may be given work.')
   const checks = gauge('check_ok', 'Whether a check of averba.health() is well.', ['check'])
-  const age = (at: string | null, now: number) => (at === null ? Number.NaN : (now - Date.parse(at)) / 1_000)
+  /** Where nothing was read there is no age: the metric is left out. */
+  const showAge = (of: Gauge, at: string | null, now: number) =>
+    at === null ? of.remove() : of.set((now - Date.parse(at)) / 1_000)
   return {
     figures({ effects: owed, views, followers, readings, ...figures }: Figures, now: number) {
       position.set(figures.position)
@@ -122,8 +125,10 @@ function createGauges(registers: Registry[]) {
       for (const { view, behind } of views) viewLag.set({ view }, behind)
       followerLag.set(followers.behindMax)
       followersParked.set(followers.parked)
-      newest.set(age(readings.newestAt, now))
-      oldest.set(age(readings.oldestAt, now))
+      for (const state of ['failing', 'parked'] as const)
+        notifications.set({ state }, figures.notifications[state])
+      showAge(newest, readings.newestAt, now)
+      showAge(oldest, readings.oldestAt, now)
     },
     health({ ready: isReady, checks: found }: Health) {
       ready.set(isReady ? 1 : 0)

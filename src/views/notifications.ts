@@ -15,6 +15,8 @@ export interface NotificationRow {
   recipient_kind: string | null
   origin: 'delivered' | 'recovered'
   state: HandlingState
+  /** The state while a handler has failed at it, and null else: an index leads to these few of many. */
+  trouble: 'failing' | 'parked' | null
   /** How often the same content came, the first time included. */
   copies: number
   received_at: Instant
@@ -35,13 +37,14 @@ export function readHandlings({ handlers }: Pick<NotificationRow, 'handlers'>): 
 /** The view of the inbox. */
 export const notifications = defineView<NotificationRow, RecordedOf<NotificationEvent>>({
   name: 'notifications',
-  version: 2,
+  version: 3,
   columns: {
     notification: 'text',
     evento: 'text',
     recipient_kind: 'text',
     origin: 'text',
     state: 'text',
+    trouble: 'text',
     copies: 'integer',
     received_at: 'text',
     body_bytes: 'integer',
@@ -50,18 +53,22 @@ export const notifications = defineView<NotificationRow, RecordedOf<Notification
     handlers: 'text',
   },
   isByStream: true,
+  indexes: ['trouble'],
   key: event => (event.type.startsWith('notification.') ? event.stream : undefined),
   fold(row, event) {
     if (event.type === 'notification.copied') return row && { ...row, copies: row.copies + 1 }
     if (event.type !== 'notification.received' && event.type !== 'notification.recovered') {
       if (!row) return undefined
       const handlings = handlingsAfter(readHandlings(row), event)
-      return { ...row, state: stateOf(handlings), handlers: JSON.stringify(handlings) }
+      const state = stateOf(handlings)
+      const trouble = state === 'failing' || state === 'parked' ? state : null
+      return { ...row, state, trouble, handlers: JSON.stringify(handlings) }
     }
     const common = {
       notification: event.stream,
       evento: event.data.evento,
       state: 'received',
+      trouble: null,
       copies: 1,
       received_at: event.at,
       body_bytes: event.data.bodyBytes,

@@ -19,7 +19,8 @@ test('a log that nothing is wrong with is well, and says what was looked at', as
   const { ready, checks } = await averba.health()
   expect(ready).toBe(true)
   expect(checks.map(each => each.name)).toEqual([
-    ...['store', 'writing', 'keyring', 'views', 'effects', 'followers', 'consents', 'token'],
+    ...['store', 'writing', 'keyring', 'views', 'effects', 'followers', 'notifications', 'consents'],
+    'token',
   ])
   expect(await troubles(averba)).toEqual({})
   await close()
@@ -46,6 +47,38 @@ test('parked calls, parked followers and refused credentials are not well, and t
     token: 'the gateway refused the consumer key and secret: correct them',
   })
   expect((await averba.health()).ready).toBe(true)
+  await world.close()
+})
+
+test('a notification that a handler failed at is told of, and is not well once it is parked', async () => {
+  const evento = 'situacao'
+  const world = await simulate({ averba: { subscriptions: [{ evento }] } })
+  const { averba, clock, portal } = world
+  const found = async () => (await averba.health({ only: ['notifications'] })).checks[0]
+  let isBroken = true
+  averba.notifications.handle(evento, 'crm', async () => {
+    if (isBroken) throw new Error('no')
+  })
+  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  const destinatario = { destinatarioTipo: 'CPF', destinatarioId: samples.cpf } as const
+  for (const n of [1, 2]) await portal.notify({ evento, ...destinatario, body: { n } })
+  expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 0 to be tried again' })
+  await averba.settle()
+  expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 2 to be tried again' })
+  for (let attempt = 0; attempt < 12; attempt++) {
+    await clock.advance(15 * 60_000)
+    await averba.settle()
+  }
+  const { ready, checks } = await averba.health()
+  expect(ready).toBe(true)
+  expect(checks.find(each => each.name === 'notifications')).toMatchObject({
+    ok: false,
+    detail: '2 parked, 0 to be tried again: mend the handler, then notifications.replay({ parked: true })',
+  })
+  isBroken = false
+  expect(await averba.notifications.replay({ parked: true })).toBe(2)
+  await averba.settle()
+  expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 0 to be tried again' })
   await world.close()
 })
 

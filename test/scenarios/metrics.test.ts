@@ -117,6 +117,33 @@ test('parked, put off and in doubt are shown by service and class, and none that
   expect(await of(read('deferred'))).toBeUndefined()
 })
 
+test('notifications that a handler failed at are shown: those that are tried again, and the parked', async () => {
+  const { world, samplesOf } = await given()
+  await walk(world)
+  const shown = async (state: string) => (await samplesOf()).get(`averba_notifications{state="${state}"}`)
+  expect([await shown('failing'), await shown('parked')]).toEqual([1, 0])
+  for (let attempt = 0; attempt < 12; attempt++) {
+    await world.clock.advance(15 * 60_000)
+    await world.averba.settle()
+  }
+  expect([await shown('failing'), await shown('parked')]).toEqual([0, 1])
+})
+
+test('where nothing was read, and nobody is read by themselves, there is no age of a reading', async () => {
+  const { world, samplesOf } = await given()
+  const { averba, clock } = world
+  const ages = async () => [...(await samplesOf()).keys()].filter(name => name.includes('reading_age'))
+  expect(await ages()).toEqual([])
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.consents.sync({ subject })
+  expect(await ages()).toEqual(['averba_reading_age_seconds'])
+  await averba.consents.schedule({ subject }, { syncEveryMs: 3_600_000 })
+  await clock.advance(60_000)
+  expect(await ages()).toEqual(['averba_reading_age_seconds', 'averba_reading_age_oldest_seconds'])
+  await averba.consents.schedule({ subject }, { syncEveryMs: null })
+  expect(await ages()).toEqual(['averba_reading_age_seconds'])
+})
+
 test('no personal data and no secret stands in metrics, health, figures and lines, and no name of the host in a label', async () => {
   const { world, metrics, lines } = await given({ schedules: true })
   await walk(world)
@@ -154,7 +181,7 @@ test('every label has values of a closed set', async () => {
     operation: new RegExp(`^(${services})\\.[a-zA-Z]+$`),
     service: new RegExp(`^(${services})$`),
     outcome: /^(settled|declined|deferred|unknown)$/,
-    state: /^(owed|started|deferred|parked|unknown)$/,
+    state: /^(owed|started|deferred|parked|unknown|failing)$/,
     class: /^(read|idempotent|probed|once|other)$/,
     machine:
       /^(log|budget|certificate|consent|effect|notification|portal|subject|subscription|token|validation)$/,
