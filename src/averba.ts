@@ -168,9 +168,7 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
     onTrouble,
     tracing,
   })
-  const followers = new Followers(store, clock, name =>
-    log({ message: 'a follower failed too often and is parked', follower: name }),
-  )
+  const followers = new Followers(store, clock, log)
   wake = () => followers.wake()
   tellCommitted = ms => engine.hint('committed', { ms })
   const subjects = new Subjects(store, createId)
@@ -208,9 +206,7 @@ export async function openOn(medium: Medium | undefined, options: AverbaOptions)
     logins: createLogins(area),
     validations: createValidations(area, consents.use),
     subscriptions,
-    notifications: createNotifications(area, followers, (evento, handler, notification) =>
-      log({ message: 'a notification is parked', evento, handler, notification }),
-    ),
+    notifications: createNotifications(area, followers, log),
     receiver: createReceiver({
       clock,
       ...options.receiver,

@@ -1,7 +1,9 @@
 import { type Clock, giveWay, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
+import { failureLine } from './failure-line.ts'
 import { checkId } from './given.ts'
 import { callInTime, checkHandlerTime, type HandlerCall, type HandlerTime } from './handler-time.ts'
+import type { LogLine } from './log-line.ts'
 import type { Recorded } from './message.ts'
 import type { Follower } from './store/follower.ts'
 import type { Store } from './store/store.ts'
@@ -21,6 +23,7 @@ const backoffMaxMs = 5 * 60_000
 /** Other processes append without telling this one. */
 const pollMs = 1_000
 const closeWaitMs = 15_000
+const failedOrParked = ['a follower failed', 'a follower failed too often and is parked'] as const
 
 /**
  * Durable handlers of events: each is called for every event of its types, in order, at least once, by one process at
@@ -30,17 +33,17 @@ const closeWaitMs = 15_000
 export class Followers {
   readonly #store: Store
   readonly #clock: Clock
-  readonly #onParked: (name: string) => void
+  readonly #log: (line: LogLine) => void
   readonly #following = new Map<string, Following>()
   readonly #working = new Map<string, Promise<void>>()
   readonly #taken = new Set<string>()
   readonly #closing = new AbortController()
   #awake = Promise.withResolvers<void>()
 
-  constructor(store: Store, clock: Clock, onParked: (name: string) => void) {
+  constructor(store: Store, clock: Clock, log: (line: LogLine) => void) {
     this.#store = store
     this.#clock = clock
-    this.#onParked = onParked
+    this.#log = log
   }
 
   /**
@@ -242,6 +245,8 @@ export class Followers {
     const waitMs = Math.min(backoffBaseMs * 2 ** follower.attempts, backoffMaxMs)
     const dueAt = isOver ? null : toInstant(this.#clock.now() + waitMs)
     await this.#store.failFollower(follower, at, dueAt, because)
-    if (isOver) this.#onParked(follower.name)
+    const failure = { attempt: follower.attempts + 1, because, isParked: isOver }
+    const line = failureLine(failure, failedOrParked, { follower: follower.name })
+    if (line) this.#log(line)
   }
 }

@@ -2,6 +2,7 @@ import type { Area } from './area.ts'
 import { callHandler, type Registered } from './call-handler.ts'
 import { fromInstant, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
+import type { HandlerFailure } from './failure-line.ts'
 import type { Followers } from './followers.ts'
 import { nameOf } from './handler-time.ts'
 import { arrivals, type Handling, handlingsAfter, type NotificationEvent } from './machines/notification.ts'
@@ -16,7 +17,7 @@ export interface WorkerParts {
   readonly registered: Registered
   /** The names of all handlers of the event, this one among them. */
   readonly handlers: () => readonly string[]
-  readonly onParked: (notification: string) => void
+  readonly onFailed: (notification: string, failure: HandlerFailure) => void
 }
 
 /** A notification that is not done yet. */
@@ -119,7 +120,7 @@ export class HandlerWorker {
 
   /** Calls the handler for a notification, when it is its turn. True when it is done or parked. */
   async #tryOne(stream: string, one: Pending, held: ReadonlySet<string>): Promise<boolean> {
-    const { area, registered, onParked } = this.#parts
+    const { area, registered, onFailed } = this.#parts
     const clear = await this.#read(stream)
     const before = clear.handlers.find(each => each.handler === registered.name)
     if (before?.state === 'handled' || before?.state === 'parked') return true
@@ -140,7 +141,7 @@ export class HandlerWorker {
     one.dueAt = area.clock.now() + Math.min(backoffBaseMs * 2 ** (attempts - 1), backoffMaxMs)
     const retryAt = isOver ? null : toInstant(one.dueAt)
     await this.#record(stream, { type: 'host.failed', data: { because, retryAt } })
-    if (isOver) onParked(stream.slice('notification-'.length))
+    onFailed(stream.slice('notification-'.length), { attempt: attempts, because, isParked: isOver })
     return isOver
   }
 

@@ -17,6 +17,8 @@ export type LogLine = {
   readonly evento?: string
   /** The id of a notification. */
   readonly notification?: string
+  /** Which attempt of a handler it was, counted from 1. */
+  readonly attempt?: number
   /** The HTTP status of an answer of ours. */
   readonly status?: number
   readonly daysLeft?: number
@@ -37,6 +39,7 @@ const fields: Readonly<Record<keyof LogLine, 'string' | 'number'>> = {
   handler: 'string',
   evento: 'string',
   notification: 'string',
+  attempt: 'number',
   status: 'number',
   daysLeft: 'number',
   host: 'string',

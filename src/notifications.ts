@@ -7,10 +7,12 @@ import { isCnpj } from './cnpj.ts'
 import { holdsCpf, isCpf } from './cpf.ts'
 import type { Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
+import { failureLine } from './failure-line.ts'
 import type { Followers } from './followers.ts'
 import { checkId } from './given.ts'
 import { checkHandlerTime, type HandlerCall, type HandlerTime } from './handler-time.ts'
 import { followerOf, HandlerWorker } from './handler-worker.ts'
+import type { LogLine } from './log-line.ts'
 import type { Json } from './message.ts'
 import { type Notification, openNotification, openUnlessArchived } from './notification.ts'
 import type { Ask } from './outcome.ts'
@@ -57,12 +59,13 @@ export interface Notifications {
 }
 
 const pageRows = 100
+const failedOrParked = ['a handler failed at a notification', 'a notification is parked'] as const
 
 /** Makes the area `notifications`. */
 export function createNotifications(
   area: Area,
   followers: Followers,
-  onParked: (evento: string, handler: string, id: string) => void,
+  log: (line: LogLine) => void,
 ): Notifications {
   const registered = new Map<string, string[]>()
 
@@ -74,7 +77,10 @@ export function createNotifications(
       followers,
       registered: handler,
       handlers: () => handlers,
-      onParked: id => onParked(evento, name, id),
+      onFailed(notification, failure) {
+        const line = failureLine(failure, failedOrParked, { evento, handler: name, notification })
+        if (line) log(line)
+      },
     })
     followers.attach(followerOf(handler), closing => worker.work(closing))
     handlers.push(name)

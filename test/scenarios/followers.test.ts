@@ -2,7 +2,7 @@ import { mkdtempSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Averba, openAverba } from '../../src/index.ts'
+import { type Averba, type LogLine, openAverba } from '../../src/index.ts'
 import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
 
 const cpfs = ['25774435016', '11144477735', '52998224725', '39053344705', '15350946056']
@@ -14,8 +14,8 @@ async function given(count = 1): Promise<{ clock: VirtualClock; engines: Averba[
   const said: string[] = []
   const engines: Averba[] = []
   for (let seed = 1; seed <= count; seed++) {
-    const logger = ({ message, follower }: Record<string, unknown>) =>
-      void said.push(`${message} ${follower}`)
+    const logger = ({ message, follower, attempt, error }: LogLine) =>
+      void said.push(`${message} ${follower} ${attempt} ${error}`)
     engines.push(await openAverba({ store, clock, entropy: seededEntropy(seed), logger }))
   }
   return { clock, engines, said }
@@ -131,7 +131,12 @@ test('one that fails is tried again with growing waits, then parked, and never p
     { name: 'crm', position: 1, isParked: true, attempts: 8, because: 'RangeError' },
     { name: 'other', position: 3 },
   ])
-  expect(said).toContain('a follower failed too often and is parked crm')
+  expect(said.filter(line => line.includes('follower'))).toEqual([
+    'a follower failed crm 1 RangeError',
+    'a follower failed crm 2 RangeError',
+    'a follower failed crm 4 RangeError',
+    'a follower failed too often and is parked crm 8 RangeError',
+  ])
   isBroken = false
   await averba.log.retry('crm')
   await averba.settle()

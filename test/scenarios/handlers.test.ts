@@ -8,6 +8,7 @@ import {
   type Averba,
   archiveParts,
   type Clock,
+  type LogLine,
   type Notification,
   openAverba,
   restoreParts,
@@ -21,7 +22,7 @@ const minuteMs = 60_000
 async function given(count = 1) {
   const clock = new VirtualClock()
   const store = join(mkdtempSync(join(tmpdir(), 'averba-handle-')), 'log.sqlite')
-  const said: Record<string, unknown>[] = []
+  const said: LogLine[] = []
   const openOne = (seed: number, by: Clock = clock) =>
     openAverba({
       store,
@@ -113,8 +114,11 @@ test('one that fails is tried again with growing waits and then parked, and hold
   expect(tried).toEqual([0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 1_023, 1_923])
   const [parked] = await inbox(averba, { state: 'parked' })
   expect(parked).toMatchObject({ body: { n: 2 }, handlers: [{ state: 'parked', attempts: 12 }] })
-  const told = { message: 'a notification is parked', evento, handler: 'crm', notification: parked?.id }
-  expect(said).toContainEqual(told)
+  const named = { evento, handler: 'crm', notification: parked?.id, error: 'RangeError' }
+  expect(said.filter(line => line.handler === 'crm')).toEqual([
+    ...[1, 2, 4, 8].map(attempt => ({ message: 'a handler failed at a notification', ...named, attempt })),
+    { message: 'a notification is parked', ...named, attempt: 12 },
+  ])
   await notify(averba, { n: 4 })
   await averba.settle()
   expect(seen).toEqual([1, 3, 4])
@@ -244,7 +248,7 @@ test('a notification is not handled before all its handlers are', async () => {
 })
 
 test('a schema gives the handler what it made of the body, and one that does not fit fails without a word of it', async () => {
-  const { averba } = await given()
+  const { averba, said } = await given()
   const schema = z.array(z.object({ numeroCarga: z.string().transform(Number) }).strict())
   const seen: number[] = []
   averba.notifications.handle(
@@ -266,6 +270,8 @@ test('a schema gives the handler what it made of the body, and one that does not
   const events: unknown[] = []
   for await (const event of averba.log.read()) events.push(event)
   expect(JSON.stringify(events)).not.toContain('Maria')
+  expect(said.map(line => line.detail)).toContain('the body does not fit its schema: invalid_type')
+  expect(JSON.stringify(said)).not.toContain('Maria')
   await averba.close()
 })
 
