@@ -89,7 +89,14 @@ async function serveReceiver(
   { receiver, run = {}, clock }: AverbaOptions,
   logger: (line: LogLine) => void,
 ): Promise<ReceiverServer | undefined> {
-  if (!receiver || !run.receiver) return undefined
+  if (!receiver) return undefined
+  if (!run.receiver) {
+    logger({
+      message: 'the receiver is not served by this process: run.receiver is not set',
+      detail: 'set run.receiver, unless averba.receiver is served elsewhere',
+    })
+    return undefined
+  }
   const { pathname } = new URL(receiver.publicUrl)
   const served = await serveReceivers({
     ...run.receiver,

@@ -196,6 +196,26 @@ test('a second signal ends it at once, whatever is under way', async () => {
 })
 
 test.each([
+  [
+    'configured without run.receiver, and said not to be served',
+    ", receiver: { publicUrl: 'https://r.exemplo.br' }",
+    1,
+  ],
+  ['not configured, and nothing is said', '', 0],
+])('a receiver is %s', async (_, receiver, lines) => {
+  const folder = newFolder()
+  const options = `{ store: ':memory:', run: { port: 0 }${receiver} }`
+  writeFileSync(join(folder, 'averba.config.ts'), `export default ${options}`)
+  const run = start(folder, ['run'])
+  await run.line('"message":"listening"')
+  run.child.kill('SIGTERM')
+  expect(await run.ended).toBe(0)
+  const said = run.lines.filter(line => line.includes('the receiver is not served by this process'))
+  expect(said).toHaveLength(lines)
+  if (lines > 0) expect(JSON.parse(said[0] ?? '').detail).toContain('set run.receiver')
+})
+
+test.each([
   ['without a configuration', undefined, 1, /^NOT_FOUND: .*\n.*averba init/],
   ['with an option that cannot work', `{ store: '' }`, 1, /^MISCONFIGURED: .*store is missing/],
   [
