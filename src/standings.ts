@@ -9,7 +9,7 @@ import { checkBasis, checkInstant } from './given.ts'
 import type { Use } from './machines/consent-events.ts'
 import type { Reason } from './machines/consent-standing.ts'
 import type { SubjectEvent } from './machines/subject.ts'
-import type { Basis, Instant, Recorded } from './message.ts'
+import type { Instant, Recorded } from './message.ts'
 import type { Ask } from './outcome.ts'
 import type { SubjectRef, Which } from './subjects.ts'
 import type { RecordedOf } from './view.ts'
@@ -42,9 +42,9 @@ export interface Standings {
    * that no change that we know of comes in between.
    *
    * @throws {ConsentNotEffectiveError} `CONSENT_NOT_EFFECTIVE` once the refusal is recorded
-   * @throws {AverbaError} `INVALID_INPUT` without a basis, `NOT_FOUND`, `COMMAND_REUSED`
+   * @throws {AverbaError} `INVALID_INPUT` without a basis here and in the options, `NOT_FOUND`, `COMMAND_REUSED`
    */
-  use(which: Which & Fresh, ask: Ask & { basis: Basis }): Promise<Standing>
+  use(which: Which & Fresh, ask?: Ask): Promise<Standing>
 }
 
 /** Data was to be used under a consent that does not stand: the refusal is in the log. */
@@ -107,14 +107,14 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
         'at' in until ? until.at : ((await lastAt(store, until.position)) ?? toInstant(clock.now()))
       return answerFrom(await readStory(store, subject, which.id, until), at ?? known, known, ageMaxMs)
     },
-    async use(which, ask) {
-      const basis = ask?.basis ?? area.options.basis
+    async use(which, ask = {}) {
+      const basis = ask.basis ?? area.options.basis
       if (!basis) {
         throw new AverbaError(
           'INVALID_INPUT',
           'Cannot use the consent: purpose and legal basis are missing',
           {
-            hint: 'Give basis: { purpose, legalBasis }',
+            hint: 'Give basis: { purpose, legalBasis }, here or as the option basis of openAverba',
           },
         )
       }

@@ -201,8 +201,22 @@ test('a use is recorded with its purpose and legal basis, and answered again und
   expect(await ofType(world, 'consent.used')).toHaveLength(1)
   const other = consents.use(which, { basis: { ...basis, purpose: 'marketing' }, commandId: 'u1' })
   await expect(other).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
-  await expect(consents.use(which, {} as never)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-  await expect(consents.use(which, undefined as never)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await expect(consents.use(which, {})).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await expect(consents.use(which)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await world.close()
+})
+
+test('a use has the basis of the options where it gives none', async () => {
+  const world = await simulate({ averba: { basis } })
+  const { consents } = world.averba
+  const subject = await consents.enrol({ cpf: world.samples.cpf })
+  valueOf(await consents.sync({ subject }))
+  const [active] = await consents.list({ subject, status: 'ATIVO' })
+  const which = { subject, id: active?.id ?? '' }
+  await consents.use(which)
+  const own = { ...basis, purpose: 'another' }
+  await consents.use(which, { basis: own })
+  expect((await ofType(world, 'consent.used')).map(each => each.basis)).toEqual([basis, own])
   await world.close()
 })
 
