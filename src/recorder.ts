@@ -141,5 +141,14 @@ export type Made = Exclude<Appended, { status: 'conflict' }> & {
 
 /** A refusal as its caller gets it. */
 export function refusal(reason: string, code: ErrorCode = 'REFUSED'): AverbaError {
-  return new AverbaError(code, `Cannot do this now: ${reason}`)
+  const hint = hints[code]
+  return new AverbaError(code, `Cannot do this now: ${reason}`, hint === undefined ? {} : { hint })
+}
+
+/** What is to be done about a refusal: a remembered one has the same. */
+const hints: Partial<Record<ErrorCode, string>> = {
+  REFUSED:
+    'Nothing was sent. Ask again when that has changed, under a new command id: a refusal is remembered',
+  BUDGET_SPENT:
+    'Ask again under the same id after midnight in Brasilia, or raise validationService.paidPerDayMax',
 }

@@ -54,11 +54,14 @@ export class ConsentNotEffectiveError extends AverbaError {
 
   constructor(standing: Standing) {
     super('CONSENT_NOT_EFFECTIVE', `Cannot use the consent: ${standing.because}`, {
-      hint: 'Do not use the data. The refusal is recorded',
+      hint: `Do not use the data. The refusal is recorded${standing.because === 'never-read' ? unread : ''}`,
     })
     this.standing = standing
   }
 }
+
+const unread =
+  '. Nothing was ever read of this consent: call consents.sync, and check the id with consents.list'
 
 /** Makes the part of the area `consents` that answers for them. */
 export function createStandings(area: Area, readings: ConsentReadings): Standings {

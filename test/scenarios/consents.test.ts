@@ -38,6 +38,7 @@ test('a change that the table forbids is refused before any request leaves', asy
   await expect(world.averba.consents.deny({ subject, id: consent.id })).rejects.toMatchObject({
     code: 'REFUSED',
     message: 'Cannot do this now: it is ATIVO, and only PENDENTE becomes NEGADO',
+    hint: expect.stringContaining('under a new command id'),
   })
   expect(puts(world)).toBe(0)
   await world.close()
@@ -137,6 +138,7 @@ test('a refused command is refused again under its id, also when the state would
   await expect(revoke()).rejects.toMatchObject({
     code: 'REFUSED',
     message: expect.stringContaining('PENDENTE'),
+    hint: expect.stringContaining('under a new command id'),
   })
   await world.close()
 })

@@ -156,7 +156,10 @@ test('the cap begins anew with the day in Brasilia, and what was refused may be 
   const world = await worldWith({ paidPerDayMax: 1 })
   const ask = (id: string) => world.averba.validations.validate({ id, cpf, claims })
   valueOf(await ask('a')) // It is 12:00 in UTC, 09:00 in Brasilia.
-  await expect(ask('b')).rejects.toMatchObject({ code: 'BUDGET_SPENT' })
+  await expect(ask('b')).rejects.toMatchObject({
+    code: 'BUDGET_SPENT',
+    hint: expect.stringMatching(/after midnight in Brasilia.*paidPerDayMax/),
+  })
   await world.clock.advance(15 * hourMs - 1)
   await expect(ask('b')).rejects.toMatchObject({ code: 'BUDGET_SPENT' })
   await world.clock.advance(1)

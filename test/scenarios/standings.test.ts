@@ -228,10 +228,14 @@ test('a use of what does not stand is refused, and the refusal is recorded', asy
   expect(refused).toBeInstanceOf(ConsentNotEffectiveError)
   expect(refused).toBeInstanceOf(AverbaError)
   expect(refused).toMatchObject({ code: 'CONSENT_NOT_EFFECTIVE', standing: { because: 'pending' } })
+  expect(refused.hint).toBe('Do not use the data. The refusal is recorded')
   const again = (await use(which.id).catch(error => error)) as ConsentNotEffectiveError
   expect(again.standing).toEqual(refused.standing)
   expect(await ofType(world, 'consent.useRefused')).toMatchObject([{ data: { because: 'pending' }, basis }])
-  await expect(use('unknown')).rejects.toMatchObject({ standing: { because: 'never-read' } })
+  await expect(use('unknown')).rejects.toMatchObject({
+    standing: { because: 'never-read' },
+    hint: expect.stringMatching(/consents\.sync.*check the id/),
+  })
   expect(await ofType(world, 'subject.useRefused')).toMatchObject([{ basis, parts: [{ name: 'id' }] }])
   expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   await world.close()
