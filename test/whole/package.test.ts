@@ -1,12 +1,32 @@
 import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join, posix, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
 const root = resolve(import.meta.dirname, '../..')
 const run = promisify(execFile)
+
+test('what the pages of the package link to and name is in the package', async () => {
+  const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: root })
+  const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }] // As npm prints it.
+  const packed = files.map(({ path }) => path)
+  const isPacked = (path: string) => packed.some(each => each === path || each.startsWith(`${path}/`))
+  const pages = packed.filter(path => path.endsWith('.md'))
+  expect(pages.length).toBeGreaterThan(20)
+  const led = pages.flatMap(page => {
+    const text = readFileSync(join(root, page), 'utf8').replace(/^```[\s\S]*?^```$/gm, '')
+    const links = [...text.matchAll(/\]\((?!\w+:)([^)#\s]+)[^)]*\)/g)].map(([, target = '']) => {
+      return posix.join(posix.dirname(page), target)
+    })
+    // `src/*.ts` names many: its folder has to be there.
+    const names = [...text.matchAll(/`((?:src|docs|examples)\/[^`\s]+)`/g)].map(([, name = '']) => name)
+    return [...links, ...names.map(name => name.replace(/\/\*.*$/, ''))].map(to => ({ page, to }))
+  })
+  expect(led.length).toBeGreaterThan(60)
+  expect(led.filter(({ to }) => !isPacked(to))).toEqual([])
+})
 
 test('the package, installed in an empty folder, runs its commands and the lines of the README', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'averba-package-'))
