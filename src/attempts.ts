@@ -53,8 +53,7 @@ export class Attempts {
     const claimed = await this.#claim(id)
     if (!claimed) return
     const { owed, performer, since } = claimed
-    const isRepeatable = performer.effectClass === 'read' || performer.effectClass === 'idempotent'
-    if (claimed.wasStarted && !isRepeatable) {
+    if (claimed.wasStarted && !isRepeatable(performer)) {
       const { type: operation, attempts: attempt } = owed
       this.#onAttempted({
         operation,
@@ -95,7 +94,10 @@ export class Attempts {
 
   async #send(owed: Owed, performer: Performer): Promise<Outcome> {
     try {
-      return await performer.perform(owed, await this.#open(owed))
+      const opened = await this.#open(owed)
+      if (isRepeatable(performer)) return await performer.perform(owed, opened)
+      // Whoever took it over has called it in doubt, and a person may have paid for it again.
+      return await performer.perform(owed, opened, () => this.#parts.store.holdEffect(owed))
     } catch (error) {
       if (!(error instanceof AverbaError)) throw error
       // Our own errors come before anything is sent: a part, a certificate or a secret that could not be had.
@@ -208,6 +210,10 @@ export class Attempts {
 /** The stream that says what became of an effect beside its attempts: named by its place in the ledger. */
 export function effectStream(owed: Pick<Owed, 'id' | 'position'>): string {
   return `effect-${owed.position}-${numberOf(owed)}`
+}
+
+function isRepeatable({ effectClass }: Performer): boolean {
+  return effectClass === 'read' || effectClass === 'idempotent'
 }
 
 function numberOf({ id }: Pick<Owed, 'id'>): number {

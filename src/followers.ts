@@ -140,12 +140,12 @@ export class Followers {
     const names = [...this.#taken]
     this.#taken.clear()
     // One that cannot be let go of runs out by itself: closing does not fail for it.
-    await Promise.allSettled(names.map(name => this.#store.releaseFollower(name)))
+    await Promise.allSettled(names.map(name => this.#store.followers.release(name)))
   }
 
   /** Where every follower stands. */
   list(): Promise<Follower[]> {
-    return this.#store.followers()
+    return this.#store.followers.list()
   }
 
   /**
@@ -154,7 +154,7 @@ export class Followers {
    * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name
    */
   async resume(name: string, how: 'again' | 'past'): Promise<void> {
-    if (!(await this.#store.resumeFollower(name, how))) {
+    if (!(await this.#store.followers.resume(name, how))) {
       throw new AverbaError('NOT_FOUND', `Cannot resume "${name}": no parked follower has this name`)
     }
     this.wake()
@@ -171,7 +171,7 @@ export class Followers {
 
   /** Takes a follower for this process, until it closes or stops to run; `undefined` while another one has it. */
   async take(name: string): Promise<Follower | undefined> {
-    const taken = await this.#store.takeFollower(name)
+    const taken = await this.#store.followers.take(name)
     if (taken) this.#taken.add(name)
     return taken
   }
@@ -192,7 +192,7 @@ export class Followers {
       for (const event of events) {
         const failure = await this.keep(name, () => call(event))
         if (failure !== undefined) return this.#fail(follower, event.position, failure)
-        if (!(await this.#store.moveFollower(follower, event.position))) return
+        if (!(await this.#store.followers.move(follower, event.position))) return
         follower = { ...follower, position: event.position, attempts: 0 }
         // A handler that waits for nothing would keep everybody else from their turn.
         await giveWay()
@@ -200,7 +200,7 @@ export class Followers {
       }
       if (events.length > 0) continue
       // Nothing between here and the end is of its types: next time it need not be looked at again.
-      if (end > follower.position) await this.#store.moveFollower(follower, end)
+      if (end > follower.position) await this.#store.followers.move(follower, end)
       return
     }
   }
@@ -208,7 +208,7 @@ export class Followers {
   /** Looks before it takes: a process that waits for events writes nothing. */
   async mayHaveWork(name: string): Promise<boolean> {
     if (this.#closing.signal.aborted) return false
-    const follower = (await this.#store.followers()).find(each => each.name === name)
+    const follower = (await this.#store.followers.list()).find(each => each.name === name)
     if (!follower) return true
     return (
       this.#isDue(follower) && (await this.#store.read({ after: follower.position, limit: 1 })).length > 0
@@ -236,7 +236,7 @@ export class Followers {
       await this.#clock.sleep(this.#store.leaseMs / 3, done, 'a lease to be renewed')
       if (done.aborted) return
       // Nobody waits for this: a lease that is lost shows when the follower is moved on.
-      await this.#store.takeFollower(name).catch(() => undefined)
+      await this.#store.followers.take(name).catch(() => undefined)
     }
   }
 
@@ -244,7 +244,7 @@ export class Followers {
     const isOver = follower.attempts + 1 >= attemptsMax
     const waitMs = Math.min(backoffBaseMs * 2 ** follower.attempts, backoffMaxMs)
     const dueAt = isOver ? null : toInstant(this.#clock.now() + waitMs)
-    await this.#store.failFollower(follower, at, dueAt, because)
+    await this.#store.followers.fail(follower, at, dueAt, because)
     const failure = { attempt: follower.attempts + 1, because, isParked: isOver }
     const line = failureLine(failure, failedOrParked, { follower: follower.name })
     if (line) this.#log(line)

@@ -193,7 +193,7 @@ export class HandlerWorker {
     const { follower } = standing
     if (position === follower.position) return true
     standing.follower = { ...follower, position }
-    return this.#parts.area.store.moveFollower(follower, position)
+    return this.#parts.area.store.followers.move(follower, position)
   }
 }
 

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Carried, Outcome } from '../message.ts'
 import { answerBytesMax, readBounded } from './bounded-body.ts'
-import type { EffectClass } from './performer.ts'
+import type { EffectClass, MayLeave } from './performer.ts'
 import { describe, type Fetch, UnsentError } from './transport.ts'
 
 /** An answer, read to its end. */
@@ -29,15 +29,19 @@ const retries = 2
 
 /**
  * Sends a request. What certainly never left is tried again at once, and so is a reading that was lost;
- * all waiting is left to the ledger, so p-retry only counts.
+ * all waiting is left to the ledger, so p-retry only counts. `mayLeave` is asked each time, once all else is ready.
  */
 export async function exchange(
   options: ExchangeOptions,
   effectClass: EffectClass,
   write: () => Request,
+  mayLeave: MayLeave = async () => true,
 ): Promise<Exchange> {
   checkWritable(write)
+  let isOurs = true
   const attempt = async (): Promise<Answer> => {
+    isOurs = await mayLeave()
+    if (!isOurs) throw new UnsentError('another process has it by now')
     const response = await options.fetch(write())
     // A way out of the host's own may know no bound.
     const content = await readBounded(response.body ?? [], answerBytesMax)
@@ -48,7 +52,7 @@ export async function exchange(
       retries,
       minTimeout: 0,
       maxTimeout: 0,
-      shouldRetry: ({ error }) => isRepeatable(error, effectClass),
+      shouldRetry: ({ error }) => isOurs && isRepeatable(error, effectClass),
     })
     return { status: 'answered', answer }
   } catch (error) {

@@ -9,13 +9,18 @@ import type { Carried, Json, Outcome, Owed } from '../message.ts'
  */
 export type EffectClass = 'read' | 'idempotent' | 'probed' | 'once'
 
+/** Asked right before a request leaves: false when the attempt is not this process's any more, and nothing may leave. */
+export type MayLeave = () => Promise<boolean>
+
 /** Performs the effects of one type. */
 export interface Performer {
   readonly effectClass: EffectClass
   /**
    * One attempt. Never throws for what the outside does. An `AverbaError` says that nothing has left: it goes again.
+   *
+   * @param mayLeave asked before each request of a `probed` or `once` effect, also before one that is sent again
    */
-  perform(owed: Owed, opened: Readonly<Record<string, Json>>): Promise<Outcome>
+  perform(owed: Owed, opened: Readonly<Record<string, Json>>, mayLeave?: MayLeave): Promise<Outcome>
   /** The fact to record for an attempt that never reported back; for `probed` and `once` only. */
   lost(owed: Owed): Carried
 }

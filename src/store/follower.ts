@@ -1,5 +1,6 @@
 import type { Instant } from '../message.ts'
-import { first, rows, type Steps } from './connection.ts'
+import { type Connection, first, rows, type Steps } from './connection.ts'
+import type { Lease } from './leases.ts'
 
 /** Where a follower of the log stands. */
 export interface Follower {
@@ -15,13 +16,6 @@ export interface Follower {
   readonly because: string
 }
 
-/** Who follows, and until when nobody else may. */
-export interface FollowerLease {
-  readonly owner: string
-  readonly now: Instant
-  readonly until: Instant
-}
-
 interface Row {
   readonly name: string
   readonly position: number
@@ -33,8 +27,74 @@ interface Row {
   readonly lease_until: Instant | null
 }
 
-/** Takes a follower for this process; `undefined` while another one has it. A new one begins with the log. */
-export function* takeFollower(name: string, lease: FollowerLease): Steps<Follower | undefined> {
+/** Where every follower of the log stands, and which process has it. */
+export class FollowerTable {
+  readonly #connection: Connection
+  readonly #lease: () => Lease
+
+  /** `lease` says who this process is, and what time it is. */
+  constructor(connection: Connection, lease: () => Lease) {
+    this.#connection = connection
+    this.#lease = lease
+  }
+
+  /** Takes a follower for this process, or keeps it for longer; `undefined` while another one has it. */
+  take(name: string): Promise<Follower | undefined> {
+    return this.#connection.transact(() => take(name, this.#lease()))
+  }
+
+  /** Moves a follower on, and keeps it for longer. False when it is no longer ours, or was moved meanwhile. */
+  move({ name, position }: Follower, to: number): Promise<boolean> {
+    const { owner, until } = this.#lease()
+    return this.#change({ sql: moveOne, parameters: [to, until, name, owner, position] })
+  }
+
+  /**
+   * Says at which event the handler failed, and when it is tried again; `null` parks it, right before that event. False
+   * as for `move`.
+   */
+  fail(follower: Follower, at: number, dueAt: Instant | null, because: string): Promise<boolean> {
+    const { name, position, attempts } = follower
+    const isParked = dueAt === null ? 1 : 0
+    const parameters = [at - 1, attempts + 1, dueAt, because, isParked, name, this.#lease().owner, position]
+    return this.#change({ sql: failOne, parameters })
+  }
+
+  /** Lets another process take a follower. */
+  async release(name: string): Promise<void> {
+    await this.#change({ sql: releaseOne, parameters: [name, this.#lease().owner] })
+  }
+
+  /** Lists every follower that there ever was, by name. */
+  list(): Promise<Follower[]> {
+    return this.#connection.read(function* (): Steps<Follower[]> {
+      return (yield* rows<Row>({ sql: selectAll, parameters: [] })).map(toFollower)
+    })
+  }
+
+  /** Finds a follower; `undefined` when nothing ever followed under the name. */
+  find(name: string): Promise<Follower | undefined> {
+    return this.#connection.read(function* (): Steps<Follower | undefined> {
+      const row = yield* first<Row>({ sql: selectFollower, parameters: [name] })
+      return row && toFollower(row)
+    })
+  }
+
+  /** Lets a follower go on: with the event that it failed at, or past it. False when it is not parked. */
+  resume(name: string, how: 'again' | 'past'): Promise<boolean> {
+    return this.#change({ sql: resumeOne, parameters: [how === 'past' ? 1 : 0, name] })
+  }
+
+  /** Reports whether there was something to change. */
+  #change(statement: { sql: string; parameters: readonly unknown[] }): Promise<boolean> {
+    return this.#connection.transact(function* (): Steps<boolean> {
+      return (yield* first(statement)) !== undefined
+    })
+  }
+}
+
+/** A new one begins with the log. */
+function* take(name: string, lease: Lease): Steps<Follower | undefined> {
   yield* rows({ sql: addFollower, parameters: [name] })
   const row = yield* first<Row>({ sql: selectFollower, parameters: [name] })
   const isOthers = row?.lease_owner !== lease.owner && (row?.lease_until ?? '') > lease.now
@@ -43,57 +103,20 @@ export function* takeFollower(name: string, lease: FollowerLease): Steps<Followe
   return toFollower(row)
 }
 
-/** Moves a follower on, and keeps it for longer. False when it is no longer ours, or was moved meanwhile. */
-export function* moveFollower(
-  { name, position }: Follower,
-  to: number,
-  { owner, until }: FollowerLease,
-): Steps<boolean> {
-  const parameters = [to, until, name, owner, position]
-  return (yield* first({ sql: moveOne, parameters })) !== undefined
-}
-
-/** Says at which event the handler failed, and when it is tried again; `null` parks it, right before that event. */
-export function* failFollower(
-  { name, position, attempts }: Follower,
-  at: number,
-  dueAt: Instant | null,
-  because: string,
-  owner: string,
-): Steps<void> {
-  const isParked = dueAt === null ? 1 : 0
-  const parameters = [at - 1, attempts + 1, dueAt, because, isParked, name, owner, position]
-  yield* rows({ sql: failOne, parameters })
-}
-
-/** Lets another process take a follower. */
-export function* releaseFollower(name: string, owner: string): Steps<void> {
-  yield* rows({ sql: releaseOne, parameters: [name, owner] })
-}
-
-/** Lists every follower that there ever was, by name. */
-export function* listFollowers(): Steps<Follower[]> {
-  return (yield* rows<Row>({ sql: 'select * from follower order by name', parameters: [] })).map(toFollower)
-}
-
-/** Lets a follower go on: with the event that it failed at, or past it. False when it is not parked. */
-export function* resumeFollower(name: string, how: 'again' | 'past'): Steps<boolean> {
-  return (yield* first({ sql: resumeOne, parameters: [how === 'past' ? 1 : 0, name] })) !== undefined
-}
-
 function toFollower({ name, position, is_parked, attempts, due_at, because }: Row): Follower {
   return { name, position, isParked: is_parked === 1, attempts, dueAt: due_at, because }
 }
 
 const addFollower = `insert into follower (name, position, is_parked, attempts, because) values (?, 0, 0, 0, '')
   on conflict (name) do nothing`
+const selectAll = 'select * from follower order by name'
 const selectFollower = 'select * from follower where name = ?'
 const leaseFollower = 'update follower set lease_owner = ?, lease_until = ? where name = ?'
 const moveOne = `update follower set position = ?, lease_until = ?, attempts = 0, due_at = null, because = ''
   where name = ? and lease_owner = ? and position = ? returning name`
 const failOne = `update follower set position = ?, attempts = ?, due_at = ?, because = ?, is_parked = ?
-  where name = ? and lease_owner = ? and position = ?`
-const releaseOne =
-  'update follower set lease_owner = null, lease_until = null where name = ? and lease_owner = ?'
+  where name = ? and lease_owner = ? and position = ? returning name`
+const releaseOne = `update follower set lease_owner = null, lease_until = null where name = ? and lease_owner = ?
+  returning name`
 const resumeOne = `update follower set position = position + ?, is_parked = 0, attempts = 0, due_at = null,
   because = '' where name = ? and is_parked = 1 returning name`

@@ -17,6 +17,10 @@ const selectEffect = `select effect.*, event.version, event.header, stream.name 
 const endOne = `update effect set state = ?, is_open = ?, because = ?, settled_at = ?, lease_owner = null,
   lease_until = null where ${effectOf}`
 const startOne = `update effect set state = 'started', attempts = ?, lease_owner = ?, lease_until = ? where ${effectOf}`
+const selectLease = `select lease_until as until from effect
+  where ${effectOf} and state = 'started' and attempts = ? and lease_owner = ?`
+const extendOne = `update effect set lease_until = ?
+  where ${effectOf} and state = 'started' and attempts = ? and lease_owner = ? returning n`
 const deferOne = `update effect set state = 'deferred', due_at = ?, because = ?, lease_owner = null,
   lease_until = null where ${effectOf} and lease_owner = ?`
 const moveOne = `update effect set state = ?, due_at = ?, attempts = ?, because = ?, lease_owner = null,
@@ -157,6 +161,21 @@ export function* claimEffect(schemas: Schemas, id: string, lease: Lease): Steps<
   yield* moveEffect(found.move)
   const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
   return { owed: found.owed, wasStarted: found.wasStarted, since: end?.position ?? 0 }
+}
+
+/** An attempt: the effect, with the attempt counted. */
+export type AttemptAt = Pick<Owed, 'id' | 'attempts'>
+
+/** Until when an attempt is its owner's, or was and nobody has taken the effect since; `undefined` when it is not. */
+export function* heldUntil({ id, attempts }: AttemptAt, owner: string): Steps<Instant | undefined> {
+  const parameters = [...placeOf(id), attempts, owner]
+  return (yield* first<{ until: Instant }>({ sql: selectLease, parameters }))?.until
+}
+
+/** Keeps an attempt for longer. False when it is not its owner's any more. */
+export function* extendEffect({ id, attempts }: AttemptAt, { owner, until }: Lease): Steps<boolean> {
+  const parameters = [until, ...placeOf(id), attempts, owner]
+  return (yield* first({ sql: extendOne, parameters })) !== undefined
 }
 
 /**

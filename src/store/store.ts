@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
-import { stopwatchOf, toInstant } from '../clock.ts'
+import { fromInstant, stopwatchOf, toInstant } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
-import type { Instant, Json, Owed, PartAddress, Recorded } from '../message.ts'
+import type { Json, Owed, PartAddress, Recorded } from '../message.ts'
 import { Vault } from '../vault/vault.ts'
 import type { View } from '../view.ts'
 import type { Append, Appended, Receipt } from './append.ts'
@@ -13,25 +13,20 @@ import { Checkpointer } from './checkpointer.ts'
 import type { StoredCheckpoint } from './checkpoints.ts'
 import type { Connection } from './connection.ts'
 import { sweep } from './discarded.ts'
-import {
-  type Follower,
-  type FollowerLease,
-  failFollower,
-  listFollowers,
-  moveFollower,
-  releaseFollower,
-  resumeFollower,
-  takeFollower,
-} from './follower.ts'
+import { FollowerTable } from './follower.ts'
 import { type HighWaterMark, markOf } from './high-water-mark.ts'
+import type { Lease } from './leases.ts'
 import {
+  type AttemptAt,
   type Claimable,
   type Claimed,
   claimEffect,
   type DueFilter,
   deferEffect,
   dueEffects,
+  extendEffect,
   findClaimable,
+  heldUntil,
   isOpen,
   listEffects,
   readEffect,
@@ -57,6 +52,7 @@ import { Writer, type WriterParts } from './writer.ts'
 export class Store {
   readonly vault: Vault
   readonly secrets: Secrets
+  readonly followers: FollowerTable
   readonly owners: Owners
   /** How long an effect or a follower belongs to the process that took it. */
   readonly leaseMs: number = 60_000
@@ -76,6 +72,7 @@ export class Store {
     this.#connection = connection
     this.vault = vault
     this.secrets = new Secrets(connection, vault, () => this.#lease())
+    this.followers = new FollowerTable(connection, () => this.#lease())
     const { views, schemas = {}, onViewStopped, onCommitted = () => undefined } = options
     const { clock, anchor, onTrouble = () => undefined } = options
     this.#views = views
@@ -211,6 +208,17 @@ export class Store {
     return this.#connection.read(() => findClaimable(this.#schemas, id, this.#lease(now)))
   }
 
+  /**
+   * Reports whether an attempt is still this process's, and keeps it for longer where a quarter of its time is over:
+   * whoever goes on at once waits for no disk.
+   */
+  async holdEffect(attempt: AttemptAt): Promise<boolean> {
+    const until = await this.#connection.read(() => heldUntil(attempt, this.#owner))
+    if (until === undefined) return false
+    if (fromInstant(until) - this.#clock.now() >= this.leaseMs * 0.75) return true
+    return this.#connection.transact(() => extendEffect(attempt, this.#lease()))
+  }
+
   /** Puts an effect off that this process still has. */
   deferEffect(id: string, dueAt: number, because: string): Promise<void> {
     return this.#connection.transact(() => deferEffect(id, toInstant(dueAt), because, this.#owner))
@@ -282,36 +290,7 @@ export class Store {
     return this.#connection.read(() => readCheckpoints())
   }
 
-  /** Takes a follower for this process; `undefined` while another one has it. */
-  takeFollower(name: string): Promise<Follower | undefined> {
-    return this.#connection.transact(() => takeFollower(name, this.#lease()))
-  }
-
-  /** Moves a follower on. False when it is no longer this process that has it. */
-  moveFollower(follower: Follower, to: number): Promise<boolean> {
-    return this.#connection.transact(() => moveFollower(follower, to, this.#lease()))
-  }
-
-  /** Says at which event a handler failed, and when it is tried again; `null` parks it. */
-  failFollower(follower: Follower, at: number, dueAt: Instant | null, because: string): Promise<void> {
-    return this.#connection.transact(() => failFollower(follower, at, dueAt, because, this.#owner))
-  }
-
-  /** Lets another process take a follower. */
-  releaseFollower(name: string): Promise<void> {
-    return this.#connection.transact(() => releaseFollower(name, this.#owner))
-  }
-
-  followers(): Promise<Follower[]> {
-    return this.#connection.read(() => listFollowers())
-  }
-
-  /** Lets a parked follower go on, again with the same event or past it. False when it is not parked. */
-  resumeFollower(name: string, how: 'again' | 'past'): Promise<boolean> {
-    return this.#connection.transact(() => resumeFollower(name, how))
-  }
-
-  #lease(now = this.#clock.now()): FollowerLease {
+  #lease(now = this.#clock.now()): Lease {
     return { owner: this.#owner, now: toInstant(now), until: toInstant(now + this.leaseMs) }
   }
 

@@ -9,7 +9,7 @@ export function followerConformance(newPlace: () => Place): void {
     return work(store).finally(() => store.close())
   }
   const take = async (store: Store, name = 'mail') => {
-    const follower = await store.takeFollower(name)
+    const follower = await store.followers.take(name)
     if (!follower) throw new TypeError('The follower is taken')
     return follower
   }
@@ -19,10 +19,10 @@ export function followerConformance(newPlace: () => Place): void {
       expect(await take(store)).toEqual({
         ...{ name: 'mail', position: 0, isParked: false, attempts: 0, dueAt: null, because: '' },
       })
-      expect(await store.moveFollower(await take(store), 7)).toBe(true)
+      expect(await store.followers.move(await take(store), 7)).toBe(true)
       expect(await take(store)).toMatchObject({ position: 7 })
       expect(await take(store, 'bill')).toMatchObject({ position: 0 })
-      expect((await store.followers()).map(each => [each.name, each.position])).toEqual([
+      expect((await store.followers.list()).map(each => [each.name, each.position])).toEqual([
         ['bill', 0],
         ['mail', 7],
       ])
@@ -31,16 +31,16 @@ export function followerConformance(newPlace: () => Place): void {
   test('who comes late moves a follower neither on nor back', () =>
     given(async store => {
       const [early, late] = [await take(store), await take(store)]
-      expect(await store.moveFollower(early, 5)).toBe(true)
-      expect(await store.moveFollower(late, 3)).toBe(false)
-      await store.failFollower(late, 2, null, 'RangeError')
+      expect(await store.followers.move(early, 5)).toBe(true)
+      expect(await store.followers.move(late, 3)).toBe(false)
+      await store.followers.fail(late, 2, null, 'RangeError')
       expect(await take(store)).toMatchObject({ position: 5, isParked: false, attempts: 0 })
     }))
 
   test('one that fails is right before that event, counts its attempts, and waits', () =>
     given(async store => {
       const dueAt = '2030-01-01T00:01:00.000Z'
-      await store.failFollower(await take(store), 4, dueAt, 'RangeError')
+      await store.followers.fail(await take(store), 4, dueAt, 'RangeError')
       expect(await take(store)).toMatchObject({
         position: 3,
         attempts: 1,
@@ -48,9 +48,9 @@ export function followerConformance(newPlace: () => Place): void {
         because: 'RangeError',
         isParked: false,
       })
-      await store.failFollower(await take(store), 4, dueAt, 'RangeError')
+      await store.followers.fail(await take(store), 4, dueAt, 'RangeError')
       expect(await take(store)).toMatchObject({ position: 3, attempts: 2 })
-      expect(await store.moveFollower(await take(store), 4)).toBe(true)
+      expect(await store.followers.move(await take(store), 4)).toBe(true)
       expect(await take(store)).toMatchObject({ position: 4, attempts: 0, dueAt: null, because: '' })
     }))
 
@@ -59,10 +59,10 @@ export function followerConformance(newPlace: () => Place): void {
     ['past', 4],
   ] as const)('one that is parked goes on %s, and only once', (how, position) =>
     given(async store => {
-      await store.failFollower(await take(store), 4, null, 'RangeError')
+      await store.followers.fail(await take(store), 4, null, 'RangeError')
       expect(await take(store)).toMatchObject({ position: 3, isParked: true })
-      expect(await store.resumeFollower('mail', how)).toBe(true)
-      expect(await store.resumeFollower('mail', how)).toBe(false)
+      expect(await store.followers.resume('mail', how)).toBe(true)
+      expect(await store.followers.resume('mail', how)).toBe(false)
       expect(await take(store)).toMatchObject({ position, isParked: false, attempts: 0, because: '' })
     }),
   )

@@ -44,15 +44,15 @@ export function sharedConformance(newPlace: () => Place): void {
 
   test('a follower is one store’s at a time, until it lets it go', () =>
     given(async (one, other) => {
-      const follower = await one.takeFollower('mail')
-      expect(await other.takeFollower('mail')).toBeUndefined()
+      const follower = await one.followers.take('mail')
+      expect(await other.followers.take('mail')).toBeUndefined()
       if (!follower) throw new TypeError('Nobody had it')
-      expect(await other.moveFollower(follower, 1)).toBe(false)
-      await other.releaseFollower('mail')
-      expect(await other.takeFollower('mail')).toBeUndefined()
-      expect(await one.moveFollower(follower, 1)).toBe(true)
-      await one.releaseFollower('mail')
-      expect(await other.takeFollower('mail')).toMatchObject({ position: 1 })
+      expect(await other.followers.move(follower, 1)).toBe(false)
+      await other.followers.release('mail')
+      expect(await other.followers.take('mail')).toBeUndefined()
+      expect(await one.followers.move(follower, 1)).toBe(true)
+      await one.followers.release('mail')
+      expect(await other.followers.take('mail')).toMatchObject({ position: 1 })
     }))
 
   test('a rebuild by one store is seen by the other, which goes on', () =>

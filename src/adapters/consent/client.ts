@@ -117,8 +117,9 @@ function toPerformer(
   return {
     effectClass,
     lost,
-    async perform(owed, opened) {
-      const result = await exchange(options, effectClass, () => operation.write(baseUrl, opened, owed))
+    async perform(owed, opened, mayLeave) {
+      const write = () => operation.write(baseUrl, opened, owed)
+      const result = await exchange(options, effectClass, write, mayLeave)
       const reading = {
         service: 'consent service',
         settled: (text: string) => operation.read(text, owed, opened),

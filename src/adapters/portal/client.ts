@@ -112,12 +112,17 @@ function toPerformer(
   return {
     effectClass,
     lost,
-    async perform(owed) {
+    async perform(owed, _, mayLeave) {
       const closed = await times.before(verb)
       if (closed) return closed
       const secrets = effectClass === 'read' ? {} : await options.secretsOf(dataOf(owed).evento, heldIn(owed))
       const send = (headers: Record<string, string>) =>
-        exchange(options, effectClass, () => operation.write(options.baseUrl, headers, owed, secrets))
+        exchange(
+          options,
+          effectClass,
+          () => operation.write(options.baseUrl, headers, owed, secrets),
+          mayLeave,
+        )
       const reading = {
         service: 'portal',
         settled: (text: string) => operation.read(text, owed),

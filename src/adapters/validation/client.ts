@@ -25,20 +25,19 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
     'validationService.validatePerson': {
       effectClass: 'once',
       lost,
-      async perform(owed, opened): Promise<Outcome> {
+      async perform(owed, opened, mayLeave): Promise<Outcome> {
         const { validation } = owed.data as { validation: string } // As the machine writes it.
         const claims = claimsSchema.parse(opened.claims)
-        const send = (bearer: string) =>
-          exchange(options, 'once', () =>
-            protocol.writeValidatePerson(options, {
-              bearer,
-              cpf: String(opened.cpf),
-              claims: opened.claims ?? null,
-              ...(options.traceHeader !== undefined && {
-                trace: { header: options.traceHeader, id: validation },
-              }),
+        const write = (bearer: string) =>
+          protocol.writeValidatePerson(options, {
+            bearer,
+            cpf: String(opened.cpf),
+            claims: opened.claims ?? null,
+            ...(options.traceHeader !== undefined && {
+              trace: { header: options.traceHeader, id: validation },
             }),
-          )
+          })
+        const send = (bearer: string) => exchange(options, 'once', () => write(bearer), mayLeave)
         const result = await withToken(options.tokens, send)
         if (result.status === 'deferred') return result
         const reading = {
