@@ -123,9 +123,9 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
     const value = batch.claims.get(nameOf(claim))?.value ?? (yield* lookUp(claim.kind, claim.digest))
     if (value !== claim.replaces) return conflict(`a ${claim.kind} was claimed meanwhile`)
   }
-  const ends = input.settles?.effect
-  if (ends !== undefined && (batch.ended.has(ends) || !(yield* isOpen(ends)))) {
-    return conflict(`the effect "${ends}" has ended meanwhile`)
+  for (const effect of endsOf(input)) {
+    if (hasEndedIn(batch, effect) || !(yield* isOpen(effect)))
+      return conflict(`the effect "${effect}" has ended meanwhile`)
   }
   const { moves } = input
   if (moves && (isInBatch(batch, moves.effect) || !(yield* canMove(moves)))) {
@@ -195,6 +195,7 @@ function commit(
     const { effect, as, because } = input.settles
     batch.ended.set(effect, { as, because, position })
   }
+  for (const { cancels = [] } of events) for (const effect of cancels) batch.cancelled.add(effect)
   if (input.moves && events.length > 0) batch.moved.set(input.moves.effect, input.moves)
   if (input.receipt) {
     const owing = events.find(event => event.effects?.length)
@@ -258,8 +259,17 @@ function ownersOf({ events }: Append): Set<string> {
   return owners
 }
 
-function isInBatch({ moved, ended }: Batch, effect: string): boolean {
-  return moved.has(effect) || ended.has(effect)
+/** What it ends, in whichever way: each has to be open until then. */
+function endsOf({ settles, events }: Append): string[] {
+  return [...(settles ? [settles.effect] : []), ...events.flatMap(({ event }) => event.cancels ?? [])]
+}
+
+function isInBatch(batch: Batch, effect: string): boolean {
+  return batch.moved.has(effect) || hasEndedIn(batch, effect)
+}
+
+function hasEndedIn({ ended, cancelled }: Batch, effect: string): boolean {
+  return ended.has(effect) || cancelled.has(effect)
 }
 
 function nameOf({ kind, digest }: Claim): string {

@@ -32,6 +32,8 @@ export class Batch {
   readonly claims = new Map<string, Claim>()
   readonly moved = new Map<string, Move>()
   readonly ended = new Map<string, { as: Settlement; because: string; position: number }>()
+  /** The effects that its events cancel. */
+  readonly cancelled = new Set<string>()
   readonly destroyed: Destruction[] = []
 
   /** Reports whether every append of it was turned away. */

@@ -219,6 +219,34 @@ function appendConformance(newPlace: () => Place): void {
       expect((await store.append({ ...toStream('token-a', 2), settles })).status).toBe('conflict')
     }))
 
+  test.each([
+    ['ended before it is cancelled', 'settled', false],
+    ['ended and is cancelled in one commit', 'settled', true],
+    ['is cancelled and ends in one commit', 'cancelled', true],
+  ])('a call that %s stays as it ended first', (_, first, isAtOnce) =>
+    given(async store => {
+      const effects = [{ type: 'tokenService.requestToken', data: {} }]
+      const event = { type: 'token.requested', data: {}, effects }
+      const owing = { stream: 'token-a', event, because: 'token.request', machine }
+      await store.append({ ...toStream('token-a', 'none'), events: [owing] })
+      const effect = 'token-a/1/0'
+      const settles = { effect, as: 'settled' as const, because: '' }
+      const erased = { type: 'subject.erased', data: {}, cancels: [effect] }
+      const settle = () => store.append({ ...toStream('token-b', 'any'), settles })
+      const cancel = () =>
+        store.append({
+          ...toStream('subject-a', 'none'),
+          events: [{ stream: 'subject-a', event: erased, because: 'subject.erase', machine }],
+        })
+      const [one, other] = first === 'settled' ? [settle, cancel] : [cancel, settle]
+      const winning = one()
+      if (!isAtOnce) await winning
+      expect(await other()).toMatchObject({ status: 'conflict' })
+      expect(await winning).toMatchObject({ status: 'appended' })
+      expect(await store.effect(effect)).toMatchObject({ state: first })
+    }),
+  )
+
   test('an attempt that never reported back is taken again once its lease has run out, and says so', () =>
     given(async store => {
       const event = {
