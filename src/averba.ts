@@ -14,11 +14,11 @@ import { Desired } from './desired.ts'
 import { type Due, listDue } from './due.ts'
 import { createEffects, type Effects } from './effects.ts'
 import { Engine } from './engine.ts'
-import { AverbaError } from './errors.ts'
 import type { Events, Recorded } from './events.ts'
 import { type Figures, readFigures } from './figures.ts'
 import { Followers } from './followers.ts'
 import { checkInstant, checkMs } from './given.ts'
+import { nameOf } from './handler-time.ts'
 import { checkHealth, type Health, type HealthOptions } from './health.ts'
 import type { Hints } from './hints.ts'
 import { type IndexRebuilt, rebuildKeyedIndex } from './keyed-index.ts'
@@ -264,10 +264,4 @@ function safely(logger: AverbaOptions['logger']): (line: LogLine) => void {
       // There is nobody left to tell.
     }
   }
-}
-
-/** What may be said of an error: its code or its name, never its message. */
-function nameOf(error: unknown): string {
-  if (error instanceof AverbaError) return error.code
-  return error instanceof Error ? error.name : 'unknown'
 }

@@ -4,6 +4,7 @@ import { checkCertificates } from './certificate-checks.ts'
 import { AverbaError } from './errors.ts'
 import { countTroubled } from './figures.ts'
 import type { Followers } from './followers.ts'
+import { nameOf } from './handler-time.ts'
 import { reachServices } from './reach-services.ts'
 import { planSync } from './sync-plan.ts'
 
@@ -152,5 +153,5 @@ export async function checkHealth(
 /** Our own messages hold nothing personal and no secret; of others only the name is said. */
 export function inWords(error: unknown): string {
   if (error instanceof AverbaError) return [error.message, error.hint].filter(Boolean).join(': ')
-  return error instanceof Error ? error.name : 'unknown'
+  return nameOf(error)
 }

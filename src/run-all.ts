@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts'
 import type { Counts, Engine } from './engine.ts'
-import { AverbaError } from './errors.ts'
 import type { Followers } from './followers.ts'
+import { nameOf } from './handler-time.ts'
 import type { LogLine } from './log-line.ts'
 import type { Schedules } from './schedules.ts'
 
@@ -100,6 +100,5 @@ async function repeat(
 }
 
 function tell(error: unknown, log: (line: LogLine) => void): void {
-  const name = error instanceof Error ? error.name : 'unknown'
-  log({ message: 'running failed, and goes on', error: error instanceof AverbaError ? error.code : name })
+  log({ message: 'running failed, and goes on', error: nameOf(error) })
 }

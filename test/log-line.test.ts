@@ -35,3 +35,16 @@ test('a logger of the host is told lines of the list alone, whoever tells it', a
   await averba.close()
   expect(lines).toEqual([{ message: 'a listener failed', error: 'Error' }])
 })
+
+test('a name of an error that holds more than a name is not logged', async () => {
+  const lines: unknown[] = []
+  const averba = await openAverba({ store: ':memory:', logger: line => void lines.push(line) })
+  averba.on('subject.enrolled', () => {
+    const error = new Error('it failed')
+    error.name = `no customer with CPF 25774435016`
+    throw error
+  })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  expect(lines).toEqual([{ message: 'a listener failed', error: 'Error' }])
+  await averba.close()
+})

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
+import { nameOf } from '../handler-time.ts'
 import {
   type Averba,
-  AverbaError,
   type AverbaOptions,
   type LogLine,
   onlyAllowed,
@@ -102,7 +102,7 @@ async function serveReceiver(
     ...run.receiver,
     receivers: { [pathname]: averba.receiver },
     onTrouble: error =>
-      logger({ message: 'the certificate of the receiver could not be renewed', error: codeOf(error) }),
+      logger({ message: 'the certificate of the receiver could not be renewed', error: nameOf(error) }),
     ...(clock && { clock }),
   })
   logger({ message: 'receiving', port: served.port })
@@ -114,9 +114,4 @@ function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
-}
-
-function codeOf(error: unknown): string {
-  if (error instanceof AverbaError) return error.code
-  return error instanceof Error ? error.name : 'unknown'
 }
