@@ -36,10 +36,10 @@ export class Absence {
 
   /** Hears every event, and remembers those that explain an absence. */
   hear(event: RecordedHeader): void {
-    const { type, data, stream } = event
+    const { type, stream } = event
     if (type === 'subject.erased' || type === 'retention.applied') this.#hearErased(event)
     if (stream !== 'log-main') return
-    const { bundle, count, from, to } = data
+    const { bundle, count, from, to } = event.data
     if (typeof bundle !== 'string' || typeof count !== 'number') return
     if (type === 'log.partsArchived') {
       const covers = ({ position }: MissingPart) => Number(from) <= position && position <= Number(to)

@@ -1,4 +1,4 @@
-import { nibble } from './encoding.ts'
+import { putHex } from './encoding.ts'
 import { sha256 } from './sha256.ts'
 
 /** The hash of a leaf (RFC 6962, section 2.1), in hexadecimal. */
@@ -10,13 +10,9 @@ const pair = new Uint8Array(65).fill(1)
 
 /** The hash of a node over two others (RFC 6962, section 2.1), in hexadecimal. */
 export function hashNode(left: string, right: string): string {
-  put(left, 1)
-  put(right, 33)
+  putHex(left, pair, 1)
+  putHex(right, pair, 33)
   return sha256(pair)
-}
-
-function put(hash: string, at: number): void {
-  for (let i = 0; i < 32; i++) pair[at + i] = nibble(hash, 2 * i) * 16 + nibble(hash, 2 * i + 1)
 }
 
 /** The root of a tree without leaves. */

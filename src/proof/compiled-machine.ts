@@ -102,13 +102,13 @@ export function compileMachine(given: unknown): CompiledMachine | undefined {
 }
 
 /** Adds where an event may lead from a state, and reports whether that hangs on its type alone. */
-function step(moves: Moves, state: string, { type, data }: RecordedHeader, after: Set<string>): boolean {
+function step(moves: Moves, state: string, event: RecordedHeader, after: Set<string>): boolean {
   let isFixed = true
   for (let at = state; ; at = at.includes('.') ? at.slice(0, at.lastIndexOf('.')) : '') {
-    for (const move of moves.get(at)?.get(type) ?? []) {
+    for (const move of moves.get(at)?.get(event.type) ?? []) {
       if (move.if) {
         isFixed = false
-        if (!has(data, move.if)) continue
+        if (!has(event.data, move.if)) continue
       }
       after.add(move.to ?? state)
       if (!move.perhaps) return isFixed
@@ -121,8 +121,8 @@ function step(moves: Moves, state: string, { type, data }: RecordedHeader, after
 
 /** Why a rule does not let an event pass; `undefined` when it does. */
 function breach(rule: Rule, { regions }: Standing, event: RecordedHeader): string | undefined {
-  const { type, data, effects, anomaly } = event
-  if (rule.if && !has(data, rule.if)) return `"${event.because}" leads to another "${type}"`
+  const { type, effects, anomaly } = event
+  if (rule.if && !has(event.data, rule.if)) return `"${event.because}" leads to another "${type}"`
   const { in: allowed } = rule
   const isThere = !allowed || regions.every(states => isIn(states, allowed, regions.length > 1))
   const needsMark = rule.anomaly === 'always' || (rule.anomaly === 'elsewhere' && !isThere)

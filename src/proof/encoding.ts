@@ -32,12 +32,16 @@ export function toHex(bytes: Uint8Array): string {
 /** Reads hexadecimal that is known to be such. */
 export function fromHex(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(text.length / 2)
-  for (let i = 0; i < bytes.length; i++) bytes[i] = nibble(text, 2 * i) * 16 + nibble(text, 2 * i + 1)
+  putHex(text, bytes, 0)
   return bytes
 }
 
-/** The value of a digit, also for many hashes in a row: a conversion of the runtime's own takes several times as long. */
-export function nibble(text: string, at: number): number {
-  const code = text.charCodeAt(at)
-  return code < 58 ? code - 48 : code - 87
+/** The values of the digits, by their codes. */
+const digits = new Uint8Array(128)
+for (let digit = 0; digit < 16; digit++) digits[digit.toString(16).charCodeAt(0)] = digit
+
+/** Puts what is known to be hexadecimal into bytes, also many hashes in a row: a table is twice as fast as anything else. */
+export function putHex(text: string, bytes: Uint8Array, at: number): void {
+  for (let i = 0; 2 * i < text.length; i++)
+    bytes[at + i] = ((digits[text.charCodeAt(2 * i)] ?? 0) << 4) | (digits[text.charCodeAt(2 * i + 1)] ?? 0)
 }

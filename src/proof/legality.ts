@@ -16,10 +16,10 @@ const logTable = {
   },
 }
 
-/** Where a stream stands, by the machine that decided its last event. */
-interface Stream {
-  readonly machine: CompiledMachine
-  readonly standing: Standing
+/** Where a stream stands, by the machine that decided its last event; nowhere before its first. */
+export interface StreamPlace {
+  machine: CompiledMachine | undefined
+  standing: Standing | undefined
 }
 
 /**
@@ -28,28 +28,23 @@ interface Stream {
  */
 export class Legality {
   readonly #machines = new Map<string, Map<number, CompiledMachine>>()
-  readonly #streams = new Map<string, Stream>()
 
   constructor() {
     this.#learn([logTable])
   }
 
-  /** Says why a decision is not in the tables, if it is not. */
-  check(event: RecordedHeader): string | undefined {
+  /** Says why a decision is not in the tables, if it is not, and moves the place of its stream. */
+  check(event: RecordedHeader, place: StreamPlace): string | undefined {
     const { stream, machine: by } = event
     const machine = this.#machines.get(by.name)?.get(by.version)
     if (!machine) return `no table is in the log of version ${by.version} of the machine "${by.name}"`
     if (!stream.startsWith(machine.prefix)) return `the machine "${by.name}" decided about "${stream}"`
-    const before = this.#streams.get(stream)
+    let { standing = machine.start } = place
     // Another version knows the same states, by their names.
-    const standing = !before
-      ? machine.start
-      : before.machine === machine
-        ? before.standing
-        : machine.take(before.standing)
+    if (place.machine && place.machine !== machine) standing = machine.take(standing)
     const illegal = machine.judge(standing, event)
-    const after = machine.move(standing, event)
-    if (!before || before.standing !== after) this.#streams.set(stream, { machine, standing: after })
+    place.standing = machine.move(standing, event)
+    place.machine = machine
     if (stream === 'log-main') return illegal ?? this.#hear(event)
     return illegal
   }

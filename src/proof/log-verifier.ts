@@ -2,9 +2,10 @@ import { Absence, type AbsenceCounts } from './absence.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { CompactTree, emptyRoot, hashLeaf } from './compact-tree.ts'
 import { Faults } from './faults.ts'
-import { Legality } from './legality.ts'
+import { HeaderReader } from './header-reader.ts'
+import { Legality, type StreamPlace } from './legality.ts'
 import { parseVerifierKey } from './note.ts'
-import { parseRecorded, type RecordedHeader } from './recorded-header.ts'
+import type { RecordedHeader } from './recorded-header.ts'
 
 /** A part that is there, sealed as it is. */
 export interface PresentPart {
@@ -32,7 +33,9 @@ export interface LogVerified {
 export class LogVerifier {
   readonly faults = new Faults()
   readonly #tree = new CompactTree()
-  readonly #versions = new Map<string, number>()
+  readonly #reader = new HeaderReader()
+  /** By name. An object, since it keeps copies of its keys, where a map would keep the texts that they are pieces of. */
+  readonly #streams: Record<string, StreamPlace & { version: number }> = Object.create(null)
   readonly #absence = new Absence()
   readonly #legality = new Legality()
   readonly #checkpoints: readonly Checkpoint[]
@@ -59,7 +62,7 @@ export class LogVerifier {
   /** Takes the next event, with its parts that are there. */
   add(text: string, parts: readonly PresentPart[]): void {
     const before = this.#tree.size
-    const header = parseRecorded(text)
+    const header = this.#reader.read(text)
     const isOrigin = header?.stream === 'log-main'
     if (isOrigin) this.#checkOrigin(header, before)
     this.#tree.add(hashLeaf(text))
@@ -85,13 +88,14 @@ export class LogVerifier {
       this.faults.add('positions', `at ${position} stands an event that says it stands elsewhere`)
     if (at < this.#at) this.faults.add('headers', `the time at ${position} goes back`)
     this.#at = at
-    const expected = (this.#versions.get(stream) ?? 0) + 1
-    if (version !== expected)
-      this.faults.add('versions', `at ${position}, "${stream}" should have version ${expected}`)
-    this.#versions.set(stream, expected)
+    this.#streams[stream] ??= { version: 0, machine: undefined, standing: undefined }
+    const place = this.#streams[stream]
+    place.version += 1
+    if (version !== place.version)
+      this.faults.add('versions', `at ${position}, "${stream}" should have version ${place.version}`)
     this.#checkParts(header, position, parts)
     this.#absence.hear(header)
-    const illegal = this.#legality.check(header)
+    const illegal = this.#legality.check(header, place)
     if (illegal !== undefined) this.faults.add('legality', `at ${position}, ${illegal}`)
   }
 
