@@ -117,6 +117,9 @@ function setPragmas(database: Database, path: string): void {
   }
 }
 
+/** A host's text may have a question mark anywhere. */
+const asItIs = (sql: string) => sql
+
 class SqliteConnection implements Connection {
   readonly dialect = 'sqlite'
   readonly compiler: Kysely<Schema>
@@ -172,7 +175,7 @@ class SqliteConnection implements Connection {
     // A pragma takes effect while it is prepared: only what begins as a reading gets that far.
     const isReading = /^\s*(select|with)\b/i.test(query.sql)
     const read = () => {
-      const statement = isReading ? this.#runner.prepare(query.sql) : undefined
+      const statement = isReading ? this.#runner.prepare(query.sql, asItIs) : undefined
       if (statement?.readonly && statement.reader) return statement.all(...query.parameters)
       throw new AverbaError('INVALID_INPUT', 'Cannot run this statement: views can only be read')
     }
