@@ -17,6 +17,9 @@ export interface Entropy {
   bytes(length: number): Uint8Array
 }
 
+/** Why a wait is called off whose end nobody needs: an abort without a reason makes an error, with its stack, each time. */
+export const calledOff = 'called off'
+
 /** What a timer can hold: about 24 days. */
 const timerMaxMs = 2 ** 31 - 1
 

@@ -1,5 +1,5 @@
 import { type Attributes, noTracing, type Tracing } from './adapters/tracing.ts'
-import type { Clock } from './clock.ts'
+import { type Clock, calledOff } from './clock.ts'
 import type { Delivery } from './decisions.ts'
 import type { Engine, Handled } from './engine.ts'
 import { checkActor, checkBasis, checkId } from './given.ts'
@@ -109,7 +109,7 @@ export class Commands {
     await Promise.race([
       work,
       this.#clock.sleep(waitMs, AbortSignal.any(signals), 'the patience of a caller'),
-    ]).finally(() => done.abort())
+    ]).finally(() => done.abort(calledOff))
   }
 
   async #describe<T>(owed: Owed, value: (ended: Recorded) => Promise<T>) {

@@ -1,4 +1,4 @@
-import { type Clock, giveWay, toInstant } from './clock.ts'
+import { type Clock, calledOff, giveWay, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import { failureLine } from './failure-line.ts'
 import { checkId } from './given.ts'
@@ -123,7 +123,7 @@ export class Followers {
       awake,
       this.#clock.sleep(pollMs, AbortSignal.any([over, poll.signal]), 'run: a look at the log'),
     ])
-    poll.abort()
+    poll.abort(calledOff)
   }
 
   /** Lets handlers end what they are at, within a bound, and other processes take over at once. */
@@ -226,7 +226,7 @@ export class Followers {
     try {
       return await work()
     } finally {
-      done.abort()
+      done.abort(calledOff)
       await keeping
     }
   }

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import { type Clock, calledOff } from '../clock.ts'
 
 /** Work that took longer than it may. */
 export class LateError extends Error {
@@ -28,7 +28,7 @@ export async function withinTime<T>(
   const leftMs = () => counting.leftMs - (counting.by.now() - counting.since)
   const count = (by: Clock, left: number) => {
     counting = { by, since: by.now(), leftMs: left }
-    changed.abort()
+    changed.abort(calledOff)
     changed = new AbortController()
   }
   const over = async (): Promise<never> => {
@@ -39,8 +39,9 @@ export async function withinTime<T>(
         'the time of a delivery',
       )
     }
+    done.signal.throwIfAborted() // Nobody hears of it: the work has ended.
     const error = new LateError(`It took longer than ${ms} ms`)
-    if (!done.signal.aborted) late.abort(error)
+    late.abort(error)
     throw error
   }
   const limit: Limit = {
@@ -54,6 +55,6 @@ export async function withinTime<T>(
   try {
     return await Promise.race([work(limit), over()])
   } finally {
-    done.abort()
+    done.abort(calledOff)
   }
 }

@@ -1,6 +1,6 @@
 import { answerBytesMax, readBounded } from '../adapters/bounded-body.ts'
 import { defaultBudgetMs, type Fetch } from '../adapters/transport.ts'
-import type { Clock } from '../clock.ts'
+import { type Clock, calledOff } from '../clock.ts'
 
 /** Takes answers as a socket does, without one: whole, within the client's budget by this clock, and bounded. */
 export function withinBudget(clock: Clock, forward: Fetch): Fetch {
@@ -12,7 +12,7 @@ export function withinBudget(clock: Clock, forward: Fetch): Fetch {
       if (!taken) throw new DOMException('The budget is over', 'TimeoutError')
       return taken
     } finally {
-      done.abort()
+      done.abort(calledOff)
     }
   }
 }

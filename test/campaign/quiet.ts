@@ -8,6 +8,8 @@ const hourMs = 3_600_000
 const waits = [1, 1, 1, 1, 8, 8, 8, 8].map(hours => hours * hourMs)
 /** How often it is looked after that, where something is still owed. */
 const looksMax = 40
+/** Where a call stands that has not ended. */
+const openStates = ['owed', 'started', 'deferred', 'unknown', 'parked'] as const
 
 /** No faults any more: operators let go what is parked, everything is read once more, and what is owed gets done. */
 export async function settleDown(box: Box): Promise<void> {
@@ -36,10 +38,13 @@ export async function settleDown(box: Box): Promise<void> {
 /** The calls that are owed although their time has come. */
 export async function owedNow(box: Box): Promise<readonly { readonly id: string; readonly what: string }[]> {
   const now = new Date(box.clock.now()).toISOString()
-  const asked = await box.host.ask(averba => averba.effects.list())
+  const asked = await box.host.ask(averba =>
+    Promise.all(openStates.map(state => averba.effects.list({ state }))),
+  )
   if (!asked || !('value' in asked)) return [{ id: '-', what: 'nobody answers' }]
   return asked.value
-    .filter(({ state, dueAt }) => state !== 'settled' && state !== 'declined' && dueAt <= now)
+    .flat()
+    .filter(({ dueAt }) => dueAt <= now)
     .map(({ id, type, state, because }) => ({ id, what: `${type} is ${state}: ${because}` }))
 }
 

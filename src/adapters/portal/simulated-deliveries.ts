@@ -48,7 +48,7 @@ const redirectsMax = 5
 /** The deliveries of the simulated portal and their failure records (document 3, sections 6 and 7). */
 export class SimulatedDeliveries {
   readonly #options: Options
-  readonly #failures: { record: Falha; at: number; user: number }[] = []
+  readonly #failures: { record: Falha; at: number; day: string; user: number }[] = []
   readonly counts = { succeeded: 0, failed: 0 }
 
   constructor(options: Options) {
@@ -59,7 +59,7 @@ export class SimulatedDeliveries {
   failuresOf(user: number | undefined, day: string): Falha[] {
     const oldest = this.#options.clock.now() - limits.failureDays * dayMs
     return this.#failures
-      .filter(each => each.user === user && each.at >= oldest && brasiliaDay(each.at) === day)
+      .filter(each => each.user === user && each.at >= oldest && each.day === day)
       .map(each => each.record)
   }
 
@@ -81,7 +81,7 @@ export class SimulatedDeliveries {
       const { evento } = notice
       const data = writeBrasilia(at)
       const record = { id: nextId(), data, descricao: description, evento, conteudo: content }
-      this.#failures.push({ record, at, user: subscription.user })
+      this.#failures.push({ record, at, day: brasiliaDay(at), user: subscription.user })
     }
     return { subscription: subscription.id, isDelivered, description }
   }
