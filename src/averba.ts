@@ -40,7 +40,7 @@ import { Subjects } from './subjects.ts'
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
 import { createValidations, type Validations } from './validations.ts'
 import { createWaysOut } from './ways-out.ts'
-import { createPerformers, createRouters, limitsOf, machines, type Views, views } from './wiring.ts'
+import { createPerformers, createRouters, limitsOf, type Views, type Wiring, wiring } from './wiring.ts'
 
 export { Medium }
 
@@ -123,8 +123,12 @@ export function openAverba(options: AverbaOptions): Promise<Averba> {
   return openOn(undefined, options)
 }
 
-/** The same on a medium that outlives the engine, as a simulated world has it. */
-export async function openOn(medium: Medium | undefined, options: AverbaOptions): Promise<Averba> {
+/** The same on a medium that outlives the engine, or with machines and views of another version, as a simulated world has it. */
+export async function openOn(
+  medium: Medium | undefined,
+  options: AverbaOptions,
+  { machines, views }: Wiring = wiring,
+): Promise<Averba> {
   const { clock = systemClock, entropy = systemEntropy } = options
   await checkOptions(options, clock)
   const log = safely(options.logger)

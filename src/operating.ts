@@ -3,6 +3,7 @@ import { claimedKinds } from './claimed-kinds.ts'
 import {
   type Clock,
   createIds,
+  type Entropy,
   fromInstant,
   giveWay,
   systemClock,
@@ -67,9 +68,11 @@ export async function restoreStore(options: {
   keys?: string
   acceptRollback?: boolean
   clock?: Clock
+  entropy?: Entropy
   onProgress?: OnProgress
 }): Promise<Restored & { readonly resumedAs?: string }> {
-  const restored = await restoreBackup({ ...options, views, claimedKinds, entropy: systemEntropy })
+  const { entropy = systemEntropy } = options
+  const restored = await restoreBackup({ ...options, views, claimedKinds, entropy })
   if (!options.acceptRollback) return restored
   const resumedAs = await withStore(options, store => store.reader.read(readOrigin), true)
   return { ...restored, resumedAs }
@@ -265,14 +268,20 @@ const lasting: ReadonlySet<string> = new Set([
   'subject.awarenessAppeared/record',
 ])
 
+/** A store that is there, and what it is opened with. */
+interface Surroundings {
+  readonly store: string
+  readonly clock?: Clock
+  readonly entropy?: Entropy
+}
+
 async function withStore<T>(
-  { store: path, clock = systemClock }: { store: string; clock?: Clock },
+  { store: path, clock = systemClock, entropy = systemEntropy }: Surroundings,
   work: (store: Store, at: Instant) => Promise<T>,
   acceptRollback = false,
 ): Promise<T> {
   // Opening would make one.
   if (!existsSync(path)) throw new AverbaError('NOT_FOUND', `Cannot open "${path}": it is not there`)
-  const entropy = systemEntropy
   const createId = createIds(clock, entropy)
   const store = await Store.open({ path, views, clock, entropy, createId, acceptRollback })
   try {

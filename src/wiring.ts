@@ -29,6 +29,8 @@ import { routeSubscriptions } from './subscription-routes.ts'
 import { againAfterDecline } from './sync-schedule.ts'
 import { givenToken, Tokens } from './tokens.ts'
 import { routeAnswer } from './validation-reuse.ts'
+import type { View } from './view.ts'
+import { views } from './views/views.ts'
 import type { WaysOut } from './ways-out.ts'
 
 export { type Views, views } from './views/views.ts'
@@ -48,6 +50,14 @@ export const machines: readonly Machine[] = [
   tokenMachine,
   validationMachine,
 ]
+
+/** What decides, and what is shown. */
+export interface Wiring {
+  readonly machines: readonly Machine[]
+  readonly views: readonly View[]
+}
+
+export const wiring: Wiring = { machines, views }
 
 /** Makes what performs effects, for the services that are configured. */
 export function createPerformers(area: Area, desired: Desired, waysOut: WaysOut): Performers {

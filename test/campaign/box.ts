@@ -1,14 +1,17 @@
 import { staticHeaders } from '../../src/adapters/portal/static-headers.ts'
 import type { Fetch } from '../../src/adapters/transport.ts'
 import type { Averba } from '../../src/averba.ts'
+import type { Entropy } from '../../src/clock.ts'
 import type { AverbaOptions } from '../../src/options.ts'
 import { seededEntropy } from '../../src/simulation/seeded-entropy.ts'
 import { createSimulators, credentials, type Simulators } from '../../src/simulation/services.ts'
 import { withinBudget } from '../../src/simulation/within-budget.ts'
 import type { ValidationInput } from '../../src/validations.ts'
+import { type Wiring, wiring } from '../../src/wiring.ts'
 import type { Book } from './book.ts'
 import { type CrashPoint, CrashPoints } from './crash-points.ts'
 import { Disk } from './disk.ts'
+import type { Backup, Erased } from './erased.ts'
 import { Host } from './host.ts'
 import { DiedError, type Ground, Life } from './life.ts'
 import { secretFrom, subscriptions } from './people.ts'
@@ -48,6 +51,15 @@ export class Box {
   jumpMs = 0
   /** Whether a clock was ever wrong: the engine's, or a service's. */
   readonly wrongClocks = { engine: false, services: false }
+  /** What engines decide and show by from now on. */
+  wiring: Wiring = wiring
+  /** Who was erased. */
+  readonly erased = new Map<string, Erased>()
+  /** The newest backup. */
+  backup: Backup | undefined
+  /** How often the log was put back to a backup. */
+  rollbacks = 0
+  readonly entropy: Entropy
   #life: Life | undefined
   readonly #options: AverbaOptions
   readonly #ground: Ground
@@ -56,6 +68,7 @@ export class Box {
     const { clock } = this
     const entropy = seededEntropy(seed)
     this.book = book
+    this.entropy = entropy
     this.host = new Host(this)
     this.points = new CrashPoints(point => this.book.reach(`crash ${point}`))
     this.services = createSimulators({
@@ -82,9 +95,11 @@ export class Box {
       portal: { baseUrl: `https://${hosts.portal}`, authenticate: staticHeaders(portalHeaders) },
       receiver: { publicUrl: 'https://receptor.exemplo.br/averba', secretFrom },
       subscriptions,
+      // Where nobody looks for the claims: in every third world.
+      ...(seed % 3 === 0 && { retention: { 'validation.claims': 'until-settled' } }),
     }
     const jumpMs = () => this.jumpMs
-    this.#ground = { clock, points: this.points, disk: this.disk, jumpMs }
+    this.#ground = { clock, points: this.points, disk: this.disk, jumpMs, wiring: () => this.wiring }
   }
 
   get isAlive(): boolean {
@@ -101,6 +116,7 @@ export class Box {
     for (let deaths = 0; !this.isAlive; deaths++) {
       if (deaths === deathsMax) throw new TypeError('The engine dies whenever it is opened')
       try {
+        this.#life?.release()
         this.#life = await Life.begin(this.#ground, this.#options)
       } catch (error) {
         if (!(error instanceof DiedError)) throw error
@@ -111,12 +127,36 @@ export class Box {
     }
   }
 
+  /** The engine that is asked. */
+  get life(): Life {
+    if (!this.#life) throw new TypeError('No engine was opened')
+    return this.#life
+  }
+
+  /** Opens another engine beside the one that is asked; from now on that one is. Gives the former. */
+  async openAnother(): Promise<Life> {
+    const former = this.life
+    this.#life = undefined
+    await this.open()
+    this.book.reach('two engines')
+    return former
+  }
+
+  /** Ends an engine beside the one that is asked: in an orderly way, if it can. */
+  async closeFormer(former: Life): Promise<void> {
+    former.resume()
+    await this.wait(() => Promise.allSettled([former.during(former.averba.close())]))
+    former.end()
+    former.release()
+  }
+
   /** Ends the engine in an orderly way. */
   async close(): Promise<void> {
     const life = this.#life
     if (!life || life.isOver) return
     await this.drive(() => life.averba.close())
     life.end()
+    life.release()
   }
 
   /**
@@ -163,6 +203,16 @@ export class Box {
       await this.clock.advanceTo(next)
     }
     await this.clock.advanceTo(at)
+  }
+
+  /** Lets time pass while something is so, from one thing that comes due to the next. */
+  async passWhile(isSo: () => boolean): Promise<void> {
+    const limit = this.clock.now() + patienceMs
+    while (!(await this.#isQuiet(() => !isSo()))) {
+      const next = this.clock.nextDue()
+      if (next === undefined || next > limit) return
+      await this.clock.advanceTo(next)
+    }
   }
 
   pass(point: CrashPoint): void {

@@ -13,6 +13,8 @@ export interface Acknowledged {
 
 /** A notification that the portal sent: `number` is in its body, and in no other. */
 export interface Sent {
+  /** The person whom it was for, where it was one. */
+  readonly cpf: string | undefined
   readonly number: string
   readonly evento: string
   /** Of the subscriptions that it went to, how many took it and how many did not. */
@@ -54,6 +56,10 @@ export interface Happenings {
   recorded: [event: Recorded]
   /** The same, byte for byte. */
   header: [text: string]
+  /** A data subject was erased, with everything there was. */
+  erased: [cpf: string]
+  /** A backup that was made at a time, with the log up to a position, was put in the place of the log. */
+  rolledBack: [to: { readonly position: number; readonly at: number }]
   /** The host caught an error of ours. */
   failed: [error: unknown]
 }

@@ -1,5 +1,6 @@
 import type { MakeCheck } from './check.ts'
 import { deletionsAnnounced } from './checks/deletions-announced.ts'
+import { erasedForGood } from './checks/erased-for-good.ts'
 import { followerOrder } from './checks/follower-order.ts'
 import { inTheInbox } from './checks/in-the-inbox.ts'
 import { noLeak } from './checks/no-leak.ts'
@@ -17,6 +18,7 @@ import { viewsEqualReplay } from './checks/views-equal-replay.ts'
 /** What has to hold, by name. */
 export const checks: Readonly<Record<string, MakeCheck>> = {
   'deletions-announced': deletionsAnnounced,
+  'erased-for-good': erasedForGood,
   'follower-order': followerOrder,
   'in-the-inbox': inTheInbox,
   'no-leak': noLeak,

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Database } from 'better-sqlite3'
@@ -10,7 +10,7 @@ const unbounded = 1_073_741_823
 /** The disk of a run: a folder with the log, which can be full. */
 export class Disk {
   readonly #folder: string
-  #database: Database | undefined
+  readonly #databases = new Set<Database>()
   #isFull = false
 
   constructor() {
@@ -26,32 +26,56 @@ export class Disk {
     return join(this.#folder, 'log.sqlite')
   }
 
-  /** Lets go of the connection of a process that is gone, as the system does: what it had not committed is undone. */
-  release(): void {
-    if (this.#database?.open) this.#database.close()
-    this.#database = undefined
+  /** Where a backup stands. */
+  get backup(): string {
+    return join(this.#folder, 'backup.sqlite')
   }
 
-  /** The connection that is in use. */
+  /** Ends a connection. */
+  close(database: Database): void {
+    if (database.open) database.close()
+    this.#databases.delete(database)
+  }
+
+  /** A connection that is in use. */
   open(database: Database): void {
-    if (database === this.#database) return
-    this.#database = database
-    if (this.#isFull) this.fill()
+    if (this.#databases.has(database)) return
+    this.#databases.add(database)
+    if (this.#isFull) limit(database)
+  }
+
+  /** Removes the log, or puts it aside under another ending, and takes it from there. The keyring and the mark stay. */
+  moveLog(from: string, to: string | undefined): void {
+    for (const end of ['', '-wal', '-shm']) {
+      const path = `${this.path}${from}${end}`
+      if (!existsSync(path)) continue
+      if (to === undefined) rmSync(path)
+      else renameSync(path, `${this.path}${to}${end}`)
+    }
+  }
+
+  removeBackup(): void {
+    rmSync(this.backup, { force: true })
   }
 
   /** From now on SQLite finds no room for another page, and says so as on any full disk. */
   fill(): void {
     this.#isFull = true
-    this.#database?.pragma(`max_page_count = ${this.#database.pragma('page_count', { simple: true })}`)
+    for (const database of this.#databases) limit(database)
   }
 
   empty(): void {
     this.#isFull = false
-    if (this.#database?.open) this.#database.pragma(`max_page_count = ${unbounded}`)
+    for (const database of this.#databases)
+      if (database.open) database.pragma(`max_page_count = ${unbounded}`)
   }
 
   remove(): void {
-    this.release()
+    for (const database of this.#databases) this.close(database)
     rmSync(this.#folder, { recursive: true })
   }
+}
+
+function limit(database: Database): void {
+  if (database.open) database.pragma(`max_page_count = ${database.pragma('page_count', { simple: true })}`)
 }

@@ -1,6 +1,8 @@
-import { type Averba, openAverba } from '../../src/averba.ts'
+import type { Database } from 'better-sqlite3'
+import { type Averba, openOn } from '../../src/averba.ts'
 import type { Clock } from '../../src/clock.ts'
 import type { AverbaOptions } from '../../src/options.ts'
+import type { Wiring } from '../../src/wiring.ts'
 import type { CrashPoint, CrashPoints } from './crash-points.ts'
 import type { Disk } from './disk.ts'
 import { type DatabaseWatcher, watchDatabases } from './mortal-database.ts'
@@ -21,6 +23,8 @@ export interface Ground {
   readonly disk: Disk
   /** How far the engine's clock is ahead of the services'. */
   readonly jumpMs: () => number
+  /** What it decides and shows by: those of a newer version after an upgrade. */
+  readonly wiring: () => Wiring
 }
 
 /**
@@ -33,6 +37,8 @@ export class Life {
   #isOver = false
   #isWriting = false
   #averba: Averba | undefined
+  #database: Database | undefined
+  #pause: 'none' | 'coming' | PromiseWithResolvers<void> = 'none'
 
   private constructor(ground: Ground) {
     this.#ground = ground
@@ -41,13 +47,17 @@ export class Life {
 
   /** Opens an engine, which may die of it: then this rejects with a `DiedError`. */
   static async begin(ground: Ground, options: AverbaOptions): Promise<Life> {
-    ground.disk.release()
     const life = new Life(ground)
     watchDatabases(life.#watcher())
     const fetch: AverbaOptions['fetch'] = request => life.#send(request, options.fetch ?? (() => never))
     try {
-      life.#averba = await life.during(openAverba({ ...options, fetch, clock: life.#clock() }))
+      life.#averba = await life.during(
+        openOn(undefined, { ...options, fetch, clock: life.#clock() }, ground.wiring()),
+      )
       return life
+    } catch (error) {
+      life.release()
+      throw error
     } finally {
       watchDatabases(undefined)
     }
@@ -74,6 +84,25 @@ export class Life {
     this.#over.reject(new DiedError('The engine died'))
   }
 
+  /** Lets go of its connection when it is gone, as the system does: what it had not committed is undone. */
+  release(): void {
+    if (this.#database) this.#ground.disk.close(this.#database)
+  }
+
+  /** The whole process stands still, from the next answer of a service on: that one has come, and nobody reads it. */
+  pauseAtAnswer(): void {
+    this.#pause = 'coming'
+  }
+
+  get isPaused(): boolean {
+    return typeof this.#pause === 'object'
+  }
+
+  resume(): void {
+    if (typeof this.#pause === 'object') this.#pause.resolve()
+    this.#pause = 'none'
+  }
+
   /** Waits for something that an engine does, as long as it lives. */
   during<T>(work: Promise<T>): Promise<T> {
     return Promise.race([work, this.#over.promise])
@@ -89,7 +118,16 @@ export class Life {
   }
 
   #send(request: Request, fetch: NonNullable<AverbaOptions['fetch']>): Promise<Response> {
-    return this.inside('request.before', 'request.after', () => fetch(request))
+    return this.inside('request.before', 'request.after', async () => {
+      const response = await fetch(request)
+      if (this.#pause === 'coming') this.#pause = Promise.withResolvers()
+      await this.#whenAwake()
+      return response
+    })
+  }
+
+  async #whenAwake(): Promise<void> {
+    if (typeof this.#pause === 'object') await this.#pause.promise
   }
 
   #clock(): Clock {
@@ -98,6 +136,7 @@ export class Life {
       now: () => clock.now() + jumpMs(),
       sleep: async (ms, signal) => {
         await clock.sleep(ms, signal)
+        await this.#whenAwake()
         if (this.#isOver) await never
       },
     }
@@ -113,6 +152,7 @@ export class Life {
         const { clock, disk } = this.#ground
         clock.activity += 1
         this.#isWriting = isWriting
+        this.#database = database
         disk.open(database)
         pass('append.before')
       },

@@ -1,4 +1,6 @@
 import { perform as performConsents } from './actions/consents.ts'
+import { perform as performEngines } from './actions/engines.ts'
+import { perform as performKeeping } from './actions/keeping.ts'
 import { perform as performOperations } from './actions/operations.ts'
 import { perform as performPortal } from './actions/portal.ts'
 import { perform as performValidations } from './actions/validations.ts'
@@ -16,6 +18,8 @@ export type Performs<K extends Deed['do']> = { readonly [D in K]: Perform<D> }
 
 const performs: Performs<Deed['do']> = {
   ...performConsents,
+  ...performEngines,
+  ...performKeeping,
   ...performOperations,
   ...performPortal,
   ...performValidations,

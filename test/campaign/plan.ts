@@ -1,7 +1,7 @@
 import type { Fault, FaultKind } from '../../src/adapters/fault.ts'
-import { Random } from '../crash/random.ts'
+import { Chance } from './chance.ts'
 import { crashPoints } from './crash-points.ts'
-import { peopleCount } from './people.ts'
+import { rareDeedsOf } from './rare-deeds.ts'
 import type { Deed, Step } from './step.ts'
 
 const minuteMs = 60_000
@@ -10,22 +10,8 @@ const dayMs = 24 * 60 * minuteMs
 /** How many deeds a day has, and how many times one kind is as likely as another. */
 const deedsPerDay = 8
 
-type Make = (random: Chance) => Deed
-
-/** Choices of a run. */
-class Chance extends Random {
-  of<T>(list: readonly T[]): T {
-    return list[this.below(list.length)] as T // Below its length.
-  }
-
-  get person(): number {
-    return this.below(peopleCount)
-  }
-
-  get isTrue(): boolean {
-    return this.below(2) === 0
-  }
-}
+/** Makes a deed by chance. */
+export type Make = (random: Chance) => Deed
 
 const deeds: readonly (readonly [weight: number, make: Make])[] = [
   [4, r => ({ do: 'enrol', person: r.person, everyHours: r.of([0, 0, 12, 24, 48]) })],
@@ -197,6 +183,7 @@ export function planOf(seed: number, days: number): Step[] {
     deed: draw(),
     at: random.below(days * dayMs),
   }))
+  drawn.push(...rareDeedsOf(seed, days))
   drawn.sort((a, b) => a.at - b.at)
   const all = [...first.map((deed, i) => ({ deed, at: i })), ...drawn]
   return all.map(({ deed, at }, id) => ({ ...deed, id, at }))

@@ -8,6 +8,8 @@ export class LogReader {
   readonly #box: Box
   readonly #digest = createHash('sha256')
   #position = 0
+  #events = 0
+  #rollbacks = 0
 
   constructor(box: Box) {
     this.#box = box
@@ -15,10 +17,13 @@ export class LogReader {
 
   /** How many events were read. */
   get events(): number {
-    return this.#position
+    return this.#events
   }
 
+  /** Of a log that was put back to a backup it is told from the beginning: what its checks knew was of another. */
   read(): void {
+    if (this.#rollbacks !== this.#box.rollbacks) this.#position = 0
+    this.#rollbacks = this.#box.rollbacks
     const database = new Sqlite(this.#box.disk.path, { readonly: true })
     try {
       const select = database.prepare('select header from event where position > ? order by position').pluck()
@@ -26,6 +31,7 @@ export class LogReader {
         this.#digest.update(header)
         const event = readHeader(header, {})
         this.#position += 1
+        this.#events += 1
         if (event.position !== this.#position) {
           this.#box.book.wrong(
             'dense-positions',

@@ -38,6 +38,8 @@ export async function runSteps(
     for (step of steps) {
       await box.passUntil(Math.max(start + step.at, box.clock.now()))
       book.trace(`${new Date(box.clock.now()).toISOString()} ${JSON.stringify(step)}`)
+      // What will be lost has been there.
+      if (step.do === 'restore') reader.read()
       await perform(box, step)
       if (box.clock.now() - readAt < readEveryMs) continue
       readAt = box.clock.now()

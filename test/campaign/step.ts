@@ -58,6 +58,28 @@ export type Deed =
     }
   /** The token dies before its time. */
   | { readonly do: 'endToken' }
+  /** A data subject is erased, with what was asked of them still under way; or all but what the law has kept. */
+  | { readonly do: 'erase'; readonly person: number; readonly isBusy: boolean; readonly keeps: boolean }
+  /** Somebody opens what is sealed of a person. */
+  | { readonly do: 'reveal'; readonly person: number }
+  /** A person logs in, and the host looks. */
+  | { readonly do: 'logInNow'; readonly person: number }
+  /** Somebody has a notification handled once more. */
+  | { readonly do: 'handleAgain'; readonly which: number }
+  | { readonly do: 'backUp' }
+  /** The log is lost: the newest backup takes its place, and the host erases again whom it had erased since. */
+  | { readonly do: 'restore' }
+  /** A second engine on the same store; both are asked for the same, and both run. */
+  | { readonly do: 'beside'; readonly person: number; readonly count: number; readonly seconds: number }
+  /** An engine stands still with an answer that it has not read; another takes over, and then it goes on. */
+  | {
+      readonly do: 'pause'
+      readonly person: number
+      readonly what: 'validate' | 'sync' | 'settle' | 'apply'
+      readonly minutes: number
+    }
+  /** Machines and views of a newer version open the store. */
+  | { readonly do: 'upgrade'; readonly machine: number; readonly view: number }
   | { readonly do: 'settle' }
   | { readonly do: 'run'; readonly seconds: number }
   /** An operator lets go what is parked. */

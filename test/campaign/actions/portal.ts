@@ -46,6 +46,7 @@ export const perform: Performs<'apply' | 'meddle' | 'notify' | 'rotate'> = {
       box.book.tell('sent', {
         number: numero,
         evento,
+        cpf: isCompany ? undefined : recipient.destinatarioId,
         delivered: succeeded,
         failed: delivered.length - succeeded,
       })

@@ -7,6 +7,7 @@ const listUrl = 'https://portal.exemplo.br/portal/api/ext/webhook?exibirInativos
 export const deletionsAnnounced: MakeCheck = (box, say) => {
   const streams = new Map<number, string>()
   return {
+    rolledBack: () => streams.clear(),
     recorded({ type, stream, data }) {
       if (!stream.startsWith('subscription-')) return
       if (type === 'subscription.registered') {

@@ -19,6 +19,11 @@ export const followerOrder: MakeCheck = (box, say) => {
       last.set(name, position)
       if (isDone) own.add(position)
     },
+    rolledBack(to) {
+      recorded.length = 0
+      last.clear()
+      for (const own of done.values()) for (const each of own) if (each > to.position) own.delete(each)
+    },
     recorded: ({ position, type }) => void recorded.push({ position, type }),
     async end() {
       for (const [name, wanted] of types) {

@@ -5,14 +5,23 @@ import type { MakeCheck } from '../check.ts'
  * the handlers were called for all of it.
  */
 export const inTheInbox: MakeCheck = (box, say) => {
-  const delivered = new Set<string>()
-  const failed = new Set<string>()
+  const delivered = new Map<string, { readonly at: number; readonly cpf: string | undefined }>()
+  const failed = new Map<string, string | undefined>()
   const handled = new Set<string>()
   const recovered = new Set<string>()
   return {
-    sent({ number, delivered: taken, failed: lost }) {
-      if (taken > 0) delivered.add(number)
-      if (lost > 0) failed.add(number)
+    sent({ number, cpf, delivered: taken, failed: lost }) {
+      if (taken > 0) delivered.set(number, { at: box.clock.now(), cpf })
+      if (lost > 0) failed.set(number, cpf)
+    },
+    erased(cpf) {
+      for (const [number, each] of delivered) if (each.cpf === cpf) delivered.delete(number)
+      for (const [number, each] of failed) if (each === cpf) failed.delete(number)
+    },
+    rolledBack(to) {
+      // The portal has its answer: what came since the backup comes from nowhere again.
+      for (const [number, { at }] of delivered) if (at >= to.at) delivered.delete(number)
+      recovered.clear()
     },
     handled: number => void handled.add(number),
     recorded({ type, data, stream }) {
@@ -24,12 +33,13 @@ export const inTheInbox: MakeCheck = (box, say) => {
     async end() {
       const inbox = new Set<string>()
       const asked = await box.host.ask(async averba => {
-        for await (const { body } of averba.notifications.list()) inbox.add(numberIn(body))
+        for await (const { body } of averba.notifications.list()) if (body !== null) inbox.add(numberIn(body))
       })
       if (!asked) say('the inbox cannot be read')
-      for (const number of delivered)
+      for (const number of delivered.keys())
         if (!inbox.has(number)) say(`${number} was delivered, and is in no inbox`)
-      for (const number of failed) if (!inbox.has(number)) say(`${number} failed, and was not recovered`)
+      for (const number of failed.keys())
+        if (!inbox.has(number)) say(`${number} failed, and was not recovered`)
       for (const number of inbox)
         if (!handled.has(number)) say(`${number} is in the inbox, and was not handled`)
     },

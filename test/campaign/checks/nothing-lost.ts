@@ -16,6 +16,14 @@ export const nothingLost: MakeCheck = (box, say) => {
       if (before) compare(before, now)
       acknowledged.set(now.commandId, now)
     },
+    rolledBack(to) {
+      commandAt.clear()
+      for (const [commandId, each] of acknowledged) {
+        if (each.position > to.position) acknowledged.delete(commandId)
+        // How it ended may be what was lost.
+        else acknowledged.set(commandId, { ...each, status: 'unknown' })
+      }
+    },
     recorded: ({ position, commandId }) => void commandAt.set(position, commandId),
     async end() {
       for (const { commandId, position } of acknowledged.values()) {

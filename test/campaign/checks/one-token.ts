@@ -29,6 +29,10 @@ export const oneToken: MakeCheck = (box, say) => {
       isWanted = token === undefined || token === given || box.disk.isFull // Then it cannot be kept.
       if (token !== undefined) given = token
     },
+    rolledBack() {
+      isWanted = true
+      isUsed = false
+    },
     died() {
       // An answer that was heard of and not kept is lost with the process.
       if (!isUsed) isWanted = true

@@ -5,6 +5,10 @@ export const orderlyLog: MakeCheck = (_, say) => {
   const versions = new Map<string, number>()
   let lastAt = ''
   return {
+    rolledBack() {
+      versions.clear()
+      lastAt = ''
+    },
     recorded({ position, stream, version, at }) {
       if (at < lastAt) say(`event ${position} is of ${at}, after one of ${lastAt}`)
       lastAt = at

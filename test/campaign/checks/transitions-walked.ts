@@ -3,8 +3,11 @@ import { Walk } from '../transitions.ts'
 
 /** Finds nothing wrong: it says which transitions of the machines a run made. */
 export const transitionsWalked: MakeCheck = box => {
-  const walk = new Walk()
+  let walk = new Walk()
   return {
+    rolledBack() {
+      walk = new Walk()
+    },
     recorded(event) {
       const name = walk.step(event)
       if (name !== undefined) box.book.reached.add(name)

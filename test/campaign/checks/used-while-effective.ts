@@ -10,6 +10,7 @@ export const usedWhileEffective: MakeCheck = (box, say) => {
   const uses: (Used & { readonly knownSince: number })[] = []
   const readAt = new Map<string, number>()
   return {
+    rolledBack: () => readAt.clear(),
     read: (cpf, since) => void readAt.set(cpf, since),
     used(used) {
       // A clock that was wrong says nothing about what could have been known.

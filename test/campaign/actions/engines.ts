@@ -1,0 +1,100 @@
+import type { Averba } from '../../../src/averba.ts'
+import type { Outcome } from '../../../src/outcome.ts'
+import type { Box } from '../box.ts'
+import { peopleCount, personOf } from '../people.ts'
+import type { Performs } from '../perform.ts'
+import type { Step } from '../step.ts'
+import { acknowledging } from './acknowledging.ts'
+
+const minuteMs = 60_000
+
+/** More than one engine on a store, and engines of another version. */
+export const perform: Performs<'beside' | 'pause' | 'upgrade'> = {
+  async beside(box, { id, person, count, seconds }) {
+    await box.open()
+    const inputs = Array.from({ length: count }, (_, i) => {
+      const { cpf, titular } = personOf((person + i) % peopleCount)
+      return { id: `beside-${id}-${i}`, cpf, claims: { nome: titular.nome } }
+    })
+    box.validations.push(...inputs)
+    const former = await box.openAnother()
+    const work = async (averba: Averba) => {
+      const stop = new AbortController()
+      const running = averba.run({ signal: stop.signal })
+      const asked = inputs.map(input => averba.validations.validate(input))
+      await Promise.allSettled(asked)
+      await box.clock.sleep(seconds * 1_000)
+      stop.abort()
+      await running
+    }
+    const { life } = box
+    const both = [former, life].map(each => each.during(work(each.averba)))
+    await box.wait(() => Promise.allSettled(both))
+    if (former.isOver || life.isOver) box.book.tell('died')
+    await box.closeFormer(former)
+    for (const input of inputs) {
+      await acknowledging(box, input.id, averba => averba.validations.validate(input), [])
+    }
+  },
+  async pause(box, step) {
+    await box.open()
+    const { life, clock } = box
+    const work = workOf(box, step)
+    life.pauseAtAnswer()
+    const ended = Promise.allSettled([life.during(work(life.averba))])
+    let isEnded = false
+    void ended.then(() => {
+      isEnded = true
+    })
+    // It stands still with an answer that it has, or there was nothing to ask.
+    await box.passWhile(() => !isEnded && !life.isPaused && !life.isOver)
+    if (!life.isPaused) {
+      life.resume()
+      await box.wait(() => ended)
+      if (life.isOver) box.book.tell('died')
+      return
+    }
+    box.book.reach('engine paused')
+    const former = await box.openAnother()
+    await box.passUntil(clock.now() + step.minutes * minuteMs)
+    await box.host.ask(work, ['OUTCOME', 'STALE_PLAN', 'PLAN_DELETES', 'NOT_FOUND'])
+    former.resume()
+    await box.wait(() => ended)
+    if (former.isOver) box.book.tell('died')
+    await box.closeFormer(former)
+  },
+  async upgrade(box, { machine, view }) {
+    const { machines, views } = box.wiring
+    const raised = <T extends { readonly version: number }>(all: readonly T[], which: number): T[] =>
+      all.map((each, i) => (i === which % all.length ? { ...each, version: each.version + 1 } : each))
+    box.wiring = { machines: raised(machines, machine), views: raised(views, view) }
+    await box.close()
+    await box.open()
+    box.book.reach('engine upgraded')
+  },
+}
+
+function workOf(
+  box: Box,
+  { id, person, what }: Extract<Step, { do: 'pause' }>,
+): (averba: Averba) => Promise<unknown> {
+  const { cpf, titular } = personOf(person)
+  switch (what) {
+    case 'validate': {
+      const input = { id: `paused-${id}`, cpf, claims: { nome: titular.nome } }
+      box.validations.push(input)
+      return async averba => {
+        const { position, status }: Outcome<unknown> = await averba.validations.validate(input)
+        const again = () => box.averba.validations.validate(input)
+        box.book.tell('acknowledged', { commandId: input.id, position, status, again })
+      }
+    }
+    case 'sync':
+      return averba => averba.consents.sync({ cpf })
+    case 'settle':
+      return averba => averba.settle()
+    case 'apply':
+      return async averba =>
+        averba.subscriptions.apply(await averba.subscriptions.plan(), { deletions: 'refuse' })
+  }
+}

@@ -1,0 +1,143 @@
+import Sqlite from 'better-sqlite3'
+import { AverbaError } from '../../../src/errors.ts'
+import { backupStore, restoreStore } from '../../../src/operating.ts'
+import type { Box } from '../box.ts'
+import { personOf } from '../people.ts'
+import type { Performs } from '../perform.ts'
+
+const request = { requester: 'pedido-do-titular', legalBasis: 'LGPD art. 18, VI' }
+const actor = { kind: 'person', ref: 'atendente' } as const
+/** How much of the end of a sealed part is looked for in the file. */
+const pieceBytes = 24
+
+/** What is kept of people, and what is not. */
+export const perform: Performs<'erase' | 'reveal' | 'handleAgain' | 'logInNow' | 'backUp' | 'restore'> = {
+  async erase(box, { id, person, isBusy, keeps }) {
+    // What it has destroyed, and what it could not finish, is only known where it is answered.
+    if (box.disk.isFull) return
+    const { cpf } = personOf(person)
+    await erase(box, { cpf, commandId: `erase-${id}`, isBusy, keeps })
+  },
+  async reveal(box, { person }) {
+    const { cpf } = personOf(person)
+    await box.host.ask(
+      async averba => {
+        const [found] = await averba.consents.list({ cpf })
+        if (!found) return
+        const row = await averba.views.selectFrom('consents').selectAll().executeTakeFirst()
+        if (row) await averba.subjects.reveal(row, { actor, purpose: 'atendimento' })
+      },
+      ['NOT_FOUND', 'OUTCOME', 'INVALID_INPUT'],
+    )
+  },
+  async logInNow(box, { person }) {
+    const { cpf } = personOf(person)
+    box.services.consentService.logIn(cpf, box.clock.now() + 3_600_000)
+    await box.host.ask(averba => averba.logins.state({ cpf }), ['NOT_FOUND', 'OUTCOME'])
+  },
+  async handleAgain(box, { which }) {
+    await box.host.ask(
+      async averba => {
+        const ids: string[] = []
+        for await (const { id } of averba.notifications.list()) ids.push(id)
+        const id = ids[which % ids.length]
+        if (id !== undefined) await averba.notifications.replay({ id })
+      },
+      ['REFUSED', 'NOT_FOUND'],
+    )
+  },
+  async backUp(box) {
+    await box.open()
+    box.disk.removeBackup()
+    const { position } = await backupStore({ store: box.disk.path, to: box.disk.backup })
+    box.backup = { position, at: box.clock.now(), erased: new Map(box.erased) }
+    box.book.reach('backup made')
+  },
+  async restore(box) {
+    const { backup, clock, disk, entropy } = box
+    if (!backup || disk.isFull) return
+    await box.close()
+    disk.moveLog('', '.lost')
+    try {
+      const keys = { store: disk.path, backup: disk.backup, acceptRollback: true } as const
+      await restoreStore({ ...keys, clock, entropy })
+    } catch (error) {
+      // What an erasure has taken from every backup opens no more.
+      if (!(error instanceof AverbaError && error.code === 'KEYS_MISMATCH')) throw error
+      box.book.reach('backup without its keys')
+      box.backup = undefined
+      return disk.moveLog('.lost', '')
+    }
+    disk.moveLog('.lost', undefined)
+    box.book.reach('backup restored')
+    box.rollbacks += 1
+    box.book.tell('rolledBack', backup)
+    const since = [...box.erased].filter(([subject]) => !backup.erased.has(subject))
+    box.erased.clear()
+    for (const [subject, each] of backup.erased) box.erased.set(subject, each)
+    for (const [subject, { cpf }] of since) {
+      await erase(box, {
+        cpf,
+        commandId: `erase-again-${box.rollbacks}-${subject}`,
+        isBusy: false,
+        keeps: false,
+      })
+    }
+  },
+}
+
+interface Erasing {
+  readonly cpf: string
+  readonly commandId: string
+  readonly isBusy: boolean
+  readonly keeps: boolean
+}
+
+async function erase(box: Box, { cpf, commandId, isBusy, keeps }: Erasing): Promise<void> {
+  const { book, host } = box
+  const keep = keeps ? (['validation.result'] as const) : []
+  const sealed = sealedParts(box)
+  if (isBusy) {
+    const input = { id: `busy-${commandId}`, cpf, claims: { nome: 'CANARIO RECLAMADO' } }
+    box.validations.push(input)
+    // Both are answered while the person is being erased, or afterwards.
+    await host.ask(averba =>
+      Promise.allSettled([
+        averba.consents.sync({ cpf }),
+        averba.validations.validate(input),
+        averba.subjects.erase({ cpf }, { ...request, keep, commandId }),
+      ]),
+    )
+  }
+  const asked = await host.ask(
+    averba => averba.subjects.erase({ cpf }, { ...request, keep, commandId }),
+    ['NOT_FOUND'],
+  )
+  if (!asked) return book.wrong('erased-for-good', 'nobody answers an erasure')
+  if (!('value' in asked)) return
+  const { subject, destroyed } = asked.value
+  const pieces = destroyed.parts.flatMap(({ position, name }) => sealed.get(`${position}/${name}`) ?? [])
+  box.erased.set(subject, { cpf, subject, pieces })
+  book.reach('person erased')
+  book.tell('erased', cpf)
+  const refused = await host.ask(averba => averba.consents.sync({ subject }), ['SUBJECT_ERASED'])
+  if (refused && !('code' in refused))
+    book.wrong('erased-for-good', 'a command for somebody erased was taken')
+}
+
+/** The ends of all sealed parts, as they stand in the file. */
+function sealedParts(box: Box): ReadonlyMap<string, Buffer> {
+  const database = new Sqlite(box.disk.path, { readonly: true })
+  try {
+    const all = database.prepare('select position, name, sealed from part').all() as {
+      position: number
+      name: string
+      sealed: Buffer
+    }[] // As asked.
+    return new Map(
+      all.map(({ position, name, sealed }) => [`${position}/${name}`, sealed.subarray(-pieceBytes)]),
+    )
+  } finally {
+    database.close()
+  }
+}

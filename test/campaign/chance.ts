@@ -1,0 +1,17 @@
+import { Random } from '../crash/random.ts'
+import { peopleCount } from './people.ts'
+
+/** Choices of a run. */
+export class Chance extends Random {
+  of<T>(list: readonly T[]): T {
+    return list[this.below(list.length)] as T // Below its length.
+  }
+
+  get person(): number {
+    return this.below(peopleCount)
+  }
+
+  get isTrue(): boolean {
+    return this.below(2) === 0
+  }
+}

@@ -1,0 +1,58 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { checkErasureReceipt } from '../../../src/proof/erasure.ts'
+import { Snapshot } from '../../../src/store/snapshot.ts'
+import { verifyStore } from '../../../src/store/verify-store.ts'
+import type { MakeCheck } from '../check.ts'
+import { peopleCount, personOf } from '../people.ts'
+
+/**
+ * Who was erased is in no byte of the file, nor is anybody's CPF; every receipt says so and holds; what was rolled back is
+ * announced; and the log verifies with all that.
+ */
+export const erasedForGood: MakeCheck = (box, say) => {
+  let resumed = 0
+  return {
+    rolledBack() {
+      resumed = 0
+    },
+    recorded({ type }) {
+      if (type === 'log.resumed') resumed += 1
+    },
+    async end() {
+      if (resumed < Math.min(1, box.rollbacks)) say('the log goes on from a backup, and does not say so')
+      for (const { subject } of box.erased.values()) {
+        const asked = await box.host.ask(averba => averba.subjects.receipt(subject))
+        const receipt = asked && 'value' in asked ? asked.value : undefined
+        if (!receipt?.completed) say(`the erasure of ${subject} was not completed`)
+        else if (receipt.completed.found > 0) say(`the erasure of ${subject} has left something`)
+        for (const fault of receipt ? checkErasureReceipt(receipt) : [])
+          say(`a receipt does not hold: ${fault}`)
+      }
+      await box.close()
+      const bytes = fileBytes(box.disk.path)
+      for (const { subject, pieces } of box.erased.values()) {
+        const found = pieces.filter(piece => bytes.includes(piece)).length
+        if (found > 0) say(`${found} parts of ${subject} are still in the file`)
+      }
+      for (let person = 0; person < peopleCount; person++) {
+        if (bytes.includes(personOf(person).cpf)) say(`the CPF of person ${person} stands in the file`)
+      }
+      const snapshot = await Snapshot.open(box.disk.path)
+      try {
+        const { views } = box.wiring
+        const { faults } = await verifyStore(snapshot, { views, entropy: box.entropy })
+        for (const { check, examples } of faults) say(`the log does not verify: ${check}: ${examples[0]}`)
+      } finally {
+        snapshot.close()
+      }
+    },
+  }
+}
+
+/** The file, its journal and the rest that belongs to it. */
+function fileBytes(path: string): Buffer {
+  const folder = dirname(path)
+  const own = readdirSync(folder).filter(name => name.startsWith(basename(path)))
+  return Buffer.concat(own.map(name => readFileSync(join(folder, name))))
+}

@@ -1,0 +1,36 @@
+import { Chance } from './chance.ts'
+import type { Make } from './plan.ts'
+import type { Deed } from './step.ts'
+
+const dayMs = 86_400_000
+/** So many days have one of them. */
+const daysEach = 2
+
+const deeds: readonly (readonly [weight: number, make: Make])[] = [
+  [4, r => ({ do: 'erase', person: r.person, isBusy: r.isTrue, keeps: r.below(4) === 0 })],
+  [2, r => ({ do: 'reveal', person: r.person })],
+  [2, r => ({ do: 'logInNow', person: r.person })],
+  [2, r => ({ do: 'handleAgain', which: r.below(50) })],
+  [3, () => ({ do: 'backUp' })],
+  [1, () => ({ do: 'restore' })],
+  [3, r => ({ do: 'beside', person: r.person, count: r.of([1, 2, 5]), seconds: 1 + r.below(8) })],
+  [
+    5,
+    r => ({
+      do: 'pause',
+      person: r.person,
+      what: r.of(['validate', 'validate', 'sync', 'settle', 'apply']),
+      minutes: r.of([0, 2, 25]),
+    }),
+  ],
+  [1, r => ({ do: 'upgrade', machine: r.below(20), view: r.below(20) })],
+]
+
+/** What does not happen every day, with its time. Drawn by a chance of its own: what else happens stays as it was. */
+export function rareDeedsOf(seed: number, days: number): { deed: Deed; at: number }[] {
+  const random = new Chance(seed + 1_000_003)
+  const all = deeds.flatMap(([weight, make]) => Array.from({ length: weight }, () => make))
+  return Array.from({ length: Math.floor(days / daysEach) }, () => {
+    return { deed: random.of(all)(random), at: random.below(days * dayMs) }
+  })
+}
