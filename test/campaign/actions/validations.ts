@@ -31,6 +31,8 @@ export const perform: Performs<'validate' | 'validateAgain' | 'payAgain' | 'reso
     const asked = await acknowledging(box, again.id, averba => averba.validations.validate(again), [
       'NOT_FOUND',
       'REFUSED',
+      // Who was erased and met again is another person.
+      ...(box.erased.size > 0 ? (['INVALID_INPUT'] as const) : []),
     ])
     if (asked && 'value' in asked) box.validations.push(again)
   },
