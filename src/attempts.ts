@@ -65,7 +65,8 @@ export class Attempts {
       return this.#settle(owed, performer.lost(owed), 'unknown', 'the attempt never reported back', since)
     }
     // A restored log cannot know what was done after its backup was made.
-    if (performer.effectClass !== 'read' && this.#parts.store.isFromBeforeRestore(owed))
+    const isOutside = performer.effectClass !== 'read' && !performer.isLocal
+    if (isOutside && this.#parts.store.isFromBeforeRestore(owed))
       return this.#settle(owed, performer.lost(owed), 'unknown', 'it was owed before a restore', since)
     const outcome = await this.#perform(owed, performer)
     if (outcome.status === 'deferred') return this.#putOff(owed, performer, outcome)

@@ -15,7 +15,7 @@ export function createKeyPerformers(area: Area): Performers {
 }
 
 function toPerformer(perform: Performer['perform']): Performer {
-  return { effectClass: 'idempotent', perform, lost: () => ({ type: 'keys.lost', data: {} }) }
+  return { effectClass: 'idempotent', isLocal: true, perform, lost: () => ({ type: 'keys.lost', data: {} }) }
 }
 
 /** Wraps all other keys anew, empties the journal, and searches the file for what was destroyed. */

@@ -15,6 +15,8 @@ export type MayLeave = () => Promise<boolean>
 /** Performs the effects of one type. */
 export interface Performer {
   readonly effectClass: EffectClass
+  /** Nothing of it leaves the store and its keyring: also a log that was put back to a backup does it. */
+  readonly isLocal?: true
   /**
    * One attempt. Never throws for what the outside does. An `AverbaError` says that nothing has left: it goes again.
    *

@@ -135,11 +135,14 @@ function* readState(owner: string): Steps<'live' | 'erased' | undefined> {
   return row && (row.isErased === 1 ? 'erased' : 'live')
 }
 
-/** In a transaction that writes: no two processes begin one. An epoch that a crash left alone in the keyring serves. */
+/**
+ * In a transaction that writes: no two processes begin one. An epoch that the keyring has and the log does not know of never
+ * serves, be it left by a crash or by a log that was put back to a backup: copies of that log may hold keys under it.
+ */
 function* beginEpoch(keyring: Keyring, prepared: PreparedEpoch, since: number): Steps<void> {
   const head = yield* first<{ epoch: number; since: number }>({ sql: selectEpoch, parameters: [] })
   if (head && head.since >= since) return
-  const epoch = keyring.epoch > (head?.epoch ?? 0) ? keyring.epoch : keyring.beginEpoch(prepared)
+  const epoch = keyring.beginEpoch(prepared)
   const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
   yield* rows({ sql: setEpoch, parameters: [epoch, end?.position ?? 0] })
 }

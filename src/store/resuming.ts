@@ -114,7 +114,8 @@ async function contradiction(
   })
 }
 
+/** What is done to keys is nobody else's, and keeps its time: older backups live until then. */
 const makeDue = `update effect set due_at = ? where is_open = 1 and due_at > ?
-  and state in ('owed', 'deferred', 'started')`
+  and state in ('owed', 'deferred', 'started') and type not like 'keys.%'`
 const selectResumed = `select event.position, event.header from event join stream on stream.key = event.stream
   where stream.name = ? and event.type = ? order by event.version desc limit 1`

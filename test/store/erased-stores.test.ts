@@ -1,7 +1,7 @@
-import { copyFileSync, readFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, rmSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
-import { createIds, systemClock, systemEntropy } from '../../src/clock.ts'
+import { type Clock, createIds, systemClock, systemEntropy } from '../../src/clock.ts'
 import { backupStore, diagnoseStore, openAverba, restoreStore, valueOf } from '../../src/index.ts'
 import { checkErasureReceipt } from '../../src/proof/erasure.ts'
 import { simulate } from '../../src/simulation/index.ts'
@@ -177,6 +177,55 @@ test('a backup opens what was erased until the declared days are over, with the 
   await restoreStore({ backup, store: restored, keys: keysOfThen })
   expect(sealedOf(restored, gone).length).toBeGreaterThan(4)
   expect(JSON.parse(readFileSync(`${store}.keys`, 'utf8')).epochs).toEqual({ 2: expect.any(String) })
+})
+
+/** Puts the log back to a backup, as an operator does who has lost it. */
+async function putBack(store: string, backup: string, clock: Clock) {
+  for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
+  await restoreStore({ backup, store, acceptRollback: true, clock })
+}
+
+test('a log that is put back to a backup completes the erasures in it, each at its time', async () => {
+  const { averba, clock, store, gone, restart, close, ...world } = await twoPersons({
+    averba: { backupRetentionDays: 7 },
+  })
+  const { completed } = await averba.subjects.erase({ subject: gone }, asked)
+  const backup = newPath()
+  await backupStore({ store, to: backup })
+  world.crash()
+  await putBack(store, backup, clock)
+  const restored = await restart()
+  await clock.advance(7 * day - 1)
+  await restored.settle()
+  expect(await restored.subjects.receipt(gone)).toMatchObject({ completed, epochsDestroyedAt: null })
+  await clock.advance(1)
+  await restored.settle()
+  expect(await restored.subjects.receipt(gone)).toMatchObject({
+    epochsDestroyedAt: completed?.copiesOpenUntil,
+  })
+  await close()
+})
+
+test('after a rollback, an erasure reaches also the backups of the log that was lost', async () => {
+  const { clock, store, gone, stays, restart, close, ...world } = await twoPersons({
+    averba: { backupRetentionDays: 7 },
+  })
+  const [before, after] = [newPath(), newPath()]
+  await backupStore({ store, to: before })
+  await world.averba.subjects.erase({ subject: gone }, asked)
+  await backupStore({ store, to: after })
+  world.crash()
+  await putBack(store, before, clock)
+  const restored = await restart()
+  await restored.subjects.erase({ subject: stays }, asked)
+  await clock.advance(7 * day)
+  await restored.settle()
+  await expect(
+    restoreStore({ backup: after, store: newPath(), keys: `${store}.keys` }),
+  ).rejects.toMatchObject({
+    code: 'KEYS_MISMATCH',
+  })
+  await close()
 })
 
 describe('a deep look finds', () => {
