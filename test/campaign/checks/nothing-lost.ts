@@ -33,9 +33,11 @@ export const nothingLost: MakeCheck = (box, say) => {
       }
       const all = [...acknowledged.values()]
       const stride = Math.max(1, Math.floor(all.length / askedAgain))
+      // Nobody has the CPF of who was erased, or somebody who was met since.
+      const gone = box.erased.size > 0 ? (['NOT_FOUND', 'INVALID_INPUT'] as const) : []
       const chosen = new Set([...all.slice(-askedAgain), ...all.filter((_, i) => i % stride === 0)])
       for (const each of chosen) {
-        const asked = await box.host.ask(each.again)
+        const asked = await box.host.ask(each.again, gone)
         if (asked && 'value' in asked) compare(each, asked.value)
       }
     },
