@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { answerBytesMax } from './bounded-body.ts'
 import type { Fault } from './fault.ts'
-import { defaultBudgetMs, type Fetch, unsentError } from './transport.ts'
+import { defaultBudgetMs, type Fetch, UnsentError } from './transport.ts'
 
 /** Sends a request as a fault has it. Throws where the transport would. */
 export async function befall(
@@ -12,16 +12,16 @@ export async function befall(
 ): Promise<Response> {
   switch (fault.kind) {
     case 'refuse':
-      throw unsentError('ECONNREFUSED')
+      throw new UnsentError('ECONNREFUSED')
     case 'expiredCertificate':
-      throw unsentError('CERT_HAS_EXPIRED')
+      throw new UnsentError('CERT_HAS_EXPIRED')
     case 'unknownCertificate':
-      throw unsentError('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
+      throw new UnsentError('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
     case 'reset':
-      throw new Error('The connection broke before the work')
+      throw broken()
     case 'lose':
       await readWhole(await forward(request))
-      throw new Error('The connection broke after the work')
+      throw broken()
     case 'delay':
       await clock.sleep(fault.ms ?? 0, undefined, 'the fault delay')
       return forward(request)
@@ -53,6 +53,11 @@ export async function befall(
     case 'clockSkew':
       return forward(request)
   }
+}
+
+/** As a socket says it, whenever it breaks. */
+function broken(): Error {
+  return Object.assign(new Error('The connection broke'), { code: 'ECONNRESET' })
 }
 
 /** An answer may come piece by piece: only its end says that the work is done. */

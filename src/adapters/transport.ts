@@ -15,11 +15,13 @@ export type StreamingFetch = (request: Request, onConnected?: () => void) => Pro
 /** A request that certainly never left: the address was not found, the connection or TLS was refused. */
 export class UnsentError extends Error {
   override readonly name = 'UnsentError'
-}
+  /** What Node calls the reason. */
+  readonly code: string
 
-/** A request that never left, with what Node calls the reason, in words. */
-export function unsentError(code: string): UnsentError {
-  return new UnsentError(inWords(code))
+  constructor(code: string) {
+    super(inWords(code))
+    this.code = code
+  }
 }
 
 /** A `Fetch` over real sockets, to be closed. */
@@ -173,7 +175,7 @@ async function exchange(
       signal,
     })
   } catch (error) {
-    throw isUnsent(error) ? new UnsentError(describe(error)) : error
+    throw isUnsent(error) ? new UnsentError(codeOf(error)) : error
   }
 }
 
@@ -259,7 +261,8 @@ function isUnsent(error: unknown): boolean {
   return unsentCodes.has(codeOf(error)) || refusedHandshake.test(codeOf(error))
 }
 
-function codeOf(error: unknown): string {
+/** What Node calls the reason of an error; nothing where it has none. */
+export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
@@ -268,6 +271,11 @@ export function describe(error: unknown): string {
   if (error instanceof AverbaError || error instanceof UnsentError) return error.message
   if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time'
   return inWords(codeOf(error) || (error instanceof Error ? error.name : 'unknown'))
+}
+
+/** A certificate was there, and no chain to a trusted authority. */
+export function isUntrusted(code: string): boolean {
+  return /CERT|CA$|^UNABLE_TO_VERIFY/.test(code)
 }
 
 function inWords(code: string): string {
@@ -282,7 +290,6 @@ function wordsOf(code: string): string | undefined {
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return "the service's certificate is for another name"
   if (code === 'CERT_HAS_EXPIRED') return "the service's certificate has expired"
   if (code.includes('ALERT')) return 'the service refused the handshake'
-  if (/CERT|CA$|^UNABLE_TO_VERIFY/.test(code))
-    return "the service's certificate is not trusted: is the option ca missing or wrong?"
+  if (isUntrusted(code)) return "the service's certificate is not trusted: is the option ca missing or wrong?"
   return undefined
 }

@@ -1,4 +1,4 @@
-import { type Fetch, unsentError } from '../adapters/transport.ts'
+import { type Fetch, UnsentError } from '../adapters/transport.ts'
 import { type Averba, Medium, openOn } from '../averba.ts'
 import { AverbaError } from '../errors.ts'
 import type { AverbaOptions } from '../options.ts'
@@ -92,7 +92,7 @@ export class SimulatedProcess {
 
   /** Gives a notification to the receiver, as a connection does that breaks with its process. */
   async receive(request: Request, from: { remoteAddress: string }): Promise<Response> {
-    if (!this.#life) throw unsentError('ECONNREFUSED')
+    if (!this.#life) throw new UnsentError('ECONNREFUSED')
     const { averba, death } = this.#life
     return Promise.race([averba.receiver.fetch(request, from), death])
   }

@@ -1,8 +1,8 @@
 import type { Clock } from '../../clock.ts'
 import { brasiliaDay, writeBrasilia } from '../brasilia.ts'
 import type { PortalPolicies } from '../policies.ts'
-import { describe } from '../transport.ts'
 import { LateError, type Limit, withinTime } from '../within-time.ts'
+import { describeFailure } from './simulated-failure.ts'
 import type { SimulatedSubscription } from './simulated-subscription.ts'
 import { live } from './subscription-life.ts'
 import { type Falha, limits, type RecipientKind } from './wire.ts'
@@ -101,7 +101,7 @@ export class SimulatedDeliveries {
       return isSuccess ? '' : `HTTP ${response.status}`
     } catch (error) {
       if (error instanceof LateError) return `Tempo esgotado: ${limits.processingMs} ms`
-      return `Falha de entrega: ${describe(error)}`
+      return `Falha de entrega: ${describeFailure(error)}`
     }
   }
 
