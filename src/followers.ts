@@ -244,7 +244,7 @@ export class Followers {
     const isOver = follower.attempts + 1 >= attemptsMax
     const waitMs = Math.min(backoffBaseMs * 2 ** follower.attempts, backoffMaxMs)
     const dueAt = isOver ? null : toInstant(this.#clock.now() + waitMs)
-    await this.#store.followers.fail(follower, at, dueAt, because)
+    if (!(await this.#store.followers.fail(follower, at, dueAt, because))) return
     const failure = { attempt: follower.attempts + 1, because, isParked: isOver }
     const line = failureLine(failure, failedOrParked, { follower: follower.name })
     if (line) this.#log(line)

@@ -83,8 +83,8 @@ export class HandlerWorker {
   async #goOn(standing: Standing, closing: AbortSignal): Promise<void> {
     for (;;) {
       const isAtEnd = await this.#readOn(standing)
-      await this.#tryAll(standing, closing)
-      if (!(await this.#moveOn(standing))) this.#standing = undefined
+      if (!(await this.#tryAll(standing, closing)) || !(await this.#moveOn(standing)))
+        this.#standing = undefined
       if (isAtEnd || closing.aborted || !this.#standing) return
     }
   }
@@ -107,15 +107,19 @@ export class HandlerWorker {
     return events.length === 0
   }
 
-  async #tryAll({ pending }: Standing, closing: AbortSignal): Promise<void> {
+  /** False when another process has the follower by now: it calls the handler, and this one no more. */
+  async #tryAll({ pending, follower }: Standing, closing: AbortSignal): Promise<boolean> {
+    const { area } = this.#parts
     const held = new Set<string>()
     for (const [stream, one] of pending) {
-      if (closing.aborted) return
+      if (closing.aborted) return true
       const isHeld = one.key !== undefined && held.has(one.key)
-      const isDue = one.dueAt <= this.#parts.area.clock.now()
+      const isDue = one.dueAt <= area.clock.now()
+      if (!isHeld && isDue && !(await area.store.followers.holds(follower))) return false
       if (!isHeld && isDue && (await this.#tryOne(stream, one, held))) pending.delete(stream)
       else if (one.key !== undefined) held.add(one.key)
     }
+    return true
   }
 
   /** Calls the handler for a notification, when it is its turn. True when it is done or parked. */

@@ -43,6 +43,15 @@ export class FollowerTable {
     return this.#connection.transact(() => take(name, this.#lease()))
   }
 
+  /** Reports whether a follower that was taken is still this process's, and where it was; takes it again if it is free. */
+  async holds({ name, position }: Follower): Promise<boolean> {
+    const { owner, now } = this.#lease()
+    const row = await this.#connection.read(() => first<Row>({ sql: selectFollower, parameters: [name] }))
+    const isOurs = row?.lease_owner === owner && (row.lease_until ?? '') > now
+    const found = isOurs ? row : await this.take(name)
+    return found?.position === position
+  }
+
   /** Moves a follower on, and keeps it for longer. False when it is no longer ours, or was moved meanwhile. */
   move({ name, position }: Follower, to: number): Promise<boolean> {
     const { owner, until } = this.#lease()

@@ -8,7 +8,9 @@ import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
 const cpfs = ['25774435016', '11144477735', '52998224725', '39053344705', '15350946056']
 
 /** Engines on one file, by one clock. */
-async function given(count = 1): Promise<{ clock: VirtualClock; engines: Averba[]; said: string[] }> {
+async function given(
+  count = 1,
+): Promise<{ clock: VirtualClock; engines: Averba[]; said: string[]; store: string }> {
   const clock = new VirtualClock()
   const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
   const said: string[] = []
@@ -18,7 +20,7 @@ async function given(count = 1): Promise<{ clock: VirtualClock; engines: Averba[
       void said.push(`${message} ${follower} ${attempt} ${error}`)
     engines.push(await openAverba({ store, clock, entropy: seededEntropy(seed), logger }))
   }
-  return { clock, engines, said }
+  return { clock, engines, said, store }
 }
 
 const engineOf = async () => {
@@ -143,6 +145,39 @@ test('one that fails is tried again with growing waits, then parked, and never p
   expect(tried.slice(8)).toEqual([2, 3])
   await expect(averba.log.retry('crm')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   await averba.close()
+})
+
+test('a process that woke up does not say that a follower is parked which another one has', async () => {
+  const { engines, clock, said, store } = await given(1)
+  const [first] = engines
+  if (!first) throw new Error('There is no engine')
+  await enrolAll(first, 0, 1)
+  let attempts = 0
+  const [reached, wake] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  first.log.follow('crm', ['subject.enrolled'], async () => {
+    attempts += 1
+    if (attempts === 8) {
+      reached.resolve()
+      await wake.promise
+    }
+    throw new RangeError()
+  })
+  while (attempts < 7) {
+    await first.settle()
+    await clock.advance(10 * 60_000)
+  }
+  const settling = first.settle()
+  await reached.promise
+  clock.jump(61_000)
+  const second = await openAverba({ store, clock, entropy: seededEntropy(9) })
+  second.log.follow('crm', ['subject.enrolled'], async () => undefined)
+  await second.settle()
+  wake.resolve()
+  await settling
+  expect(said).not.toContain('a follower failed too often and is parked crm')
+  expect(await second.log.followers()).toMatchObject([{ name: 'crm', position: 2, isParked: false }])
+  await first.close()
+  await second.close()
 })
 
 test('a wait is kept to: nothing is tried before its time', async () => {

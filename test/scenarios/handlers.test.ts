@@ -361,6 +361,38 @@ test('a handler whose process stood still before it could say so is called again
   await averba.close()
 })
 
+test('a process that woke up calls no handler beside the one that has it by now', async () => {
+  const { averba, clock, openOne } = await given()
+  const frozen = await openOne(3, new VirtualClock())
+  const [reached, taken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [wake, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const seen: string[] = []
+  frozen.notifications.handle(evento, 'crm', async each => {
+    seen.push(`late ${numberOf(each)}`)
+    reached.resolve()
+    await wake.promise
+  })
+  averba.notifications.handle(evento, 'crm', async each => {
+    seen.push(`new ${numberOf(each)}`)
+    taken.resolve()
+    await go.promise
+  })
+  for (const n of [1, 2, 3]) await notify(frozen, { n })
+  const settling = frozen.settle()
+  await reached.promise
+  await clock.advance(61_000)
+  const working = averba.settle()
+  await taken.promise
+  wake.resolve()
+  await settling
+  expect(seen).toEqual(['late 1', 'new 1'])
+  go.resolve()
+  await working
+  expect(seen).toEqual(['late 1', 'new 1', 'new 2', 'new 3'])
+  await frozen.close()
+  await averba.close()
+})
+
 test('a body that was moved out fails until it is put back, and one that is gone is parked at once', async () => {
   const { averba, clock, store } = await given()
   for (const n of [1, 2]) await notify(averba, { n })
