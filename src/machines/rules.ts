@@ -134,7 +134,7 @@ const asks = (event: string, operation: string, states: readonly string[] = met)
 ]
 
 const subject: MachineRules = {
-  conditions: { isAuthenticated: { isAuthenticated: true } },
+  conditions: { isAuthenticated: { isAuthenticated: true }, keepsSome: { isPartial: true } },
   makes: {
     'subject.enrol': [{ event: 'subject.enrolled', in: ['unmet'] }],
     'subject.sync': asks('syncRequested', 'listConsents'),
@@ -147,8 +147,8 @@ const subject: MachineRules = {
     'subject.hold': [{ event: 'subject.held', in: met }],
     'subject.release': [{ event: 'subject.released', in: met }],
     'subject.erase': [
-      { event: 'subject.erasureRequested', in: met },
-      { event: 'subject.erased', in: met, owes: ['keys.rotate'] },
+      { event: 'subject.erasureRequested', in: [...met, 'erased.partly'] },
+      { event: 'subject.erased', in: [...met, 'erased.partly'], owes: ['keys.rotate'] },
     ],
     'keys.rotated': [{ event: 'subject.erasureCompleted', in: known, owes: ['keys.destroyEpochs'] }],
     'keys.epochsDestroyed': [{ event: 'subject.epochsDestroyed', in: known }],

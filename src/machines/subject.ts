@@ -39,6 +39,8 @@ export interface ErasureRequest {
 export interface Erased {
   readonly subject: string
   readonly keeps: readonly string[]
+  /** Whether something was kept, which may be erased later. */
+  readonly isPartial: boolean
   readonly parts: number
   /** SHA-256 over a line for each destroyed part: its position, its name and its hash. */
   readonly list: string
@@ -104,7 +106,10 @@ export type SubjectMessage =
   | Message<'subject.schedule', { everyMs: number; dueAt: Instant }>
   | Message<'subject.unschedule', unknown>
   | Message<'subject.hold' | 'subject.release', { because: string }>
-  | Message<'subject.erase', Omit<ErasureRequest, 'subject'> & Erased & { effects: readonly string[] }>
+  | Message<
+      'subject.erase',
+      Omit<ErasureRequest, 'subject'> & Omit<Erased, 'isPartial'> & { effects: readonly string[] }
+    >
   | Message<'keys.rotated', ErasureCompleted>
   | Message<'keys.epochsDestroyed', { epochs: readonly number[] }>
   | Message<'subject.observeAwareness', AwarenessReading>
@@ -167,6 +172,7 @@ const chart = setup({
   },
   guards: {
     isAuthenticated: ({ event }) => event.type === 'subject.loginRead' && event.data.isAuthenticated,
+    keepsSome: ({ event }) => event.type === 'subject.erased' && event.data.isPartial,
   },
 }).createMachine({
   id: 'subject',
@@ -180,13 +186,29 @@ const chart = setup({
         'subject.awarenessAppeared': { actions: 'keepRecord' },
         'subject.scheduled': { actions: 'keepSchedule' },
         'subject.unscheduled': { actions: 'endSchedule' },
-        'subject.erased': { target: 'erased', actions: 'forget' },
+        'subject.erased': [
+          { guard: 'keepsSome', target: 'erased.partly', actions: 'forget' },
+          { target: 'erased.wholly', actions: 'forget' },
+        ],
         'subject.loginRead': [{ guard: 'isAuthenticated', target: '.loggedIn' }, { target: '.loggedOut' }],
       },
       states: { loginUnread: {}, loggedIn: {}, loggedOut: {} },
     },
-    // What was kept may be erased later.
-    erased: { on: { 'subject.erased': { actions: 'forget' } } },
+    erased: {
+      initial: 'wholly',
+      states: {
+        // What was kept may be erased later.
+        partly: {
+          on: {
+            'subject.erased': [
+              { guard: 'keepsSome', target: 'partly', actions: 'forget' },
+              { target: 'wholly', actions: 'forget' },
+            ],
+          },
+        },
+        wholly: {},
+      },
+    },
   },
 })
 
@@ -217,7 +239,7 @@ const whenErased: Readonly<Partial<Record<SubjectMessage['type'], 'refused' | 'p
 function decide(state: State, message: SubjectMessage): Decision<SubjectEvent> {
   const decideNow = () => decideKnown(state, message)
   const isOfErasure = message.type === 'keys.rotated' || message.type === 'keys.epochsDestroyed'
-  const isOfKept = message.type === 'subject.erase' && state.context.keeps.length > 0
+  const isOfKept = message.type === 'subject.erase' && state.matches({ erased: 'partly' })
   if (!state.matches('erased') || isOfErasure || isOfKept) return decideNow()
   return decideErased(message, whenErased, decideNow)
 }
@@ -249,7 +271,7 @@ function decideKnown(state: State, message: SubjectMessage): Decision<SubjectEve
         { type: 'subject.erasureRequested', data: request },
         {
           type: 'subject.erased',
-          data: erased,
+          data: { ...erased, isPartial: erased.keeps.length > 0 },
           effects: [{ type: 'keys.rotate', data: {} }],
           ...(effects.length > 0 && { cancels: effects }),
         },

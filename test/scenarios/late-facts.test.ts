@@ -1,13 +1,18 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { valueOf } from '../../src/index.ts'
+import { replayLog, valueOf, verifyLog } from '../../src/index.ts'
 import { simulate } from '../../src/simulation/index.ts'
 
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
-/** A world whose answers of one operation can be held back. */
+/** A world whose answers of one operation can be held back; closing it verifies what was recorded. */
 async function holding(path: RegExp, method = 'GET') {
   const held = { isOn: false, left: Promise.withResolvers<void>(), let: Promise.withResolvers<void>() }
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-late-')), 'log.sqlite')
   const world = await simulate({
+    averba: { store },
     async intercept(request, forward) {
       const answer = await forward(request)
       if (held.isOn && request.method === method && path.test(new URL(request.url).pathname)) {
@@ -17,7 +22,12 @@ async function holding(path: RegExp, method = 'GET') {
       return answer
     },
   })
-  return { ...world, held }
+  const close = async () => {
+    await world.close()
+    expect((await verifyLog({ store })).faults).toEqual([])
+    expect((await replayLog({ store })).divergence).toBeUndefined()
+  }
+  return { ...world, held, close }
 }
 
 async function eventsOf(averba: Awaited<ReturnType<typeof holding>>['averba'], after = 0) {

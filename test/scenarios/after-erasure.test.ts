@@ -1,0 +1,69 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { replayLog, valueOf, verifyLog } from '../../src/index.ts'
+import { simulate } from '../../src/simulation/index.ts'
+
+const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-after-')), 'log.sqlite')
+const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+
+/** What an auditor finds: of the store, of its bundle, and by making every decision again. */
+async function audit(store: string, bundle: string) {
+  const [whole, exported] = [await verifyLog({ store }), await verifyLog({ store: bundle })]
+  expect(whole.faults).toEqual([])
+  expect(exported.faults).toEqual([])
+  expect((await replayLog({ store })).divergence).toBeUndefined()
+  return { whole, exported }
+}
+
+test('a log goes on to verify after an erasure that kept something, late facts, and a second erasure', async () => {
+  const store = newStore()
+  const held = { isOn: false, left: Promise.withResolvers<void>(), let: Promise.withResolvers<void>() }
+  const world = await simulate({
+    averba: { store },
+    async intercept(request, forward) {
+      const answer = await forward(request)
+      if (held.isOn && request.method === 'PUT') {
+        held.left.resolve()
+        await held.let.promise
+      }
+      return answer
+    },
+  })
+  const { averba, samples, clock } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  valueOf(await averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } }))
+  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
+  held.isOn = true
+  const approving = averba.consents.approve({ subject, id: pending?.id ?? '' })
+  await held.left.promise
+  const first = await averba.subjects.erase({ subject }, { ...asked, keep: ['validation.result'] })
+  held.let.resolve()
+  expect(await approving).toMatchObject({ status: 'declined', problem: { code: 'SUBJECT_ERASED' } })
+  held.isOn = false
+
+  // The same person is met anew, and the log goes on.
+  const again = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject: again }))
+  await clock.advance(60_000)
+  const second = await averba.subjects.erase({ subject }, asked)
+  expect(second.keeps).toEqual([])
+  expect(first.keeps).toEqual(['validation.result'])
+  await averba.subjects.erase({ subject: again }, asked)
+  await clock.advance(40 * 86_400_000)
+  await averba.settle()
+  const last = await averba.consents.enrol({ cpf: samples.cpf })
+  expect(new Set([subject, again, last]).size).toBe(3)
+
+  const types: string[] = []
+  for await (const { type } of averba.log.read({ stream: `subject-${subject}` })) types.push(type)
+  expect(types.filter(type => type === 'subject.erased')).toHaveLength(2)
+  const bundle = join(store, '..', 'bundle')
+  await averba.audit.export(bundle)
+  await world.close()
+  const { whole, exported } = await audit(store, bundle)
+  expect(exported.absent.erased).toBeGreaterThan(6)
+  expect(exported.absent).toEqual(whole.absent)
+})
