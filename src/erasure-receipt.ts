@@ -1,4 +1,4 @@
-import type { Erased, ErasureCompleted, ErasureRequest } from './machines/subject.ts'
+import type { Erased, ErasureCompleted, ErasureRequest } from './machines/erasure.ts'
 import type { Instant, Recorded } from './message.ts'
 import type { DestroyedPart, ProvenEvent } from './proof/erasure.ts'
 import type { Store } from './store/store.ts'

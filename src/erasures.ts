@@ -7,6 +7,7 @@ import { checkBasis, checkId } from './given.ts'
 import type { Ask } from './outcome.ts'
 import { checkKinds, kindOf, type PartKind } from './part-kinds.ts'
 import { listOf } from './proof/erasure.ts'
+import type { Store } from './store/store.ts'
 import type { NamedPart, Survey } from './store/survey.ts'
 import type { SubjectRef, Who } from './subjects.ts'
 
@@ -76,9 +77,7 @@ export function createErasures(area: Area): Erasures {
     }
   }
 
-  async function receipt(subject: SubjectRef): Promise<ErasureReceipt | undefined> {
-    return readReceipt(store, subject, keep => part => !isKept(part, keep))
-  }
+  const receipt = (subject: SubjectRef) => receiptOf(store, subject)
 
   /** Carries on what was asked for before, if it was as much, and gives its receipt. */
   async function goOn(who: Who, keep: readonly PartKind[]): Promise<ErasureReceipt | undefined> {
@@ -117,6 +116,11 @@ export function createErasures(area: Area): Erasures {
       return made
     },
   }
+}
+
+/** The receipt of the newest erasure of a subject; `undefined` when there was none. */
+export function receiptOf(store: Store, subject: SubjectRef): Promise<ErasureReceipt | undefined> {
+  return readReceipt(store, subject, keep => part => !isKept(part, keep))
 }
 
 function isKept(part: Pick<NamedPart, 'type' | 'name'>, keep: readonly string[]): boolean {

@@ -45,7 +45,9 @@ export async function gatherProcessingReport(
   language: Language,
 ): Promise<ProcessingReport> {
   checkPeriod({ from, until })
-  const { retention, security } = wordsOf(language)
+  const words = wordsOf(language)
+  const { security } = words
+  const retention = describeRetention(area, words)
   const [end] = await area.store.read({ backward: true, limit: 1 })
   const operations: ProcessingOperation[] = []
   for await (const operation of readProcessing(area, { from, until }, language)) {
@@ -56,6 +58,17 @@ export async function gatherProcessingReport(
     format: 'averba processing report 1',
     ...{ language, log, from, until, retention, security, operations },
   }
+}
+
+/** What is true of all data, and the rules of this organisation. */
+function describeRetention({ options }: Area, words: Words): string {
+  const rules = Object.entries(options.retention ?? {})
+  const told = rules.map(([kind, rule]) =>
+    words.retentionRule(kind, rule === 'until-settled' ? null : rule.days),
+  )
+  return told.length === 0
+    ? words.retention
+    : `${words.retention} ${words.retentionRules}: ${told.join('; ')}.`
 }
 
 function checkPeriod({ from, until }: Period): void {

@@ -1,6 +1,7 @@
 import type { Area } from './area.ts'
 import { effectStream } from './attempts.ts'
 import { parseCpf } from './cpf.ts'
+import { receiptOf } from './erasures.ts'
 import type { Recorded as AnyRecorded, EffectState, Owed } from './message.ts'
 import { describeEvent, describeKind, wordsOf } from './pages/describe.ts'
 import type { Language } from './pages/language.ts'
@@ -9,6 +10,7 @@ import type {
   Acted,
   HeldKind,
   ReportedCall,
+  ReportedErasure,
   ReportedLog,
   SubjectReport,
   TimelineEntry,
@@ -21,8 +23,8 @@ import type { Store } from './store/store.ts'
 import type { SubjectRef, Who } from './subjects.ts'
 
 /**
- * Gathers what the log holds of a data subject. Nothing is opened: sealed data is named by its kind. The same log gives
- * the same report.
+ * Gathers what the log holds of a data subject, or that they were erased and what is left. Nothing is opened: sealed data
+ * is named by its kind. The same log gives the same report.
  *
  * @throws {AverbaError} `NOT_FOUND`, `INVALID_CPF`
  */
@@ -32,12 +34,14 @@ export async function gatherSubjectReport(
   language: Language,
 ): Promise<SubjectReport> {
   const words = wordsOf(language)
-  const subject = await subjects.find(who)
+  const isErased = 'subject' in who && (await subjects.isErased(`subject-${who.subject}`))
+  const subject = isErased ? who.subject : await subjects.find(who)
   const { streams, until } = await streamsHolding(store.reader, subject)
   const own = await readOwn(store, subject, streams, until)
   const calls = await callsOf(store, own.streams, until)
   const attempts = await readStreams(store, calls.map(effectStream), until)
-  const events = [...own.events, ...attempts].sort((one, other) => one.position - other.position)
+  const retained = await retainedOf(store, subject, own.events, until)
+  const events = [...own.events, ...attempts, ...retained].sort((one, other) => one.position - other.position)
   const enrolled = events.find(event => event.type === 'subject.enrolled')
   const origin = (enrolled?.data as { origin?: string } | undefined)?.origin ?? '' // As the machine writes it.
   return {
@@ -48,6 +52,7 @@ export async function gatherSubjectReport(
     cpf: 'cpf' in who ? maskCpf(parseCpf(who.cpf)) : null,
     origin: words.origins[origin] ?? origin,
     enrolledAt: enrolled?.at ?? '',
+    erasure: isErased ? await erasureOf(store, subject) : null,
     held: await heldBy(store, subject, own.events, words),
     bases: basesOf(events),
     actors: actorsOf(events),
@@ -86,6 +91,8 @@ async function readOwn(store: Store, subject: SubjectRef, streams: readonly stri
 function isOf(subject: SubjectRef, first: AnyRecorded | undefined): boolean {
   if (!first) return false
   const { subject: whose } = first.data as { subject?: unknown } // Consents, validations and subjects say it.
+  const { owners = [] } = (first.type === 'reveal.recorded' ? first.data : {}) as { owners?: string[] } // As its machine has it.
+  if (owners.includes(`subject-${subject}`)) return true
   return whose === subject || (first.parts ?? []).some(({ owner }) => owner === `subject-${subject}`)
 }
 
@@ -101,6 +108,45 @@ async function readStreams(store: Store, streams: readonly string[], until: numb
     }
   }
   return events
+}
+
+async function erasureOf(store: Store, subject: SubjectRef): Promise<ReportedErasure | null> {
+  const receipt = await receiptOf(store, subject)
+  if (!receipt) return null
+  const { requester, legalBasis, erasedAt, keeps, destroyed, completed, epochsDestroyedAt } = receipt
+  return {
+    ...{ requester, legalBasis, erasedAt, keeps },
+    parts: destroyed.parts.length,
+    cancelledCalls: destroyed.calls.length,
+    completedAt: completed?.at ?? null,
+    copiesOpenUntil: completed?.copiesOpenUntil ?? null,
+    epochsDestroyedAt,
+  }
+}
+
+/** The events by which parts of the person were destroyed since the time to keep them was over: nobody is named in them. */
+async function retainedOf(
+  store: Store,
+  subject: SubjectRef,
+  events: readonly AnyRecorded[],
+  until: number,
+): Promise<AnyRecorded[]> {
+  const isTheirs = ({ owner }: { owner: string }) => owner === `subject-${subject}`
+  const own = new Set(
+    events.flatMap(({ position, parts = [] }) =>
+      parts.filter(isTheirs).map(({ name }) => `${position}/${name}`),
+    ),
+  )
+  const found: AnyRecorded[] = []
+  for (let after = 0; after < until; ) {
+    const page = await store.read({ types: ['retention.applied'], after })
+    for (const event of page) {
+      const { parts } = event.data as { parts: readonly string[] } // As its machine has it.
+      if (event.position <= until && parts.some(part => own.has(part))) found.push(event)
+    }
+    after = page.at(-1)?.position ?? until
+  }
+  return found
 }
 
 async function callsOf(store: Store, streams: readonly string[], until: number): Promise<Owed[]> {

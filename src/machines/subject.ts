@@ -2,6 +2,7 @@ import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Event, Instant, Message } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
 import { decideErased } from './erased.ts'
+import type { Erased, ErasureCompleted, ErasureRequest } from './erasure.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
 
 // Events
@@ -26,39 +27,6 @@ export interface AwarenessReading {
 export interface SyncAgain {
   readonly schedule: number
   readonly dueAt: Instant
-}
-
-/** Who asked for an erasure, on what basis, and which kinds of parts the law has kept, such as `validation.result`. */
-export interface ErasureRequest {
-  readonly requester: string
-  readonly legalBasis: string
-  readonly keeps: readonly string[]
-}
-
-/** What an erasure destroyed. */
-export interface Erased {
-  readonly subject: string
-  readonly keeps: readonly string[]
-  /** Whether something was kept, which may be erased later. */
-  readonly isPartial: boolean
-  readonly parts: number
-  /** SHA-256 over a line for each destroyed part: its position, its name and its hash. */
-  readonly list: string
-  /** Rows of the keyed index. */
-  readonly indexRows: number
-  /** The ends of sealed bytes, in hexadecimal, that the file is searched for in the end. */
-  readonly endings: readonly string[]
-}
-
-/** How an erasure was completed. Backups of the keyring open backups of the store until `copiesOpenUntil`. */
-export interface ErasureCompleted {
-  readonly epoch: number
-  readonly previous: readonly number[]
-  readonly rewrapped: number
-  readonly searchedBytes: number
-  readonly searchedFor: number
-  readonly found: number
-  readonly copiesOpenUntil: Instant
 }
 
 export type SubjectEvent =

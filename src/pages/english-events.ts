@@ -8,6 +8,14 @@ const origins = {
 } as const
 const readings = (count: number) => (count === 1 ? '1 record' : `${count} records`)
 
+/** Kinds of data that are kept for some time only. */
+export const englishRetained: Readonly<Record<string, string>> = {
+  'validation.claims': 'data declared for a validation',
+  'validation.result': 'result of a validation',
+  'notification.body': 'content of a notification',
+  'consent.detail': 'whole consent',
+}
+
 /** Every event in English. */
 export const englishEvents: EventWords = {
   'subject.enrolled': ({ origin }) => `Data subject enrolled ${origins[origin]}`,
@@ -71,6 +79,9 @@ export const englishEvents: EventWords = {
   'subject.epochsDestroyed': () => 'Older keys destroyed: no backup opens what was erased',
   'consent.erased': () => 'The data of this consent was erased',
   'validation.erased': () => 'The data of this validation was erased',
+  'reveal.recorded': ({ purpose }) => `Sealed data opened for this organisation: ${purpose}`,
+  'retention.applied': ({ kind }) =>
+    `The time to keep it is over, data destroyed: ${englishRetained[kind] ?? kind}`,
   'effect.attempted': ({ attempts }) => `Call sent to the service, attempt ${attempts}`,
   'effect.parked': ({ by }) =>
     by === 'operator' ? 'Call put on hold by an operator' : 'Call put on hold after many attempts',

@@ -1,4 +1,4 @@
-import { englishEvents } from './english-events.ts'
+import { englishEvents, englishRetained } from './english-events.ts'
 import type { Words } from './words.ts'
 
 /** English, for readers who ask for it. */
@@ -90,6 +90,9 @@ export const english: Words = {
   },
   retention:
     'Personal data stays sealed in the log until this organisation erases or archives it. The event remains, without the data.',
+  retentionRules: 'Destroyed after',
+  retentionRule: (kind, days) =>
+    `${englishRetained[kind] ?? kind}: ${days === null ? 'until it is settled' : days === 1 ? '1 day' : `${days} days`}`,
   security:
     'Personal data is encrypted (AES-256-GCM) under a key per person, kept under a keyring apart from the database. The log is append-only, with a Merkle tree and signed checkpoints.',
   unproven: [

@@ -8,6 +8,14 @@ const origins = {
 } as const
 const readings = (count: number) => (count === 1 ? '1 registro' : `${count} registros`)
 
+/** Kinds of data that are kept for some time only. */
+export const portugueseRetained: Readonly<Record<string, string>> = {
+  'validation.claims': 'dados declarados para a validação',
+  'validation.result': 'resultado da validação',
+  'notification.body': 'conteúdo da notificação',
+  'consent.detail': 'consentimento completo',
+}
+
 /** Every event in Brazilian Portuguese. */
 export const portugueseEvents: EventWords = {
   'subject.enrolled': ({ origin }) => `Titular cadastrado ${origins[origin]}`,
@@ -74,6 +82,9 @@ export const portugueseEvents: EventWords = {
     'Chaves antigas destruídas: nenhuma cópia de segurança abre o que foi eliminado',
   'consent.erased': () => 'Dados deste consentimento eliminados',
   'validation.erased': () => 'Dados desta validação eliminados',
+  'reveal.recorded': ({ purpose }) => `Dados lacrados abertos para esta organização: ${purpose}`,
+  'retention.applied': ({ kind }) =>
+    `Prazo de conservação encerrado, dados eliminados: ${portugueseRetained[kind] ?? kind}`,
   'effect.attempted': ({ attempts }) => `Chamada enviada ao serviço, tentativa ${attempts}`,
   'effect.parked': ({ by }) =>
     by === 'operator' ? 'Chamada suspensa por um operador' : 'Chamada suspensa depois de muitas tentativas',

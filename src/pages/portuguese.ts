@@ -1,4 +1,4 @@
-import { portugueseEvents } from './portuguese-events.ts'
+import { portugueseEvents, portugueseRetained } from './portuguese-events.ts'
 import type { Words } from './words.ts'
 
 /** Brazilian Portuguese, the language of reports unless another is asked for. */
@@ -90,6 +90,9 @@ export const portuguese: Words = {
   },
   retention:
     'Os dados pessoais ficam lacrados no registro até que esta organização os elimine ou arquive. O evento permanece, sem os dados.',
+  retentionRules: 'Prazos de eliminação',
+  retentionRule: (kind, days) =>
+    `${portugueseRetained[kind] ?? kind}: ${days === null ? 'até a conclusão' : days === 1 ? '1 dia' : `${days} dias`}`,
   security:
     'Dados pessoais cifrados (AES-256-GCM) com uma chave por pessoa, guardada sob um chaveiro à parte do banco. Registro só de acréscimos, com árvore de Merkle e checkpoints assinados.',
   unproven: [

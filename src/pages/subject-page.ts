@@ -4,7 +4,7 @@ import { showInstant } from './instants.ts'
 import { type Labels, labelsOf } from './labels.ts'
 import { showTable } from './show-table.ts'
 import { showTimeline } from './show-timeline.ts'
-import type { Acted, ReportedCall, ReportedLog, SubjectReport } from './subject-report.ts'
+import type { Acted, ReportedCall, ReportedErasure, ReportedLog, SubjectReport } from './subject-report.ts'
 
 /** Writes the report of a data subject as one page. Pure: the same report gives the same text. */
 export function writeSubjectPage(report: SubjectReport): string {
@@ -22,6 +22,7 @@ ${showLog(log, labels)}
 </dl>
 </header>
 <main>
+${showErasure(report.erasure, labels)}
 ${showHeld(report, labels)}
 ${showBases(report, labels)}
 ${showActors(report.actors, labels)}
@@ -41,6 +42,25 @@ ${showTimeline(report.timeline, labels)}
 export function showLog({ origin, position, at }: ReportedLog, labels: Labels): Html {
   return html`<dt>${labels.log}</dt><dd><code>${origin}</code></dd>
 <dt>${labels.upTo}</dt><dd>${position} <span class="soft">·</span> ${showInstant(at, labels)}</dd>`
+}
+
+/** Who was erased is told so before anything else. */
+function showErasure(erasure: ReportedErasure | null, labels: Labels): Html {
+  if (!erasure) return html``
+  const { requester, legalBasis, erasedAt, keeps, parts, cancelledCalls } = erasure
+  return html`<h2>${labels.erasure}</h2>
+<p><strong>${labels.erasedLead}</strong></p>
+<dl>
+<dt>${labels.when}</dt><dd>${showInstant(erasedAt, labels)}</dd>
+<dt>${labels.requester}</dt><dd>${requester}</dd>
+<dt>${labels.legalBasis}</dt><dd>${legalBasis}</dd>
+<dt>${labels.erasedParts}</dt><dd>${parts}</dd>
+<dt>${labels.cancelledCalls}</dt><dd>${cancelledCalls}</dd>
+<dt>${labels.kept}</dt><dd>${keeps.length === 0 ? labels.nothing : keeps.join(', ')}</dd>
+<dt>${labels.erasureCompleted}</dt><dd>${showInstant(erasure.completedAt, labels)}</dd>
+<dt>${labels.copiesOpenUntil}</dt><dd>${showInstant(erasure.copiesOpenUntil, labels)}</dd>
+<dt>${labels.epochsDestroyed}</dt><dd>${showInstant(erasure.epochsDestroyedAt, labels)}</dd>
+</dl>`
 }
 
 function showHeld({ held }: SubjectReport, labels: Labels): Html {

@@ -117,6 +117,23 @@ export interface TimelineEntry {
   readonly parts: readonly string[]
 }
 
+/** An erasure as its receipt has it, without the parts one by one: null where the person was not erased. */
+export interface ReportedErasure {
+  readonly requester: string
+  readonly legalBasis: string
+  readonly erasedAt: Instant
+  /** Kinds of parts that the law has kept. */
+  readonly keeps: readonly string[]
+  readonly parts: number
+  readonly cancelledCalls: number
+  /** When the keys of all others were renewed and the file searched; null until then. */
+  readonly completedAt: Instant | null
+  /** Until when a backup still opens with a backup of its keyring; null until the erasure is completed. */
+  readonly copiesOpenUntil: Instant | null
+  /** Since when no backup opens what there was; null until then. */
+  readonly epochsDestroyedAt: Instant | null
+}
+
 /** What is held of a data subject, since when, on what basis, who acted and who was told (LGPD articles 18 and 19). */
 export interface SubjectReport {
   readonly format: 'averba subject report 1'
@@ -128,6 +145,7 @@ export interface SubjectReport {
   /** Where the person was met first, and when. */
   readonly origin: string
   readonly enrolledAt: Instant
+  readonly erasure: ReportedErasure | null
   readonly held: readonly HeldKind[]
   readonly bases: readonly UnderBasis[]
   readonly actors: readonly Acted[]

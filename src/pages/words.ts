@@ -2,11 +2,20 @@ import type { ConsentEvent } from '../machines/consent-events.ts'
 import type { Reason } from '../machines/consent-standing.ts'
 import type { EffectEvent } from '../machines/effect.ts'
 import type { NotificationEvent } from '../machines/notification.ts'
+import type { RetentionEvent } from '../machines/retention.ts'
+import type { RevealEvent } from '../machines/reveal.ts'
 import type { SubjectEvent } from '../machines/subject.ts'
 import type { ValidationEvent } from '../machines/validation.ts'
 import type { EffectState } from '../message.ts'
 
-type ReportedEvent = ConsentEvent | EffectEvent | NotificationEvent | SubjectEvent | ValidationEvent
+type ReportedEvent =
+  | ConsentEvent
+  | EffectEvent
+  | NotificationEvent
+  | RetentionEvent
+  | RevealEvent
+  | SubjectEvent
+  | ValidationEvent
 
 /** Words for every event that a report may show, by its clear data. */
 export type EventWords = { readonly [E in ReportedEvent as E['type']]: (data: E['data']) => string }
@@ -31,6 +40,10 @@ export interface Words {
   /** Whom data is about, by the kind of its owner. */
   readonly owners: Readonly<Record<string, string>>
   readonly retention: string
+  /** What the rules of an organisation are called, before them. */
+  readonly retentionRules: string
+  /** How long a kind of sealed data is kept, in days or until what it belongs to is settled. */
+  readonly retentionRule: (kind: string, days: number | null) => string
   readonly security: string
   /** What a proof of events in a log does not prove. */
   readonly unproven: readonly string[]
