@@ -57,6 +57,7 @@ export interface Wiring {
   readonly views: readonly View[]
 }
 
+/** All that decides and is shown, as it is today. */
 export const wiring: Wiring = { machines, views }
 
 /** Makes what performs effects, for the services that are configured. */

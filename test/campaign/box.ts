@@ -14,7 +14,7 @@ import { Disk } from './disk.ts'
 import type { Backup, Erased } from './erased.ts'
 import { Host } from './host.ts'
 import { DiedError, type Ground, Life } from './life.ts'
-import { secretFrom, subscriptions } from './people.ts'
+import { peopleCount, personOf, secretFrom, subscriptions } from './people.ts'
 import { PeopleAtService } from './people-at-service.ts'
 import { TrackedClock, turn } from './tracked-clock.ts'
 
@@ -51,6 +51,8 @@ export class Box {
   jumpMs = 0
   /** Whether a clock was ever wrong: the engine's, or a service's. */
   readonly wrongClocks = { engine: false, services: false }
+  /** What engines want to be notified of from now on. */
+  wanted = subscriptions
   /** What engines decide and show by from now on. */
   wiring: Wiring = wiring
   /** Who was erased. */
@@ -78,6 +80,10 @@ export class Box {
       onFault: ({ kind }) => book.reach(`fault ${kind}`),
       onServed: (...what) => book.tell('served', ...what),
     })
+    for (let person = 0; person < peopleCount; person++) {
+      const { cpf, titular } = personOf(person)
+      this.services.validationService.addPerson(cpf, { nome: titular.nome })
+    }
     const fetch = this.#fetch()
     this.people = new PeopleAtService(this.services.consentService)
     const { consumerKey, consumerSecret, service, portalHeaders } = credentials
@@ -117,7 +123,7 @@ export class Box {
       if (deaths === deathsMax) throw new TypeError('The engine dies whenever it is opened')
       try {
         this.#life?.release()
-        this.#life = await Life.begin(this.#ground, this.#options)
+        this.#life = await Life.begin(this.#ground, { ...this.#options, subscriptions: this.wanted })
       } catch (error) {
         if (!(error instanceof DiedError)) throw error
         this.book.tell('died')

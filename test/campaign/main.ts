@@ -51,8 +51,9 @@ async function runMany(): Promise<boolean> {
   }
   if (!values.json && campaign.unreached.length > 0)
     console.log(`never reached:\n  ${campaign.unreached.join('\n  ')}`)
+  for (const name of campaign.refuted) console.log(`reached, and explained as out of reach: ${name}`)
   console.log(JSON.stringify(campaign))
-  return failed.length === 0
+  return failed.length === 0 && campaign.refuted.length === 0
 }
 
 async function runOne(seed: number): Promise<boolean> {

@@ -20,6 +20,8 @@ export async function settleDown(box: Box): Promise<void> {
   box.jumpMs = 0
   box.host.failing = { follower: 0, handler: 0 }
   await box.open()
+  // A token that was asked for before a restore is in doubt until somebody needs one again.
+  if (box.rollbacks > 0) await doAll(box, [{ do: 'validate', person: 0, isTrue: true, count: 1, hours: 0 }])
   for (let looks = 0; looks < looksMax; looks++) {
     await doAll(box, [{ do: 'operate' }, { do: 'settle' }])
     const waitMs = waits[looks]

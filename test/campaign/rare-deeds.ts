@@ -1,13 +1,31 @@
+import type { Fault } from '../../src/adapters/fault.ts'
 import { Chance } from './chance.ts'
 import type { Make } from './plan.ts'
 import type { Deed } from './step.ts'
 
 const dayMs = 86_400_000
-/** So many days have one of them. */
-const daysEach = 2
+/** Calls that change something, and what may befall the next of them. */
+const calls = [
+  { service: 'portal', method: 'POST' },
+  { service: 'portal', method: 'PUT' },
+  { service: 'portal', method: 'DELETE' },
+  { service: 'consentService', method: 'PUT' },
+  { service: 'validationService', method: 'POST' },
+] as const
+const ways = [{ kind: 'lose' }, { kind: 'reset' }, { kind: 'html' }, { kind: 'status', status: 422 }] as const
+
+/** Of a change at the portal, whose plan is read first. */
+const portalFaults: readonly Fault[] = [
+  { kind: 'lose', service: 'portal', method: 'DELETE', times: 1 },
+  { kind: 'lose', service: 'portal', method: 'POST', times: 1 },
+  { kind: 'status', status: 422, service: 'portal', method: 'DELETE', times: 1 },
+  { kind: 'status', status: 422, service: 'portal', method: 'POST', times: 1 },
+]
 
 const deeds: readonly (readonly [weight: number, make: Make])[] = [
   [4, r => ({ do: 'erase', person: r.person, isBusy: r.isTrue, keeps: r.below(4) === 0 })],
+  [8, r => ({ do: 'fault', fault: { ...r.of(calls), ...r.of(ways), times: 1 } })],
+  [5, r => ({ do: 'readInFull', person: r.person, consent: r.below(20) })],
   [2, r => ({ do: 'reveal', person: r.person })],
   [2, r => ({ do: 'logInNow', person: r.person })],
   [2, r => ({ do: 'handleAgain', which: r.below(50) })],
@@ -21,8 +39,18 @@ const deeds: readonly (readonly [weight: number, make: Make])[] = [
       person: r.person,
       what: r.of(['validate', 'validate', 'sync', 'settle', 'apply']),
       minutes: r.of([0, 2, 25]),
+      isDeclined: r.below(4) === 0,
     }),
   ],
+  [
+    3,
+    r => ({
+      do: 'changeMind',
+      evento: r.below(4),
+      fault: r.of([undefined, ...portalFaults]),
+    }),
+  ],
+  [1, () => ({ do: 'fail', who: 'handler', times: 60 })],
   [1, r => ({ do: 'upgrade', machine: r.below(20), view: r.below(20) })],
 ]
 
@@ -30,7 +58,7 @@ const deeds: readonly (readonly [weight: number, make: Make])[] = [
 export function rareDeedsOf(seed: number, days: number): { deed: Deed; at: number }[] {
   const random = new Chance(seed + 1_000_003)
   const all = deeds.flatMap(([weight, make]) => Array.from({ length: weight }, () => make))
-  return Array.from({ length: Math.floor(days / daysEach) }, () => {
+  return Array.from({ length: days }, () => {
     return { deed: random.of(all)(random), at: random.below(days * dayMs) }
   })
 }

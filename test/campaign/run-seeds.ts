@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
+import { compareReached } from './explained.ts'
 import { reachable } from './reachable.ts'
 import type { Ran } from './run-steps.ts'
 
@@ -10,8 +11,12 @@ export interface Campaign {
   readonly failures: number
   readonly events: number
   readonly eventsPerSecond: number
-  /** What no seed reached. */
+  /** What no seed reached, and nothing explains. */
   readonly unreached: readonly string[]
+  /** How many are not reached for a reason that the table gives. */
+  readonly explained: number
+  /** What a seed reached that the table says cannot be. */
+  readonly refuted: readonly string[]
   /** Of all logs, byte for byte: a second campaign of the same seeds gives the same. */
   readonly digest: string
 }
@@ -47,7 +52,7 @@ export async function runSeeds(
     failures: all.filter(each => each.wrongs.length > 0).length,
     events,
     eventsPerSecond: Math.round(events / seconds),
-    unreached: reachable().filter(name => !reached.has(name)),
+    ...compareReached(reachable(), reached),
     digest: hash('sha256', digests.join('')),
   }
 }

@@ -64,6 +64,8 @@ export type Deed =
   | { readonly do: 'reveal'; readonly person: number }
   /** A person logs in, and the host looks. */
   | { readonly do: 'logInNow'; readonly person: number }
+  /** A consent is read in full, past the list. */
+  | { readonly do: 'readInFull'; readonly person: number; readonly consent: number }
   /** Somebody has a notification handled once more. */
   | { readonly do: 'handleAgain'; readonly which: number }
   | { readonly do: 'backUp' }
@@ -77,7 +79,11 @@ export type Deed =
       readonly person: number
       readonly what: 'validate' | 'sync' | 'settle' | 'apply'
       readonly minutes: number
+      /** The answer is that it is not done. */
+      readonly isDeclined: boolean
     }
+  /** The host no longer wants to be notified of something, then it does again; the portal's answer to either may be lost. */
+  | { readonly do: 'changeMind'; readonly evento: number; readonly fault: Fault | undefined }
   /** Machines and views of a newer version open the store. */
   | { readonly do: 'upgrade'; readonly machine: number; readonly view: number }
   | { readonly do: 'settle' }

@@ -14,7 +14,7 @@ const moves: Readonly<Record<string, readonly string[]>> = {
 
 /** Consents, on both sides. */
 export const perform: Performs<
-  'enrol' | 'offer' | 'sync' | 'change' | 'changeThere' | 'use' | 'look' | 'logIn'
+  'enrol' | 'offer' | 'sync' | 'change' | 'changeThere' | 'use' | 'look' | 'logIn' | 'readInFull'
 > = {
   async enrol(box, { id, person, everyHours }) {
     const { cpf } = personOf(person)
@@ -65,6 +65,11 @@ export const perform: Performs<
       ['NOT_FOUND', 'CONSENT_NOT_EFFECTIVE', 'OUTCOME'],
     )
     if (asked && 'value' in asked) box.book.tell('used', { ...which, began, at: box.clock.now(), ageMaxMs })
+  },
+  async readInFull(box, { person, consent }) {
+    const which = box.people.consentOf(person, consent)
+    if (!which) return
+    await box.host.ask(averba => averba.consents.get({ ...which, ageMaxMs: 0 }), ['NOT_FOUND', 'OUTCOME'])
   },
   async logIn(box, { person, hours }) {
     box.services.consentService.logIn(personOf(person).cpf, box.clock.now() + hours * hourMs)

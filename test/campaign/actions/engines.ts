@@ -5,6 +5,7 @@ import { peopleCount, personOf } from '../people.ts'
 import type { Performs } from '../perform.ts'
 import type { Step } from '../step.ts'
 import { acknowledging } from './acknowledging.ts'
+import { perform as performValidations } from './validations.ts'
 
 const minuteMs = 60_000
 
@@ -40,6 +41,8 @@ export const perform: Performs<'beside' | 'pause' | 'upgrade'> = {
     await box.open()
     const { life, clock } = box
     const work = workOf(box, step)
+    if (step.isDeclined && step.what === 'validate')
+      await box.services.faults.add({ kind: 'status', status: 422, service: 'validationService', times: 1 })
     life.pauseAtAnswer()
     const ended = Promise.allSettled([life.during(work(life.averba))])
     let isEnded = false
@@ -58,6 +61,8 @@ export const perform: Performs<'beside' | 'pause' | 'upgrade'> = {
     const former = await box.openAnother()
     await box.passUntil(clock.now() + step.minutes * minuteMs)
     await box.host.ask(work, ['OUTCOME', 'STALE_PLAN', 'PLAN_DELETES', 'NOT_FOUND'])
+    // A person decides before the answer is read.
+    if (step.minutes > 2) await resolveAll(box, step.id)
     former.resume()
     await box.wait(() => ended)
     if (former.isOver) box.book.tell('died')
@@ -72,6 +77,10 @@ export const perform: Performs<'beside' | 'pause' | 'upgrade'> = {
     await box.open()
     box.book.reach('engine upgraded')
   },
+}
+
+async function resolveAll(box: Box, id: number): Promise<void> {
+  await performValidations.resolve(box, { do: 'resolve', isCharged: true, id: 2_000_000 + id, at: 0 })
 }
 
 function workOf(

@@ -1,11 +1,11 @@
 import { credentials } from '../../../src/simulation/services.ts'
-import { companies, derivedEvento, eventos, personOf } from '../people.ts'
+import { companies, derivedEvento, eventos, personOf, subscriptions } from '../people.ts'
 import type { Performs } from '../perform.ts'
 
 const base = 'https://portal.exemplo.br/portal/api/ext/webhook'
 
 /** The portal: subscriptions on both sides, and notifications. */
-export const perform: Performs<'apply' | 'meddle' | 'notify' | 'rotate'> = {
+export const perform: Performs<'apply' | 'changeMind' | 'meddle' | 'notify' | 'rotate'> = {
   async apply(box, { deletions }) {
     const planned = await box.host.ask(averba => averba.subscriptions.plan(), ['OUTCOME'])
     if (!planned || !('value' in planned)) return
@@ -14,6 +14,20 @@ export const perform: Performs<'apply' | 'meddle' | 'notify' | 'rotate'> = {
       averba => averba.subscriptions.apply(planned.value, options),
       ['OUTCOME', 'STALE_PLAN', 'PLAN_DELETES'],
     )
+  },
+  async changeMind(box, { evento, fault }) {
+    for (const wanted of [subscriptions.filter((_, i) => i !== evento), subscriptions]) {
+      box.wanted = wanted
+      await box.close()
+      await box.open()
+      if (fault) await box.services.faults.add(fault)
+      const planned = await box.host.ask(averba => averba.subscriptions.plan(), ['OUTCOME'])
+      if (!planned || !('value' in planned)) continue
+      await box.host.ask(
+        averba => averba.subscriptions.apply(planned.value, { deletions: 'allow' }),
+        ['OUTCOME', 'STALE_PLAN'],
+      )
+    }
   },
   async meddle(box, { evento, how }) {
     const headers = { ...credentials.portalHeaders, 'content-type': 'application/json' }

@@ -1,0 +1,62 @@
+/** What no campaign can reach, and why: each is a claim about the simulated world, and what was reached refutes it. */
+export const explained: readonly { readonly names: RegExp; readonly because: string }[] = [
+  {
+    names: /^consent: .* \(consent\.conflicted\)$/,
+    because: 'the simulated service moves a consent only as the table of the contract has it',
+  },
+  {
+    names: /^consent: (\S+ -> vanished|vanished\S* -> \S+ \(consent\.appeared)/,
+    because: 'the simulated service lists every consent for ever',
+  },
+  {
+    names: /^consent: (NEGADO|REVOGADO|EXPIRADO)\+\w+ -> \1\+\w+ /,
+    because: 'these are final at the service, which shows no other status afterwards',
+  },
+  {
+    names: /^consent: (PENDENTE|ATIVO)\+changed -> \1\+known \(consent\.confirmed\)$/,
+    because: 'no status of the service comes back',
+  },
+  { names: /^certificate: /, because: 'a client certificate needs a socket' },
+  {
+    names: /^token: (requesting -> locked|locked -> requesting) /,
+    because: 'a gateway that refuses key and secret is not asked again, and here they never change',
+  },
+  {
+    names: /^subscription: (absent|declared|registering\.\w+|active\.\w+|changing\.\w+) -> deleted\.byUs /,
+    because: 'a deletion is answered before anything else is asked for',
+  },
+  {
+    names: /^notification: (failing|parked) -> received \(notification\.handled\)$/,
+    because: 'it takes two handlers of one event, and the host has one for each',
+  },
+  {
+    names: /^portal: unread -> read \(portal\.failuresListed\)$/,
+    because: 'every plan begins with a list of the subscriptions',
+  },
+]
+
+/** What was reached of all that can be, compared with what is explained. */
+export interface Compared {
+  /** Neither reached nor explained. */
+  readonly unreached: readonly string[]
+  /** How many are not reached, and explained. */
+  readonly explained: number
+  /** Explained, and reached all the same. */
+  readonly refuted: readonly string[]
+}
+
+/** Compares what was reached with all that can be. */
+export function compareReached(
+  all: readonly string[],
+  reached: ReadonlySet<string>,
+  reasons: typeof explained = explained,
+): Compared {
+  const isExplained = (name: string) => reasons.some(({ names }) => names.test(name))
+  const missing = all.filter(name => !reached.has(name))
+  const unreached = missing.filter(name => !isExplained(name))
+  return {
+    unreached,
+    explained: missing.length - unreached.length,
+    refuted: [...reached].filter(isExplained),
+  }
+}
