@@ -2,6 +2,7 @@ import { staticHeaders } from '../../src/adapters/portal/static-headers.ts'
 import type { Fetch } from '../../src/adapters/transport.ts'
 import type { Averba } from '../../src/averba.ts'
 import type { Entropy } from '../../src/clock.ts'
+import { AverbaError } from '../../src/errors.ts'
 import type { AverbaOptions } from '../../src/options.ts'
 import { seededEntropy } from '../../src/simulation/seeded-entropy.ts'
 import { createSimulators, credentials, type Simulators } from '../../src/simulation/services.ts'
@@ -148,10 +149,22 @@ export class Box {
     return former
   }
 
+  /** Waits for what several engines do, which may die of it. What else they throw is the host's own to look at. */
+  async waitForAll(work: readonly Promise<unknown>[]): Promise<void> {
+    const done = await this.wait(() => Promise.allSettled(work))
+    for (const each of done?.value ?? []) {
+      if (each.status === 'fulfilled') continue
+      const { reason } = each
+      if (reason instanceof DiedError) this.book.tell('died')
+      else this.book.tell('failed', reason)
+      if (!(reason instanceof DiedError || reason instanceof AverbaError)) throw reason
+    }
+  }
+
   /** Ends an engine beside the one that is asked: in an orderly way, if it can. */
   async closeFormer(former: Life): Promise<void> {
     former.resume()
-    await this.wait(() => Promise.allSettled([former.during(former.averba.close())]))
+    await this.waitForAll([former.during(former.averba.close())])
     former.end()
     former.release()
   }

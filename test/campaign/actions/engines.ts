@@ -22,16 +22,13 @@ export const perform: Performs<'beside' | 'pause' | 'upgrade'> = {
     const work = async (averba: Averba) => {
       const stop = new AbortController()
       const running = averba.run({ signal: stop.signal })
-      const asked = inputs.map(input => averba.validations.validate(input))
-      await Promise.allSettled(asked)
+      await Promise.all(inputs.map(input => averba.validations.validate(input)))
       await box.clock.sleep(seconds * 1_000)
       stop.abort()
       await running
     }
     const { life } = box
-    const both = [former, life].map(each => each.during(work(each.averba)))
-    await box.wait(() => Promise.allSettled(both))
-    if (former.isOver || life.isOver) box.book.tell('died')
+    await box.waitForAll([former, life].map(each => each.during(work(each.averba))))
     await box.closeFormer(former)
     for (const input of inputs) {
       await acknowledging(box, input.id, averba => averba.validations.validate(input), [])
@@ -44,18 +41,16 @@ export const perform: Performs<'beside' | 'pause' | 'upgrade'> = {
     if (step.isDeclined && step.what === 'validate')
       await box.services.faults.add({ kind: 'status', status: 422, service: 'validationService', times: 1 })
     life.pauseAtAnswer()
-    const ended = Promise.allSettled([life.during(work(life.averba))])
+    const working = life.during(work(life.averba))
     let isEnded = false
-    void ended.then(() => {
+    void Promise.allSettled([working]).then(() => {
       isEnded = true
     })
     // It stands still with an answer that it has, or there was nothing to ask.
     await box.passWhile(() => !isEnded && !life.isPaused && !life.isOver)
     if (!life.isPaused) {
       life.resume()
-      await box.wait(() => ended)
-      if (life.isOver) box.book.tell('died')
-      return
+      return box.waitForAll([working])
     }
     box.book.reach('engine paused')
     const former = await box.openAnother()
@@ -64,8 +59,7 @@ export const perform: Performs<'beside' | 'pause' | 'upgrade'> = {
     // A person decides before the answer is read.
     if (step.minutes > 2) await resolveAll(box, step.id)
     former.resume()
-    await box.wait(() => ended)
-    if (former.isOver) box.book.tell('died')
+    await box.waitForAll([working])
     await box.closeFormer(former)
   },
   async upgrade(box, { machine, view }) {
