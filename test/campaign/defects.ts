@@ -15,6 +15,7 @@ const defects = [
   { name: 'secrets-of-another', check: 'secrets-compared', seeds: 20 },
   { name: 'forget-timer', check: 'nothing-owed', seeds: 20 },
   { name: 'follower-skips', check: 'follower-order', seeds: 20 },
+  { name: 'leave-a-part', check: 'erased-for-good', seeds: 20 },
 ] as const
 
 const root = resolve(import.meta.dirname, '../..')
