@@ -88,6 +88,7 @@ test('the handle of hosts reads, and refuses everything else', async () => {
   const run = (sql: string) =>
     store.reader.readOnly({ sql, parameters: [], query: undefined as never, queryId: undefined as never })
   expect(await run('select count(*) as n from consents')).toEqual([{ n: 0 }])
+  expect(await run(`select 'what?' as "why?"`)).toEqual([{ 'why?': 'what?' }])
   await expect(run("insert into rebuild values ('a', 1, 0)")).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   await expect(run("insert into rebuild values ('a', 1, 0) returning view")).rejects.toMatchObject({
     code: 'INVALID_INPUT',
