@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { SecretSource } from './adapters/secret.ts'
 import { valueFrom } from './adapters/source.ts'
 import { tryCredentials } from './adapters/token/try-credentials.ts'
 import { openSocket } from './adapters/transport.ts'
@@ -62,7 +63,7 @@ async function found(
   return seen && { name, ...seen }
 }
 
-/** Asks every source of a secret, and forgets what it gives. Throws for the first that fails. */
+/** Asks every source of a secret, and forgets what it gives. Throws once, for all that fail. */
 async function askSecrets(options: AverbaOptions): Promise<void> {
   const { tokenService, validationService, portal, receiver } = options
   const sources = {
@@ -71,15 +72,23 @@ async function askSecrets(options: AverbaOptions): Promise<void> {
     'bearer token': validationService?.bearer,
     'receiver.secretFrom': receiver?.secretFrom,
   }
-  for (const [what, source] of Object.entries(sources)) {
-    if (source === undefined) continue
-    const value = await valueFrom(source, what)
-    if (typeof value !== 'string' || value === '')
-      throw new AverbaError('MISCONFIGURED', `Cannot use the ${what}: it is empty`)
-  }
   const desired = new Desired(options)
-  for (const { evento, endpoint } of desired.all) await desired.secretsOf(evento, { endpoint, generation: 1 })
-  if (typeof portal?.authenticate === 'object') await portal.authenticate.write(portal.baseUrl)
+  const { authenticate } = portal ?? {}
+  const asked = await Promise.allSettled([
+    ...Object.entries(sources).map(([what, source]) => askSecret(source, what)),
+    ...desired.all.map(({ evento, endpoint }) => desired.secretsOf(evento, { endpoint, generation: 1 })),
+    ...(portal && typeof authenticate === 'object' ? [authenticate.write(portal.baseUrl)] : []),
+  ])
+  const failed = asked.flatMap(each => (each.status === 'rejected' ? [each.reason] : []))
+  if (failed.length === 1) throw failed[0]
+  if (failed.length > 1) throw new AverbaError('MISCONFIGURED', [...new Set(failed.map(inWords))].join('; '))
+}
+
+async function askSecret(source: SecretSource | undefined, what: string): Promise<void> {
+  if (source === undefined) return
+  const value = await valueFrom(source, what)
+  if (typeof value !== 'string' || value === '')
+    throw new AverbaError('MISCONFIGURED', `Cannot use the ${what}: it is empty`)
 }
 
 /** What was found, or why nothing could be. */

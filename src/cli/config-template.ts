@@ -192,10 +192,8 @@ export default defineConfig({
 })
 `
 
-/** The environment variables without which the written configuration cannot be used as it stands. */
-export function requiredVariables(): string[] {
-  const active = configTemplate
-    .split('\n')
-    .filter(line => !/^\s*\/\//.test(line) && !line.startsWith('const '))
+/** The environment variables without which a configuration in the form of the written one cannot be used as it stands. */
+export function requiredVariables(config: string = configTemplate): string[] {
+  const active = config.split('\n').filter(line => !/^\s*\/\//.test(line) && !line.startsWith('const '))
   return [...active.join('\n').matchAll(/(?:env|textOf)\('(\w+)'\)/g)].map(([, name = '']) => name)
 }

@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Averba, AverbaError, type AverbaOptions, openAverba } from '../index.ts'
+import { requiredVariables } from './config-template.ts'
 
 /** Where a configuration is looked for when nothing is said. */
 export const defaultConfig = 'averba.config.ts'
@@ -18,7 +19,7 @@ export async function loadConfig(file: string = defaultConfig): Promise<AverbaOp
     throw new AverbaError('NOT_FOUND', `Cannot load "${path}": it is not there`, { hint })
   }
   const { default: options } = (await import(pathToFileURL(path).href).catch((cause: unknown) => {
-    throw new AverbaError('MISCONFIGURED', `Cannot load "${path}": ${reasonOf(cause)}`, { cause })
+    throw new AverbaError('MISCONFIGURED', `Cannot load "${path}": ${reasonOf(cause, path)}`, { cause })
   })) as { default?: unknown } // What a module exports is checked below, and by openAverba.
   if (typeof options === 'object' && options !== null) return options as AverbaOptions // Checked by openAverba.
   const hint = 'End it with: export default defineConfig({ ... })'
@@ -26,11 +27,15 @@ export async function loadConfig(file: string = defaultConfig): Promise<AverbaOp
 }
 
 /** An error's message may quote a secret; a variable's name does not. */
-function reasonOf(cause: unknown): string {
+function reasonOf(cause: unknown, path: string): string {
   if (!(cause instanceof Error)) return 'it fails'
-  return /^The environment variable \w+ is not set$/.test(cause.message)
-    ? cause.message
-    : `it ends with ${cause.name}`
+  const [, missing] = /^The environment variable (\w+) is not set$/.exec(cause.message) ?? []
+  if (missing === undefined) return `it ends with ${cause.name}`
+  // It ends at the first: the others that its text asks for in the same way are named with it.
+  const others = requiredVariables(readFileSync(path, 'utf8')).filter(name => !process.env[name])
+  const names = [...new Set([missing, ...others])]
+  if (names.length === 1) return cause.message
+  return `The environment variables ${names.join(', ')} are not set`
 }
 
 /** Opens the log of a configuration for one piece of work. What it logs goes to standard error. */

@@ -77,6 +77,9 @@ test('options, secrets and certificates that cannot work are said by their name'
     option: await troubles(given({ storee: 'x' } as Partial<AverbaOptions>)),
     vault: await troubles(given({ tokenService: { ...tokenService, consumerSecret: fail } })),
     empty: await troubles(given({ tokenService: { ...tokenService, consumerKey: () => '' } })),
+    both: await troubles(
+      given({ tokenService: { ...tokenService, consumerKey: () => '', consumerSecret: fail } }),
+    ),
     subscription: await troubles(given({ subscriptions: [{ evento: 'e', chaveSecreta: fail }] })),
     accessKeys: await troubles(
       given({
@@ -98,6 +101,9 @@ test('options, secrets and certificates that cannot work are said by their name'
     option: { configuration: expect.stringMatching(/"storee": there is none of this name: Use one of/) },
     vault: { configuration: expect.stringContaining('Cannot get the consumer secret') },
     empty: { configuration: expect.stringContaining('consumer key: it is empty') },
+    both: {
+      configuration: expect.stringMatching(/consumer key: it is empty; Cannot get the consumer secret/),
+    },
     subscription: { configuration: expect.stringContaining('Cannot get the chaveSecreta') },
     accessKeys: { configuration: expect.stringContaining('Cannot get the clientSecret of the portal') },
     nothing: { certificate: expect.stringContaining('it is none: give { cert, key }') },

@@ -149,6 +149,23 @@ test('with the variables that it names set, averba opens with it and works', asy
   expect(JSON.parse(result)).toEqual({ read: 4, state: 'answered', made: ['settled'] })
   // The logger of the configuration wrote this one.
   expect(JSON.parse(keyring)).toMatchObject({ path: expect.stringContaining('averba.sqlite.keys') })
+  // The configuration ends at the first that is missing, and doctor names all of them.
+  const doctor = (env: Record<string, string>) =>
+    run(process.execPath, ['--conditions=averba-source', main, 'doctor'], {
+      cwd: folder,
+      env: { ...process.env, ...values, ...env },
+    })
+  await expect(
+    doctor({ AVERBA_TOKEN_URL: '', AVERBA_CONSUMER_KEY: '', AVERBA_PORTAL_URL: '' }),
+  ).rejects.toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(
+      /variables AVERBA_TOKEN_URL, AVERBA_CONSUMER_KEY, AVERBA_PORTAL_URL are not set\n1 to look after/,
+    ),
+  })
+  await expect(doctor({ AVERBA_PORTAL_URL: '' })).rejects.toMatchObject({
+    stdout: expect.stringContaining('The environment variable AVERBA_PORTAL_URL is not set\n'),
+  })
   await expect(host({ ...values, AVERBA_TOKEN_URL: '' })).rejects.toMatchObject({
     stderr: expect.stringContaining('The environment variable AVERBA_TOKEN_URL is not set'),
   })
