@@ -2,7 +2,7 @@ import type { ErrorCode } from '../errors.ts'
 import type { Events } from '../events.ts'
 import type { Event, Message } from '../message.ts'
 import { machines } from '../wiring.ts'
-import { type Expected, meets } from './expectation.ts'
+import { ExpectationError, type Expected, meets } from './expectation.ts'
 
 /** The machines of averba, by the name that their messages and events begin with. */
 export type MachineName = Exclude<
@@ -69,8 +69,29 @@ export function decides({ machine: name, given = [], after = [], when, expected 
     for (const event of answer.events) state = machine.evolve(state, event)
   }
   const answer: Answer = ask(machine, state, when)
-  if (expected) meets(`the answer of ${name} to ${when.type}`, answer, expected)
+  if (expected) compare(`the answer of ${name} to ${when.type}`, answer, expected)
   return answer
+}
+
+/** An acceptance in place of a refusal, and the other way round, is said in these words before anything is compared. */
+function compare(what: string, answer: Answer, expected: NonNullable<MachineCase['expected']>): void {
+  if ('refused' in expected && 'events' in answer) {
+    const types = answer.events.map(each => each.type).join(', ') || 'no event'
+    throw new ExpectationError(
+      `Expected ${what} to be a refusal, and it was accepted: ${types}`,
+      expected,
+      answer,
+    )
+  }
+  if ('events' in expected && 'refused' in answer) {
+    const because = `${answer.refused}${answer.code === undefined ? '' : ` (${answer.code})`}`
+    throw new ExpectationError(
+      `Expected ${what} to be events, and it was refused: ${because}`,
+      expected,
+      answer,
+    )
+  }
+  meets(what, answer, expected)
 }
 
 /** What a machine answers to the last of some messages, after it accepted those before. Throws as `decides` does. */

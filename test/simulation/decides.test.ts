@@ -43,7 +43,11 @@ describe('a decision', () => {
     for (const events of [[], [{}, {}], [/text/], [() => false], [expect.objectContaining({ a: 1 })]]) {
       expect(() => decides({ ...approval, expected: { events } })).toThrow(ExpectationError)
     }
-    expect(() => decides({ ...approval, expected: { refused: /./ } })).toThrow(ExpectationError)
+    const refused = () => decides({ ...approval, expected: { refused: 'x' } })
+    expect(refused).toThrow(ExpectationError)
+    expect(refused).toThrow(
+      'Expected the answer of consent to consent.approve to be a refusal, and it was accepted: consent.changeRequested',
+    )
   })
 
   test('may be a refusal, by its words and its code', () => {
@@ -53,7 +57,9 @@ describe('a decision', () => {
     expect(() => decides({ ...over, expected: { refused: /./, code: 'REFUSED' } })).toThrow(
       'code to be "REFUSED", not "BUDGET_SPENT"',
     )
-    expect(() => decides({ ...over, expected: { events: [] } })).toThrow(ExpectationError)
+    const accepted = () => decides({ ...over, expected: { events: [] } })
+    expect(accepted).toThrow(ExpectationError)
+    expect(accepted).toThrow(/to be events, and it was refused: .*no more than 1 may be \(BUDGET_SPENT\)$/)
   })
 
   test('rests on nothing that the machine would not have, or refuses', () => {
@@ -67,6 +73,12 @@ describe('a decision', () => {
     const twice = { machine: 'consent', after: [when], when } as const
     expect(() => decides(twice)).toThrow(/^It refuses consent\.approve: /)
   })
+})
+
+test('a member that an event does not have is an error of the compiler', () => {
+  // @ts-expect-error: it is called generation
+  const renewed: GivenEvent = { type: 'token.renewed', data: { generatoin: 1, expiresAt: null } }
+  expect(renewed.type).toBe('token.renewed')
 })
 
 describe('the rows of a view', () => {
