@@ -208,7 +208,7 @@ export async function openOn(
     consents,
     awareness: createAwareness(area),
     logins: createLogins(area),
-    validations: createValidations(area, consents.use),
+    validations: createValidations(area, consents),
     subscriptions,
     notifications: createNotifications(area, followers, log),
     receiver: createReceiver({

@@ -8,6 +8,7 @@ import type { Target } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import { checkId, checkInstant } from './given.ts'
 import type { Basis, Instant, Json, Part } from './message.ts'
+import { useNamedConsent } from './named-consents.ts'
 import { type Open, openUnlessArchived } from './notification.ts'
 import type { Ask, Outcome } from './outcome.ts'
 import type { Standings } from './standings.ts'
@@ -97,7 +98,7 @@ const pageRows = 100
 const textMax = 2_000
 
 /** Makes the area `validations`. `useConsent` records the use of a consent, or throws when it does not stand. */
-export function createValidations(area: Area, useConsent: Standings['use']): Validations {
+export function createValidations(area: Area, standings: Pick<Standings, 'use' | 'standing'>): Validations {
   const { commands, subjects, views } = area
   const { paidPerDayMax } = area.options.validationService ?? {}
 
@@ -133,7 +134,10 @@ export function createValidations(area: Area, useConsent: Standings['use']): Val
     const { consent, purpose, legalBasis } = basis
     const { subject } = await subjects.meet(cpf, 'validation')
     if ((await subjects.find(consent)) !== subject) throw invalid('consent: it is of another person')
-    await useConsent(consent, { ...ask, basis: { purpose, legalBasis } })
+    const { ageMaxMs } = consent
+    const fresh = ageMaxMs !== undefined && { ageMaxMs }
+    const named = { validation: id, subject, id: consent.id, ...fresh, basis: { purpose, legalBasis } }
+    await useNamedConsent(area, standings, named, ask)
   }
 
   return {

@@ -288,3 +288,36 @@ test('a validation rests on a consent that stands at that moment, or no request 
   expect(world.validationService.answered).toBe(1)
   await world.close()
 })
+
+test('a consent is used once for a validation, however many ask for it, and stands when it is paid', async () => {
+  const world = await worldWith({ paidPerDayMax: 1 })
+  const { consents, validations, log } = world.averba
+  const subject = await consents.enrol({ cpf })
+  valueOf(await consents.sync({ subject }))
+  const [active] = await consents.list({ subject, status: 'ATIVO' })
+  const consent = { cpf, id: active?.id ?? '' }
+  const basis = { purpose: 'opening an account', legalBasis: 'LGPD 7 I', consent }
+  const ask = (id: string) => validations.validate({ id, cpf, claims }, { basis })
+  const uses = async (type: 'consent.used' | 'consent.useRefused') =>
+    (await all(log.read({ types: [type] }))).map(event => event.correlationId)
+  for (const outcome of await Promise.all([ask('a'), ask('a'), ask('a')])) valueOf(outcome)
+  expect(await uses('consent.used')).toEqual(['a'])
+  const spent = { code: 'BUDGET_SPENT' }
+  for (const wrong of [
+    { legalBasis: undefined as never },
+    { consent: { ...consent, ageMaxMs: Number.NaN } },
+  ]) {
+    const given = { basis: { ...basis, ...wrong } }
+    const input = { id: 'wrong', cpf, claims }
+    await expect(validations.validate(input, given)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  }
+  for (let times = 0; times < 2; times++) await expect(ask('b')).rejects.toMatchObject(spent)
+  expect(await uses('consent.used')).toEqual(['a', 'b'])
+  valueOf(await consents.revoke(consent))
+  await world.clock.advance(24 * hourMs)
+  const refused = { code: 'CONSENT_NOT_EFFECTIVE' }
+  for (let times = 0; times < 2; times++) await expect(ask('b')).rejects.toMatchObject(refused)
+  expect(await uses('consent.useRefused')).toEqual(['b', 'b'])
+  expect(world.validationService.answered).toBe(1)
+  await world.close()
+})
