@@ -22,7 +22,7 @@ export interface View<Row extends object = object> {
   readonly indexes?: readonly string[]
   /** The key of the row that the event changes, if any. */
   key(event: Recorded): string | undefined
-  /** The row after the event. */
+  /** The row after the event. One that is there stays: giving nothing then stops the view. */
   fold(row: Row | undefined, event: Recorded): Row | undefined
 }
 

@@ -36,9 +36,18 @@ export class ViewTable {
   }
 }
 
-/** Folds one event into the row of its key. */
+/** A view whose fold gave nothing where there was a row. */
+class RowDroppedError extends Error {
+  override readonly name = 'RowDroppedError'
+}
+
+/**
+ * Folds one event into the row of its key. A row that is there stays: a table that is written from what changed could
+ * not tell one that went from one that did not change.
+ */
 export function foldOne(view: View, key: string, before: Row | undefined, event: Recorded): Row | undefined {
   const row = view.fold(before, event) as Row | undefined // A view's row holds cells only.
+  if (before && !row) throw new RowDroppedError(`The view "${view.name}" drops a row: give it back as it is`)
   const [column = ''] = Object.keys(view.columns)
   if (row && row[column] !== key) throw new TypeError(`The view "${view.name}" keeps a row under another key`)
   return row

@@ -4,7 +4,7 @@ import { Store } from '../../src/store/store.ts'
 import { defineView, type View } from '../../src/view.ts'
 
 /** Counts the events of each stream; told to, it fails, or writes what its table does not take. */
-export function counting(name: string, breaks: { at?: number; with?: 'throw' | 'badCell' } = {}): View {
+export function counting(name: string, breaks: { at?: number; with?: 'throw' | 'badCell' | 'drop' } = {}): View {
   return defineView<{ stream: string; n: number }, Recorded>({
     name,
     version: 1,
@@ -12,6 +12,7 @@ export function counting(name: string, breaks: { at?: number; with?: 'throw' | '
     key: ({ type, stream }) => (type === 'bench.done' ? stream : undefined),
     fold(row, { stream, position }) {
       if (position === breaks.at && breaks.with === 'throw') throw new RangeError('25774435016')
+      if (position === breaks.at && breaks.with === 'drop') return undefined
       const n = (row?.n ?? 0) + 1
       return { stream, n: position === breaks.at && breaks.with === 'badCell' ? ('x' as never) : n }
     },

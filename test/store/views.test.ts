@@ -36,6 +36,18 @@ test.each(['throw', 'badCell'] as const)(
   },
 )
 
+test('a view that drops a row stands still and says why, and is built in no other way', async () => {
+  const store = await open(newPath(), [counting('fragile', { at: 15, with: 'drop' }), counting('steady')])
+  for (let i = 0; i < 2; i++) await append(store, 10)
+  expect(await checkpointOf(store, 'fragile')).toMatchObject({
+    ...{ isRunning: false, position: 11, because: 'RowDroppedError at position 15' },
+  })
+  expect(await checkpointOf(store, 'steady')).toMatchObject({ isRunning: true })
+  await expect(store.viewAsOf('fragile', { position: 21 })).rejects.toThrow('drops a row')
+  await expect(store.rebuild({ views: ['fragile'] })).rejects.toThrow('drops a row')
+  await store.close()
+})
+
 test('a view that a rebuild brought back follows what this process appends next', async () => {
   const breaks: { at?: number; with?: 'throw' } = { at: 5, with: 'throw' }
   const store = await open(newPath(), [counting('fragile', breaks), counting('steady')])
