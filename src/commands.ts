@@ -2,7 +2,7 @@ import { type Attributes, noTracing, type Tracing } from './adapters/tracing.ts'
 import { type Clock, calledOff } from './clock.ts'
 import type { Delivery } from './decisions.ts'
 import type { Engine, Handled } from './engine.ts'
-import { checkActor, checkBasis, checkId } from './given.ts'
+import { checkActor, checkBasis, checkId, checkMs } from './given.ts'
 import type { Actor, Basis, Json, Owed, Problem, Recorded } from './message.ts'
 import type { Ask, Outcome } from './outcome.ts'
 import type { About } from './recorder.ts'
@@ -103,7 +103,7 @@ export class Commands {
   }
 
   async #wait(work: Promise<void>, { waitMs = defaultWaitMs, signal }: Ask): Promise<void> {
-    if (waitMs <= 0) return void work.catch(() => undefined) // What failed stays in the ledger.
+    if (waitMs === 0) return void work.catch(() => undefined) // What failed stays in the ledger.
     const done = new AbortController()
     const signals = signal ? [signal, done.signal] : [done.signal]
     await Promise.race([
@@ -151,7 +151,9 @@ export class Commands {
     return problem as unknown as Problem // Sealed as such by the adapter.
   }
 
-  #aboutOf({ commandId, actor, basis, correlationId }: Ask): About {
+  /** Checked before anything is recorded, also what only says how long to wait. */
+  #aboutOf({ commandId, actor, basis, correlationId, waitMs }: Ask): About {
+    if (waitMs !== undefined) checkMs(waitMs, 'waitMs')
     if (commandId !== undefined) checkId(commandId, 'command id')
     if (correlationId !== undefined) checkId(correlationId, 'correlation id')
     const by = actor ?? this.#defaults.actor
