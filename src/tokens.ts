@@ -67,7 +67,9 @@ export class Tokens implements TokenSource {
   /** Renews only if the rejected token is still the current one: a late 401 gets the newer token. */
   async renew(rejected: string): Promise<TokenAnswer> {
     if (this.#held && this.#held.value !== rejected) return this.#held
-    return this.#renewOnce(rejected)
+    const answer = await this.#renewOnce(rejected)
+    // One that was under way already may know nothing of the rejection.
+    return answer.status === 'held' && answer.value === rejected ? this.#renewOnce(rejected) : answer
   }
 
   #renewOnce(rejected: string | undefined): Promise<TokenAnswer> {
