@@ -40,12 +40,15 @@ test('a command resolves with what became of it, in five ways, and its value is 
   await world.close()
 })
 
-test.each([Number.NaN, -1, 0.5])('a time to wait of %s is refused before anything is recorded', async waitMs => {
-  const world = await simulate()
-  const { averba } = world
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  const invalid = { code: 'INVALID_INPUT' }
-  await expect(averba.consents.sync({ subject }, { waitMs })).rejects.toMatchObject(invalid)
-  expect(await averba.effects.list()).toEqual([])
-  await world.close()
-})
+test.each([Number.NaN, -1, 0.5])(
+  'a time to wait of %s is refused before anything is recorded',
+  async waitMs => {
+    const world = await simulate()
+    const { averba } = world
+    const subject = await averba.consents.enrol({ cpf: samples.cpf })
+    const invalid = { code: 'INVALID_INPUT' }
+    await expect(averba.consents.sync({ subject }, { waitMs })).rejects.toMatchObject(invalid)
+    expect(await averba.effects.list()).toEqual([])
+    await world.close()
+  },
+)

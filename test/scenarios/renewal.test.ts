@@ -17,7 +17,15 @@ test('a renewal that joins a look-up of the rejected token is made all the same'
   const fetch: Fetch = async () => Response.json({ access_token: `t${++issued}`, expires_in: 3600 })
   const credentials = { consumerKey: 'chave', consumerSecret: 'segredo' }
   const performers = {}
-  const parts = { store, clock, entropy: systemEntropy, createId, performers, routers: {}, machines: [effectMachine, tokenMachine] }
+  const parts = {
+    store,
+    clock,
+    entropy: systemEntropy,
+    createId,
+    performers,
+    routers: {},
+    machines: [effectMachine, tokenMachine],
+  }
   const engine = new Engine({ ...parts, onTrouble: () => undefined })
   const open = () => new Tokens({ engine, store, clock }, credentials)
   const { keeper } = open()

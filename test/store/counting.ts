@@ -4,7 +4,10 @@ import { Store } from '../../src/store/store.ts'
 import { defineView, type View } from '../../src/view.ts'
 
 /** Counts the events of each stream; told to, it fails, or writes what its table does not take. */
-export function counting(name: string, breaks: { at?: number; with?: 'throw' | 'badCell' | 'drop' } = {}): View {
+export function counting(
+  name: string,
+  breaks: { at?: number; with?: 'throw' | 'badCell' | 'drop' } = {},
+): View {
   return defineView<{ stream: string; n: number }, Recorded>({
     name,
     version: 1,
