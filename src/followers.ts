@@ -22,6 +22,8 @@ const backoffBaseMs = 1_000
 const backoffMaxMs = 5 * 60_000
 /** Other processes append without telling this one. */
 const pollMs = 1_000
+/** How many events of other types a follower stays behind before that is written down. */
+const passedMax = 100
 const closeWaitMs = 15_000
 const failedOrParked = ['a follower failed', 'a follower failed too often and is parked'] as const
 
@@ -183,7 +185,7 @@ export class Followers {
     call: (event: Recorded) => Promise<string | undefined>,
     closing: AbortSignal,
   ): Promise<void> {
-    if (closing.aborted || !(await this.mayHaveWork(name))) return
+    if (closing.aborted || !(await this.mayHaveWork(name, types))) return
     const taken = await this.take(name)
     if (!taken || !this.#isDue(taken)) return
     let follower = taken
@@ -205,14 +207,17 @@ export class Followers {
     }
   }
 
-  /** Looks before it takes: a process that waits for events writes nothing. */
-  async mayHaveWork(name: string): Promise<boolean> {
+  /** Looks before it takes: a process that waits for events of these types writes nothing. */
+  async mayHaveWork(name: string, types: readonly string[]): Promise<boolean> {
     if (this.#closing.signal.aborted) return false
-    const follower = (await this.#store.followers.list()).find(each => each.name === name)
-    if (!follower) return true
-    return (
-      this.#isDue(follower) && (await this.#store.read({ after: follower.position, limit: 1 })).length > 0
-    )
+    const follower = await this.#store.followers.find(name)
+    return !follower || (this.#isDue(follower) && this.hasNews(follower.position, types))
+  }
+
+  /** Reports whether there are events of some types after a position, or so many of others that it is time to pass them. */
+  async hasNews(position: number, types: readonly string[]): Promise<boolean> {
+    if (await this.#store.readAt(position + passedMax)) return true
+    return (await this.#store.read({ after: position, types, limit: 1 })).length > 0
   }
 
   #isDue({ isParked, dueAt }: Follower): boolean {

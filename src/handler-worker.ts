@@ -35,6 +35,7 @@ interface Standing {
   readonly pending: Map<string, Pending>
 }
 
+const types = [...arrivals, 'notification.replayed']
 const attemptsMax = 12
 const backoffBaseMs = 1_000
 const backoffMaxMs = 15 * 60_000
@@ -74,10 +75,10 @@ export class HandlerWorker {
   /** Looks before it takes: a process that waits writes nothing. */
   async #mayHaveWork(): Promise<boolean> {
     const { area, followers } = this.#parts
-    if (!this.#standing) return followers.mayHaveWork(this.#name)
+    if (!this.#standing) return followers.mayHaveWork(this.#name, types)
     const { pending, cursor } = this.#standing
     for (const { dueAt } of pending.values()) if (dueAt <= area.clock.now()) return true
-    return (await area.store.read({ after: cursor, limit: 1 })).length > 0
+    return followers.hasNews(cursor, types)
   }
 
   async #goOn(standing: Standing, closing: AbortSignal): Promise<void> {
@@ -95,7 +96,6 @@ export class HandlerWorker {
     const { pending, cursor } = standing
     const limit = Math.min(pendingMax - pending.size, pageEvents)
     if (limit <= 0) return true
-    const types = [...arrivals, 'notification.replayed']
     const { events, end } = await this.#parts.area.store.readOn({ after: cursor, types, limit })
     for (const event of events as (Recorded & NotificationEvent)[]) {
       const isFor = event.type !== 'notification.replayed' || event.data.handlers.includes(name)

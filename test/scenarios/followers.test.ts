@@ -405,3 +405,28 @@ test('an engine that waits for events writes nothing', async () => {
   await running
   await averba.close()
 })
+
+test('events of other types cost a follower no writing each, and it is never far behind for them', async () => {
+  /** How many transactions so many enrolments cost, and where the follower stands then. */
+  const costOf = async (count: number, types: readonly 'certificate.expiring'[]) => {
+    const { averba } = await engineOf()
+    if (types.length > 0) averba.log.follow('crm', types, async () => undefined)
+    await averba.settle()
+    let transactions = 0
+    averba.on('committed', () => void (transactions += 1))
+    for (let i = 0; i < count; i++) {
+      await averba.consents.enrol({ cpf: '25774435016' }, { syncEveryMs: 86_400_000 + (i % 2) * 3_600_000 })
+      await averba.settle()
+    }
+    const [follower] = await averba.log.followers()
+    const { position } = await averba.figures()
+    await averba.close()
+    return { transactions, position, behind: position - (follower?.position ?? 0) }
+  }
+  const without = await costOf(40, [])
+  const idle = await costOf(40, ['certificate.expiring'])
+  expect(idle).toMatchObject({ transactions: without.transactions })
+  const longer = await costOf(400, ['certificate.expiring'])
+  expect(longer.position).toBeGreaterThan(300)
+  expect(longer.behind).toBeLessThanOrEqual(100)
+})
