@@ -1,0 +1,85 @@
+import { generateKeyPairSync, sign } from 'node:crypto'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openAverba, verifyLog } from '../../src/index.ts'
+import { createVerifierKey, writeVerifierKey } from '../../src/verify.ts'
+
+/** A witness as C2SP has it: signs the text of a checkpoint with the time, and answers with the note and its own line. */
+function createWitness(name: string, seconds = 1_800_000_000) {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const key = createVerifierKey(name, publicKey.export({ format: 'der', type: 'spki' }).subarray(-32), 4)
+  const seen: string[] = []
+  return {
+    key: writeVerifierKey(key),
+    seen,
+    async sign(checkpoint: Uint8Array): Promise<Uint8Array> {
+      const note = Buffer.from(checkpoint).toString()
+      seen.push(note)
+      const text = note.slice(0, note.lastIndexOf('\n\n') + 1)
+      const time = Buffer.alloc(8)
+      time.writeBigUInt64BE(BigInt(seconds))
+      const signature = sign(null, Buffer.from(`cosignature/v1\ntime ${seconds}\n${text}`), privateKey)
+      const line = Buffer.concat([Buffer.from(key.id, 'hex'), time, signature]).toString('base64')
+      return Buffer.from(`${note}— ${name} ${line}\n`)
+    },
+  }
+}
+
+const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-anchors-')), 'log.sqlite')
+
+test('a checkpoint that a witness signed makes the log anchored, as a store and as a bundle', async () => {
+  const store = newStore()
+  const witness = createWitness('testemunha.exemplo.br')
+  const averba = await openAverba({ store, anchor: witness.sign })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  await averba.close()
+  expect(witness.seen.length).toBeGreaterThan(0)
+
+  const witnesses = [witness.key]
+  const held = await verifyLog({ store })
+  const anchored = await verifyLog({ store, witnesses })
+  expect(held).toMatchObject({ level: 'held', anchored: 0 })
+  expect(anchored).toMatchObject({ level: 'anchored', next: '', faults: [], anchored: anchored.events })
+  // Its owner could still have written it anew before, but not behind the witness: that is not said any more.
+  expect(anchored.unproven.join()).not.toContain('write it anew')
+
+  const again = await openAverba({ store, anchor: witness.sign })
+  const bundle = join(store, '..', 'bundle')
+  await again.audit.export(bundle)
+  await again.close()
+  expect(await verifyLog({ store: bundle })).toMatchObject({ level: 'self-consistent' })
+  expect(await verifyLog({ store: bundle, witnesses })).toMatchObject({ level: 'anchored', faults: [] })
+  const stranger = createWitness('testemunha.exemplo.br')
+  expect(await verifyLog({ store: bundle, witnesses: [stranger.key] })).toMatchObject({
+    level: 'self-consistent',
+  })
+
+  // What the witness gave for one checkpoint says nothing of another text, and a changed signature breaks it.
+  const path = join(bundle, 'checkpoints.ndjson')
+  const lines = readFileSync(path, 'utf8')
+  const [first = ''] = lines.split('\n')
+  const { note, anchor } = JSON.parse(first) as { note: string; anchor: string }
+  const text = Buffer.from(anchor, 'base64').toString()
+  const end = text.trimEnd().length
+  const flipped = `${text.slice(0, end - 6)}${text[end - 6] === 'A' ? 'B' : 'A'}${text.slice(end - 5)}`
+  const forged = JSON.stringify({ note, anchor: Buffer.from(flipped).toString('base64') })
+  writeFileSync(path, lines.replace(first, forged))
+  const broken = await verifyLog({ store: bundle, witnesses })
+  expect(broken).toMatchObject({ level: 'broken', faults: [{ check: 'signatures' }] })
+})
+
+test.each([
+  ['gives nothing', async () => undefined, false],
+  ['fails', () => Promise.reject(new Error('the witness is away')), true],
+])('an anchor that %s leaves the log as good as it was', async (_, anchor, isTold) => {
+  const store = newStore()
+  const lines: unknown[] = []
+  const averba = await openAverba({ store, anchor, logger: line => void lines.push(line) })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  await averba.close()
+  const witness = createWitness('w')
+  expect(await verifyLog({ store, witnesses: [witness.key] })).toMatchObject({ level: 'held', faults: [] })
+  expect(JSON.stringify(lines).includes('a checkpoint could not be anchored')).toBe(isTold)
+})
