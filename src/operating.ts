@@ -114,7 +114,7 @@ export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
   }
   const snapshot = await Snapshot.open(store)
   try {
-    const all = { ...others, ...(onProgress && { onProgress }), views, entropy: systemEntropy }
+    const all = { ...others, ...(onProgress && { onProgress }), views, claimedKinds, entropy: systemEntropy }
     return await verifyStore(snapshot, all)
   } finally {
     snapshot.close()
@@ -122,7 +122,10 @@ export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
 }
 
 /** How to verify: the file of a store or the folder of a bundle, and what is known of it from elsewhere. */
-export type VerifyLogOptions = { readonly store: string } & Omit<VerifyStoreOptions, 'views' | 'entropy'>
+export type VerifyLogOptions = { readonly store: string } & Omit<
+  VerifyStoreOptions,
+  'views' | 'entropy' | 'claimedKinds'
+>
 
 /**
  * Writes a log, which may be in use, to a new folder that anyone can verify without it, up to a checkpoint that is signed

@@ -30,6 +30,7 @@ export async function checkClaims(
   snapshot.run(() =>
     rows({ sql: 'create temp table claimed_check (stream text primary key)', parameters: [] }),
   )
+  if (kinds.length > 0) snapshot.run(() => checkKinds(kinds, faults))
   for (const known of kinds) {
     const columns = columnsOf(snapshot, known, views)
     if (!columns) continue
@@ -46,6 +47,14 @@ export async function checkClaims(
     }
     const isOfEach = 'stream' in known && known.isOfEach
     if (isOfEach && !(await checkEach(snapshot, known.kind, known.stream, faults, onPage))) return
+  }
+}
+
+/** No digest is of a kind that nothing looks up. */
+function* checkKinds(kinds: readonly ClaimedKind[], faults: Faults): Steps<void> {
+  for (const { kind } of yield* rows<{ kind: string }>({ sql: selectKinds, parameters: [] })) {
+    if (!kinds.some(known => known.kind === kind))
+      faults.add('index', `there are digests of the kind "${kind}", which nothing looks up`)
   }
 }
 
@@ -112,6 +121,7 @@ function* readStreams(after: string, end: string): Steps<readonly { name: string
   return yield* rows({ sql: selectStreams, parameters: [after, end] })
 }
 
+const selectKinds = 'select distinct kind from keyed_index'
 const insertFound = 'insert into temp.claimed_check (stream) values (?) on conflict do nothing'
 const selectStreams = `select name, exists (select 1 from owner_key where owner = name and is_erased = 0)
   and not exists (select 1 from temp.claimed_check as found where found.stream = name) as "isOwed"

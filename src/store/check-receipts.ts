@@ -58,6 +58,8 @@ export class ReceiptCheck {
 /** Reports whether an event of the command, up to a position, owes the effect. */
 function* owes(effect: string, command: string, until: number): Steps<boolean> {
   const [stream = '', version = '', n = ''] = effect.split('/')
+  // As it is written, so that nothing reads as a number that is none.
+  if (effect !== `${stream}/${Number(version)}/${Number(n)}`) return false
   const found = yield* first<{ position: number; header: string }>({
     sql: selectEvent,
     parameters: [stream, Number(version)],

@@ -9,6 +9,7 @@ import { createVerifierKey, parseVerifierKey, type VerifierKey, writeVerifierKey
 import { conclude, type Verdict } from '../proof/verdict.ts'
 import { type Keyring, openKeyringFile } from '../vault/keyring.ts'
 import type { View } from '../view.ts'
+import type { ClaimedKind } from './check-claims.ts'
 import { LedgerCheck } from './check-ledger.ts'
 import { checkStore, within } from './check-store.ts'
 import { readCheckpointNotes, type StoredCheckpoint } from './checkpoints.ts'
@@ -22,6 +23,8 @@ import type { Snapshot } from './snapshot.ts'
 export interface VerifyStoreOptions {
   readonly views: readonly View[]
   readonly entropy: Entropy
+  /** The kinds of keyed digests to compare with the log; none when absent. */
+  readonly claimedKinds?: readonly ClaimedKind[]
   /** Verifier key lines that the log has to be signed with; those of the keyring beside it, or else its own, otherwise. */
   readonly keys?: readonly string[]
   /** A signed checkpoint that was kept outside, or the path of its file; `<store>.mark` otherwise. */
@@ -36,9 +39,9 @@ const pageRows = 100
 
 /** Verifies a store: everything that a bundle's verifier looks at, and that its rows, tiles and views say the same. */
 export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOptions): Promise<Verdict> {
-  const { views, onProgress } = options
+  const { views, claimedKinds = [], onProgress } = options
   const faults = new Faults()
-  const checked = await checkStore(snapshot, { views, ...(onProgress && { onProgress }) })
+  const checked = await checkStore(snapshot, { views, claimedKinds, ...(onProgress && { onProgress }) })
   faults.take(checked.faults)
   const absent = { archived: checked.archivedParts, erased: checked.erasedParts }
   let found: Proven = { ...nothing, events: checked.events, parts: checked.parts, absent }
