@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
-import { AverbaError } from '../../src/index.ts'
-import { simulate } from '../../src/simulation/index.ts'
+import { AverbaError, type SubjectRef } from '../../src/index.ts'
+import { simulate, type World } from '../../src/simulation/index.ts'
 
 /** What must never be seen outside the services, the sealed parts and the host's own hands. */
 const canaries = {
@@ -21,6 +21,33 @@ const canaries = {
   chaveSecreta: 'chave-secreta-canario',
   chaveAutenticacao: 'Basic canario',
 } as const
+
+/** Everything that is made for others to read: a bundle, proofs, reports of a person, and of one who was erased, a receipt. */
+async function showToOthers({ averba, clock }: World, subject: SubjectRef, id: string, dir: string) {
+  const { audit, subjects } = averba
+  const now = new Date(clock.now()).toISOString()
+  const consent = { consent: { subject, id }, at: now, knownAt: now }
+  const period = { from: '2000-01-01T00:00:00.000Z', until: now }
+  const html = { format: 'html' } as const
+  await audit.export(dir)
+  const before: [string, string][] = [
+    ['report', await subjects.report({ cpf: canaries.cpf })],
+    ['page', await subjects.report({ cpf: canaries.cpf }, html)],
+    ['consent proof', await audit.prove(consent)],
+    ['consent page', await audit.prove(consent, html)],
+    ['event proof', await audit.prove(2)],
+    ['processing', await audit.processingReport(period)],
+    ['processing page', await audit.processingReport(period, html)],
+  ]
+  const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+  const receipt = await subjects.erase({ cpf: canaries.cpf }, asked)
+  return [
+    ...before,
+    ['receipt', JSON.stringify(receipt)],
+    ['report of who was erased', await subjects.report({ subject })],
+    ['page of who was erased', await subjects.report({ subject }, html)],
+  ] as const
+}
 
 test('no personal data and no secret stands in the files, the log, the views, the lines or the errors', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'averba-privacy-'))
@@ -70,16 +97,20 @@ test('no personal data and no secret stands in the files, the log, the views, th
     expect(found.length, view).toBeGreaterThan(0)
     rows.push(found)
   }
+  const shown = await showToOthers(world, subject, remoteId, join(folder, 'bundle'))
   await world.close()
 
-  const files = readdirSync(folder).map(name => [name, readFileSync(join(folder, name), 'latin1')] as const)
-  expect(files.map(([name]) => name)).toEqual(expect.arrayContaining(['log.sqlite', 'log.sqlite.keys']))
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(({ name, parentPath }) => [name, readFileSync(join(parentPath, name), 'latin1')] as const)
+  expect(files.map(([name]) => name)).toEqual(expect.arrayContaining(['log.sqlite', 'log.sqlite.keys', 'parts.ndjson']))
   const haystacks = new Map<string, string>([
     ...files,
     ['events', inspect(events, { depth: null })],
     ['rows', inspect(rows, { depth: null })],
     ['lines', inspect(lines, { depth: null })],
     ['errors', inspect(errors, { depth: null, showHidden: true })],
+    ...shown,
     ['outcomes', inspect(outcomes, { depth: null })],
   ])
   const leaks = [...haystacks].flatMap(([place, text]) =>
