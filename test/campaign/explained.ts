@@ -26,6 +26,11 @@ export const explained: readonly { readonly names: RegExp; readonly because: str
     because: 'a deletion is answered before anything else is asked for',
   },
   {
+    names:
+      /^subscription: (deleted\.byPortal -> deleted\.byUs|deleting\.uncertain -> active\.healthy \(subscription\.declined)/,
+    because: 'it takes an answer that comes late, and no engine stands still while it deletes a subscription',
+  },
+  {
     names: /^notification: (failing|parked) -> received \(notification\.handled\)$/,
     because: 'it takes two handlers of one event, and the host has one for each',
   },
