@@ -13,6 +13,11 @@ export function* discard(connection: Connection, table: string): Steps<void> {
   yield* rows({ sql: `alter table ${table} rename to ${prefix}${last + 1}`, parameters: [] })
 }
 
+/** Reports whether there is something to sweep. */
+export async function hasDiscarded(connection: Connection): Promise<boolean> {
+  return (await connection.read(() => listTables(connection))).some(isDiscarded)
+}
+
 /**
  * Removes the tables that were discarded, by this process or one that ended before it could. What is deleted is
  * overwritten, which takes time: it is done a few rows at a time, and others append between.

@@ -12,7 +12,7 @@ import { checkEnd } from './check-end.ts'
 import { Checkpointer } from './checkpointer.ts'
 import type { StoredCheckpoint } from './checkpoints.ts'
 import type { Connection } from './connection.ts'
-import { sweep } from './discarded.ts'
+import { hasDiscarded, sweep } from './discarded.ts'
 import { FollowerTable } from './follower.ts'
 import { type HighWaterMark, markOf } from './high-water-mark.ts'
 import type { Lease } from './leases.ts'
@@ -65,6 +65,8 @@ export class Store {
   readonly #owner: string
   readonly #clock: Clock
   readonly #checkpointer: Checkpointer
+  readonly #closing = new AbortController()
+  #sweeping: Promise<void> = Promise.resolve()
   /** The position of the last restore that was accepted: what was owed before may have been done since. */
   #resumedAt = 0
 
@@ -127,12 +129,18 @@ export class Store {
       await store.#checkpointer.begin(options.acceptRollback === true)
       store.#resumedAt = (await connection.read(readResumed))?.position ?? 0
       await restoreViews(connection, store.#rebuilder, options)
-      await sweep(connection)
+      if (await hasDiscarded(connection)) store.#sweep(options)
       return store
     } catch (error) {
       await connection.close()
       throw error
     }
+  }
+
+  /** Goes on beside everything else; what it leaves is removed when the log is opened again. */
+  #sweep({ onTrouble = () => undefined }: StoreOptions): void {
+    const failed = (error: unknown) => onTrouble('discarded tables could not be removed', error)
+    this.#sweeping = sweep(this.#connection, this.#closing.signal).catch(failed)
   }
 
   /** Says in the log itself which log it is: its first event. */
@@ -300,6 +308,8 @@ export class Store {
   }
 
   async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#sweeping
     await this.#checkpointer.close()
     this.vault.forget()
     await this.#connection.close()

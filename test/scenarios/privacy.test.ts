@@ -103,7 +103,9 @@ test('no personal data and no secret stands in the files, the log, the views, th
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())
     .map(({ name, parentPath }) => [name, readFileSync(join(parentPath, name), 'latin1')] as const)
-  expect(files.map(([name]) => name)).toEqual(expect.arrayContaining(['log.sqlite', 'log.sqlite.keys', 'parts.ndjson']))
+  expect(files.map(([name]) => name)).toEqual(
+    expect.arrayContaining(['log.sqlite', 'log.sqlite.keys', 'parts.ndjson']),
+  )
   const haystacks = new Map<string, string>([
     ...files,
     ['events', inspect(events, { depth: null })],

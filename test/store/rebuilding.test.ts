@@ -160,7 +160,8 @@ test.each([
       await connection.close()
       isOver = !died
       const again = await open(path, [view])
-      expect(edit(path, "select name from sqlite_schema where name like 'discarded%'")).toEqual([])
+      const discarded = () => edit(path, "select name from sqlite_schema where name like 'discarded%'")
+      await expect.poll(discarded, { interval: 2 }).toEqual([])
       await checkRight(again, events)
       // Goes on where it was, past what was appended since.
       await append(again, 700)
@@ -318,4 +319,23 @@ test('a view that is rebuilt keeps its indexes, which no transaction makes of al
   expect(edit(path, "select count(*) from sqlite_schema where sql like 'create index counted_n%'")).toEqual([
     1,
   ])
+})
+
+test('opening does not wait for what was discarded to be removed, and closing ends it', async () => {
+  const path = newPath()
+  await (await open(path, [view])).close()
+  edit(path, 'create table discarded_1 (stream text, n integer)')
+  const numbers = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < 50000)'
+  edit(path, `insert into discarded_1 ${numbers} select 'x', i from n`)
+  const left = () => Number(edit(path, 'select count(*) from discarded_1')[0])
+  const before = left()
+  expect(before).toBeGreaterThan(40_000)
+  const first = await open(path, [view])
+  expect(left()).toBeGreaterThan(before - 5_000)
+  await append(first, 10)
+  await first.close()
+  expect(leftOf(path)).toEqual(['discarded_1'])
+  const second = await open(path, [view])
+  await expect.poll(() => leftOf(path)).toEqual([])
+  await second.close()
 })
