@@ -100,15 +100,12 @@ export async function checkHealth(
       return { ok: false, detail: `${stopped.join(', ')} stand still: rebuild them` }
     },
     async effects() {
-      const [parked, unknown] = await Promise.all([
-        store.effects({ states: ['parked'] }),
-        store.effects({ states: ['unknown'] }),
-      ])
-      const detail = `${parked.length} parked, ${unknown.length} in doubt`
-      return {
-        ok: parked.length === 0,
-        detail: parked.length === 0 ? detail : `${detail}: see effects.retry`,
-      }
+      const owed = await store.countOwed()
+      const count = (state: string) =>
+        owed.filter(each => each.state === state).reduce((sum, each) => sum + each.count, 0)
+      const parked = count('parked')
+      const detail = `${parked} parked, ${count('unknown')} in doubt`
+      return { ok: parked === 0, detail: parked === 0 ? detail : `${detail}: see effects.retry` }
     },
     async followers() {
       const parked = (await followers.list()).filter(each => each.isParked).map(each => each.name)
