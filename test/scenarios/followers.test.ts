@@ -413,7 +413,9 @@ test('events of other types cost a follower no writing each, and it is never far
     if (types.length > 0) averba.log.follow('crm', types, async () => undefined)
     await averba.settle()
     let transactions = 0
-    averba.on('committed', () => void (transactions += 1))
+    averba.on('committed', () => {
+      transactions += 1
+    })
     for (let i = 0; i < count; i++) {
       await averba.consents.enrol({ cpf: '25774435016' }, { syncEveryMs: 86_400_000 + (i % 2) * 3_600_000 })
       await averba.settle()
