@@ -91,3 +91,16 @@ test('a long write is torn at sectors, and nowhere else', () => {
     }
   }
 })
+
+test('a file that is renamed has one name at any time, and what it replaced is there until the folder is synced', () => {
+  const other: Step = { did: 'write', path: '/d/new', offset: 0, bytes: Buffer.from('new') }
+  const disk = diskAfter(write(0, 'old'), sync, syncNames, other, { did: 'sync', path: '/d/new' })
+  disk.apply({ did: 'rename', from: '/d/new', to: path })
+  expect(new Map([...disk.image('none')].map(([name, bytes]) => [name, String(bytes)]))).toEqual(
+    new Map([[path, 'old']]),
+  )
+  disk.apply(syncNames)
+  expect(new Map([...disk.image('none')].map(([name, bytes]) => [name, String(bytes)]))).toEqual(
+    new Map([[path, 'new']]),
+  )
+})

@@ -32,8 +32,8 @@ export class Disk {
   /** Goes on by one step. What shared memory holds is gone with the power, and is left out. */
   apply(step: Step): void {
     if (step.did === 'say') return
-    if (step.did === 'link') {
-      this.#link(step.from, step.to)
+    if (step.did === 'link' || step.did === 'rename') {
+      this.#link(step)
       return
     }
     const { path } = step
@@ -66,8 +66,14 @@ export class Disk {
     return path.startsWith(`${this.#folder}/`) && !path.endsWith('-shm')
   }
 
-  #link(from: string, to: string): void {
-    if (this.#isOurs(to)) this.#rename(names => names.set(to, this.#fileAt(from)))
+  /** Renamed, the file has its new name in the very moment in which it loses the old one. */
+  #link({ did, from, to }: Extract<Step, { did: 'link' | 'rename' }>): void {
+    if (!this.#isOurs(to)) return
+    const file = this.#fileAt(from)
+    this.#rename(names => {
+      names.set(to, file)
+      if (did === 'rename') names.delete(from)
+    })
   }
 
   #fileAt(path: string): File {

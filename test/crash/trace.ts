@@ -11,6 +11,7 @@ export type Step =
   | { readonly did: 'truncate'; readonly path: string; readonly size: number }
   | { readonly did: 'sync'; readonly path: string }
   | { readonly did: 'link'; readonly from: string; readonly to: string }
+  | { readonly did: 'rename'; readonly from: string; readonly to: string }
   | { readonly did: 'unlink'; readonly path: string }
   | { readonly did: 'say'; readonly said: readonly Said[] }
 
@@ -47,7 +48,8 @@ function toSteps(name: string, given: string, line: string): Step[] {
     case 'fdatasync':
       return [{ did: 'sync', path }]
     case 'link':
-      return [{ did: 'link', from: String(first), to: String(second) }]
+    case 'rename':
+      return [{ did: name, from: String(first), to: String(second) }]
     case 'unlink':
       return [{ did: 'unlink', path: String(first) }]
     default:

@@ -28,5 +28,5 @@ test('processes that open a new file at the same time all open the same log', as
   for await (const event of averba.log.read()) types.push(event.type)
   expect(types).toEqual(['log.began', 'subject.enrolled'])
   await averba.close()
-  expect(readdirSync(folder).sort()).toEqual(['log.sqlite', 'log.sqlite.keys'])
+  expect(readdirSync(folder).sort()).toEqual(['log.sqlite', 'log.sqlite.keys', 'log.sqlite.mark'])
 })
