@@ -5,6 +5,7 @@ import { writeValidatePerson } from '../src/adapters/validation/protocol.ts'
 import { systemClock, systemEntropy } from '../src/clock.ts'
 import { Engine } from '../src/engine.ts'
 import { valueOf } from '../src/index.ts'
+import { effectMachine } from '../src/machines/effect.ts'
 import { tokenMachine } from '../src/machines/token.ts'
 import { samples, simulate, type World } from '../src/simulation/index.ts'
 import { Tokens } from '../src/tokens.ts'
@@ -77,7 +78,15 @@ async function overhead(): Promise<{ overheadUs: number; callUs: number }> {
   const credentials = { consumerKey: 'chave', consumerSecret: 'segredo' }
   const performers: Record<string, ReturnType<typeof createTokenClient>[string]> = {}
   const engine = new Engine({
-    ...{ store, clock, createId, performers, entropy: systemEntropy, machines: [tokenMachine], routers: {} },
+    ...{
+      store,
+      clock,
+      createId,
+      performers,
+      entropy: systemEntropy,
+      machines: [effectMachine, tokenMachine],
+      routers: {},
+    },
     onTrouble: (what, error) => {
       throw new Error(what, { cause: error })
     },
