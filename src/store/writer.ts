@@ -134,9 +134,9 @@ export class Writer {
       this.#isScheduled = false
       this.#callers = batch.length + this.#waiting.length
       if (this.#waiting.length > 0) this.#schedule()
-      // Who was alone and does not ask again at once is gone: whoever asks next came from outside, where others may
-      // stand behind.
+      // Who does not ask again at once is gone: whoever asks next came from outside, where others may stand behind.
       process.nextTick(() => {
+        this.#callers = 0
         if (!this.#isScheduled) this.#isAlone = false
       })
     }

@@ -87,3 +87,13 @@ test('callers who ask again together for ever let others in all the same', async
   await Promise.all(asking)
   await store.close()
 })
+
+test('as many as before are waited for no longer only when they ask at once: from outside, others may come', async () => {
+  const { store, ends } = await given()
+  await inOneTurn(store, ['a', 'b'])
+  const others = inOneTurn(store, ['c', 'd'])
+  await new Promise(resolve => setImmediate(resolve))
+  await Promise.all([others, appendTo(store, 'e')])
+  expect(ends).toEqual([3, 6])
+  await store.close()
+})
