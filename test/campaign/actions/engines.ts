@@ -63,6 +63,8 @@ export const perform: Performs<'beside' | 'pause' | 'upgrade'> = {
     await box.closeFormer(former)
   },
   async upgrade(box, { machine, view }) {
+    // Opening writes the new tables down, and says so where there is no room for them.
+    if (box.disk.isFull) return
     const { machines, views } = box.wiring
     const raised = <T extends { readonly version: number }>(all: readonly T[], which: number): T[] =>
       all.map((each, i) => (i === which % all.length ? { ...each, version: each.version + 1 } : each))
