@@ -2,11 +2,15 @@ import type { Database, Statement as Prepared } from 'better-sqlite3'
 import type { Attempt, Statement, StatementForEach, Steps } from './connection.ts'
 
 const statementsKeptMax = 500
+/** How many rows one statement inserts: from here on, more of them save little. */
+const rowsAtOnce = 16
 
 /** Runs steps on one SQLite connection, in one go, with statements prepared once. */
 export class SqliteRunner {
   readonly #database: Database
   readonly #statements = new Map<string, Prepared>()
+  /** The inserts of many rows, by those of one. */
+  readonly #wide = new Map<string, string>()
 
   constructor(database: Database) {
     this.#database = database
@@ -36,14 +40,35 @@ export class SqliteRunner {
 
   #answer(request: Statement | StatementForEach | Attempt): readonly unknown[] {
     if ('attempt' in request) return this.#attempt(request.attempt)
+    if ('forEach' in request) return this.#answerEach(request)
     const statement = this.prepare(request.sql)
-    if ('forEach' in request) {
-      for (const parameters of request.forEach) statement.run(...parameters)
-      return []
-    }
     if (statement.reader) return statement.all(...request.parameters)
     statement.run(...request.parameters)
     return []
+  }
+
+  /** Many rows are inserted by the dozen, which takes two thirds of the time of one by one. */
+  #answerEach({ sql, forEach }: StatementForEach): readonly unknown[] {
+    let done = 0
+    if (forEach.length >= rowsAtOnce && insertedRow.test(sql)) {
+      const statement = this.prepare(this.#insertingMany(sql))
+      for (; done + rowsAtOnce <= forEach.length; done += rowsAtOnce)
+        statement.run(forEach.slice(done, done + rowsAtOnce).flat())
+    }
+    if (done === forEach.length) return []
+    const statement = this.prepare(sql)
+    for (; done < forEach.length; done++) statement.run(...(forEach[done] ?? []))
+    return []
+  }
+
+  /** Makes of an insert of one row one of many. */
+  #insertingMany(sql: string): string {
+    let text = this.#wide.get(sql)
+    if (!text) {
+      text = sql.replace(insertedRow, row => Array(rowsAtOnce).fill(row).join(', '))
+      this.#wide.set(sql, text)
+    }
+    return text
   }
 
   /** SQLite ends the whole transaction on some errors, such as a full disk: then there is nothing to go on with. */
@@ -70,3 +95,6 @@ export class SqliteRunner {
 function steady(sql: string): string {
   return sql.replaceAll('?', '+?')
 }
+
+/** What stands for one row of an insert. */
+const insertedRow = /(?<=values )\([?, ]+\)/
