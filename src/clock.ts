@@ -128,8 +128,9 @@ export function createIds(clock: Clock, entropy: Entropy): () => string {
     const now = clock.now()
     count = now > time ? 0 : count + 1
     time = Math.max(now, time)
-    const random = [...entropy.bytes(13)].map(byte => alphabet[byte % 32]).join('')
-    return encode(time, 10) + encode(count, 3) + random
+    let id = encode(time, 10) + encode(count, 3)
+    for (const byte of entropy.bytes(13)) id += alphabet[byte % 32]
+    return id
   }
 }
 

@@ -9,7 +9,10 @@ const tagBytes = 16
 export function encrypt(key: KeyObject, plain: Uint8Array, about: string, entropy: Entropy): Buffer {
   const nonce = entropy.bytes(nonceBytes)
   const cipher = createCipheriv(algorithm, key, nonce).setAAD(Buffer.from(about))
-  return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
+  const encrypted = cipher.update(plain)
+  // In this mode all of it came out with the update.
+  cipher.final()
+  return Buffer.concat([nonce, encrypted, cipher.getAuthTag()])
 }
 
 /** Undoes `encrypt`. Throws when the key, the bytes or what is said about them differ. */

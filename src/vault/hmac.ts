@@ -15,8 +15,11 @@ export function hmacKey(key: Buffer): HmacKey {
   } // A Buffer maps to a Buffer.
 }
 
-/** HMAC-SHA-256 (RFC 2104) by two one-shot hashes: in Node several times as fast as an Hmac object for each. */
+/**
+ * HMAC-SHA-256 (RFC 2104) by two one-shot hashes: in Node several times as fast as an Hmac object for each. So is text
+ * in hexadecimal than a buffer.
+ */
 export function hmac({ inner, outer }: HmacKey, text: string): Buffer {
-  const first = hash('sha256', Buffer.concat([inner, Buffer.from(text)]), 'buffer')
-  return hash('sha256', Buffer.concat([outer, first]), 'buffer')
+  const first = hash('sha256', Buffer.concat([inner, Buffer.from(text)]), 'hex')
+  return Buffer.from(hash('sha256', Buffer.concat([outer, Buffer.from(first, 'hex')]), 'hex'), 'hex')
 }
