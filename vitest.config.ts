@@ -11,6 +11,7 @@ const whole = [
 
 export default defineConfig({
   test: {
+    globalSetup: 'test/temporary-folder.ts',
     projects: [
       {
         test: {

@@ -1,0 +1,15 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const folder = mkdtempSync(join(tmpdir(), 'averba-tests-'))
+
+/** Gives a whole run of tests one folder for what they write: none of them has to clean up. */
+export function setup(): void {
+  process.env.TMPDIR = folder
+}
+
+/** Removes what the tests wrote. */
+export function teardown(): void {
+  rmSync(folder, { recursive: true, force: true })
+}
