@@ -27,6 +27,7 @@ export class Folding {
   readonly #parts: FoldingParts
   readonly #view: View
   readonly #table: ViewTable
+  readonly #columns: readonly string[]
   readonly #passed = new Set<string>()
   #passes = 0
 
@@ -34,6 +35,7 @@ export class Folding {
     this.#parts = parts
     this.#view = view
     this.#table = table
+    this.#columns = Object.keys(view.columns)
     this.position = position
   }
 
@@ -56,7 +58,7 @@ export class Folding {
       const held = this.held.get(key)
       const before = held ?? (this.held.has(key) ? undefined : yield* this.#table.find(key))
       const row = foldOne(this.#view, key, before, event)
-      if (held && row) keep(held, row)
+      if (held && row) this.#keep(held, row)
       else this.held.set(key, row)
     }
     this.isAtEnd = page.length < limit
@@ -69,19 +71,21 @@ export class Folding {
   }
 
   #isPassed(key: string): boolean {
+    if (this.#passes === 0) return false
     if (this.#passed.has(key)) return true
     if (this.#passed.size >= this.#passes || this.held.has(key)) return false
     this.#passed.add(key)
     return true
   }
-}
-
-/**
- * Takes over what changed. Rows that are replaced for every event of a long log live just long enough to make the
- * collector of garbage ask for more memory; most columns stay as they are.
- */
-function keep(held: Row, row: Row): void {
-  if (held === row) return
-  for (const column in held) if (!(column in row)) held[column] = null
-  for (const column in row) if (held[column] !== row[column]) held[column] = row[column] ?? null
+  /**
+   * Takes over what changed. Rows that are replaced for every event of a long log live just long enough to make the
+   * collector of garbage ask for more memory; most columns stay as they are.
+   */
+  #keep(held: Row, row: Row): void {
+    if (held === row) return
+    for (const column of this.#columns) {
+      const cell = row[column] ?? null
+      if (held[column] !== cell) held[column] = cell
+    }
+  }
 }

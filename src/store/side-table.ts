@@ -20,10 +20,10 @@ export class SideTable {
   readonly #view: View
   #mark: Mark
 
-  private constructor(connection: Connection, view: View, mark: Mark) {
+  private constructor(connection: Connection, view: View, mark: Mark, isEmpty: boolean) {
     this.#connection = connection
     this.#view = view
-    this.table = new ViewTable(view, nameOf(view))
+    this.table = new ViewTable(view, nameOf(view), isEmpty)
     this.#mark = mark
   }
 
@@ -38,7 +38,7 @@ export class SideTable {
       ? { ...left, run }
       : { version: view.version, position: 0, until: 0, written: 0, run }
     if (!isLeft) yield* makeTable(connection, view, nameOf(view), run)
-    const side = new SideTable(connection, view, mark)
+    const side = new SideTable(connection, view, mark, !isLeft)
     yield* side.#setMark(mark)
     return side
   }

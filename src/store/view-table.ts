@@ -11,9 +11,12 @@ export class ViewTable {
   readonly #columns: readonly string[]
   readonly #select: string
   readonly #upsert: string
+  #isEmpty: boolean
 
-  constructor(view: View, name: string = view.name) {
+  /** @param isEmpty it was made just now, and nobody else writes into it: then nothing is looked for before a write */
+  constructor(view: View, name: string = view.name, isEmpty = false) {
     this.name = name
+    this.#isEmpty = isEmpty
     this.#columns = Object.keys(view.columns)
     const [key, ...others] = this.#columns
     const marks = this.#columns.map(() => '?').join(', ')
@@ -25,11 +28,12 @@ export class ViewTable {
 
   /** Finds the row of a key. */
   *find(key: string): Steps<Row | undefined> {
-    return yield* first<Row>({ sql: this.#select, parameters: [key] })
+    return this.#isEmpty ? undefined : yield* first<Row>({ sql: this.#select, parameters: [key] })
   }
 
   /** Writes rows in one request, whether they are new or not. */
   write(changed: Iterable<Row | undefined>): Steps<void> {
+    this.#isEmpty = false
     const cells: Cell[][] = []
     for (const row of changed) if (row) cells.push(this.#columns.map(column => row[column] ?? null))
     return each(this.#upsert, cells)
@@ -48,9 +52,14 @@ class RowDroppedError extends Error {
 export function foldOne(view: View, key: string, before: Row | undefined, event: Recorded): Row | undefined {
   const row = view.fold(before, event) as Row | undefined // A view's row holds cells only.
   if (before && !row) throw new RowDroppedError(`The view "${view.name}" drops a row: give it back as it is`)
-  const [column = ''] = Object.keys(view.columns)
-  if (row && row[column] !== key) throw new TypeError(`The view "${view.name}" keeps a row under another key`)
+  if (row && row[keyColumnOf(view)] !== key)
+    throw new TypeError(`The view "${view.name}" keeps a row under another key`)
   return row
+}
+
+function keyColumnOf({ columns }: View): string {
+  for (const column in columns) return column
+  return ''
 }
 
 /** The statement that makes the table of a view. */
