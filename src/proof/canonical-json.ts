@@ -57,7 +57,7 @@ function arrangeMembers(value: Record<string, unknown>): unknown {
   let arranged: Record<string, unknown> | undefined
   for (const key in value) {
     // The runtime puts keys that look like numbers first, whatever we do.
-    if (!key.isWellFormed() || (key <= '9' && /^\d+$/.test(key)) || key === '__proto__') return unarranged
+    if (!isPlainKey(key)) return unarranged
     if (key < before) isInOrder = false
     before = key
     const member = value[key]
@@ -69,6 +69,17 @@ function arrangeMembers(value: Record<string, unknown>): unknown {
     arranged[key] = own
   }
   return isInOrder ? (arranged ?? value) : inOrder(arranged ?? value)
+}
+
+const keysKeptMax = 1_000
+const plainKeys = new Set<string>()
+
+/** Most keys have been seen before: the log has few names for its members. */
+function isPlainKey(key: string): boolean {
+  if (plainKeys.has(key)) return true
+  if (!key.isWellFormed() || (key <= '9' && /^\d+$/.test(key)) || key === '__proto__') return false
+  if (plainKeys.size < keysKeptMax) plainKeys.add(key)
+  return true
 }
 
 function inOrder(value: Record<string, unknown>): Record<string, unknown> {

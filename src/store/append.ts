@@ -230,7 +230,8 @@ function toStaged(
     if (owner.isErased === 1) continue
     const { sealed, hash } = vault.seal(owner, `${id}/${name}`, part.value)
     const commits = owner.isNew && { key: Buffer.from(owner.commitment).toString('hex') }
-    marks.push({ name, owner: part.owner, hash, bytes: sealed.length, ...commits })
+    // In the order in which the header has them.
+    marks.push({ bytes: sealed.length, hash, ...commits, name, owner: part.owner })
     parts.push({ name, owner: owner.key, sealed })
   }
   const recorded: Recorded = {
