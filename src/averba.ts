@@ -32,9 +32,9 @@ import type { AverbaOptions } from './options.ts'
 import { runAll, settleAll } from './run-all.ts'
 import { Schedules } from './schedules.ts'
 import { Medium } from './store/medium.ts'
+import type { RebuildAll } from './store/rebuild-all.ts'
 import type { AsOf, Rebuilt } from './store/rebuilder.ts'
 import { Store } from './store/store.ts'
-import type { RebuildAll } from './store/store-options.ts'
 import { openViews, type ViewsHandle } from './store/views-handle.ts'
 import { Subjects } from './subjects.ts'
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
@@ -150,7 +150,8 @@ export async function openOn(
     ...(options.highWaterMark !== undefined && { highWaterMark: options.highWaterMark }),
     ...(options.anchor && { anchor: options.anchor }),
     ...(options.keys && { keys: options.keys }),
-    onViewStopped: view => log({ message: 'a view failed and stands still: rebuild it', view }),
+    onViewStopped: view => log({ message: 'a view failed and stands still, and is tried again', view }),
+    onViewBack: view => log({ message: 'a view stood still and has caught up', view }),
     onTransacted: ms => tellCommitted(ms),
     onKeyringCreated: path => log({ message: 'a keyring was made: back it up, apart from the store', path }),
   })
@@ -238,10 +239,10 @@ export async function openOn(
         return (await store.viewAsOf(name, asOf)) as Views[N][] // The view of this name has these rows.
       }),
     on: (type, listener) => engine.on(type, told => listener(told as never)), // The type names what is told.
-    run: ({ signal }) => runAll({ engine, followers, schedules, clock, signal, log }),
+    run: ({ signal }) => runAll({ engine, followers, schedules, store, clock, signal, log }),
     async settle({ timeoutMs } = {}) {
       if (timeoutMs !== undefined) checkMs(timeoutMs, 'timeoutMs')
-      return settleAll({ engine, followers, schedules, clock }, timeoutMs)
+      return settleAll({ engine, followers, schedules, store, clock }, timeoutMs)
     },
     due: until =>
       engine.admit(() => {

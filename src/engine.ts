@@ -61,13 +61,13 @@ export class Engine {
   }
 
   /**
-   * Lets a host's work in, and keeps the store open until it has ended.
+   * Lets a host's work in, and keeps the store open until it has ended. It is given what says that the log is closing.
    *
    * @throws {AverbaError} `CLOSED` once the log is closing
    */
-  async admit<T>(work: () => Promise<T>): Promise<T> {
+  async admit<T>(work: (closing: AbortSignal) => Promise<T>): Promise<T> {
     if (this.#closing.signal.aborted) throw new AverbaError('CLOSED', 'Cannot use the log: it was closed')
-    return this.#hold(work())
+    return this.#hold(work(this.#closing.signal))
   }
 
   #hold<T>(work: Promise<T>): Promise<T> {

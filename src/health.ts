@@ -95,9 +95,10 @@ export async function checkHealth(
       return { ok: false, detail: 'its file is gone: put it back, the log cannot be opened again without it' }
     },
     async views() {
-      const stopped = (await store.checkpoints()).filter(each => !each.isRunning).map(each => each.view)
+      const stopped = (await store.checkpoints()).filter(each => !each.isRunning)
       if (stopped.length === 0) return { ok: true, detail: 'all of them run' }
-      return { ok: false, detail: `${stopped.join(', ')} stand still: rebuild them` }
+      const each = stopped.map(({ view, because }) => `${view} stands still: ${because}`).join('; ')
+      return { ok: false, detail: `${each}: run brings back what can be, and so does rebuild` }
     },
     async effects() {
       const owed = await store.countOwed()

@@ -4,6 +4,7 @@ import type { Followers } from './followers.ts'
 import { nameOf } from './handler-time.ts'
 import type { LogLine } from './log-line.ts'
 import type { Schedules } from './schedules.ts'
+import type { Store } from './store/store.ts'
 
 /** How often the ledger is looked at for what came due, or was left by another process. */
 const lookEveryMs = 1_000
@@ -17,12 +18,13 @@ const endWaitMs = 15_000
  * It goes on by itself.
  */
 export async function settleAll(
-  { engine, followers, schedules, clock }: Pick<RunParts, 'engine' | 'followers' | 'schedules' | 'clock'>,
+  { engine, followers, schedules, store, clock }: Omit<RunParts, 'signal' | 'log'>,
   timeoutMs: number | undefined,
 ): Promise<Counts> {
   const counts = { settled: 0, deferred: 0, unknown: 0 }
   const [over, done] = [new AbortController(), new AbortController()]
-  const work = async () => {
+  const work = async (closing: AbortSignal) => {
+    await store.bringViewsBack(AbortSignal.any([closing, over.signal]))
     await schedules.look()
     await engine.settle(counts, over.signal)
     await followers.settle(over.signal)
@@ -46,18 +48,20 @@ export interface RunParts {
   readonly engine: Engine
   readonly followers: Followers
   readonly schedules: Schedules
+  readonly store: Pick<Store, 'bringViewsBack'>
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly log: (line: LogLine) => void
 }
 
 /**
- * Performs what comes due, keeps to the schedules and calls followers, until the signal. Each service is looked after
+ * Performs what comes due, keeps to the schedules, brings views back and calls followers, until the signal. Each service is looked after
  * by itself: one that hangs holds up no other. What fails is told of, and tried again. Nothing more is begun once the
  * signal has come. What is under way then is waited for, within a bound: what has not ended by then stays in the ledger
  * as begun.
  */
-export async function runAll({ engine, followers, schedules, clock, signal, log }: RunParts): Promise<void> {
+export async function runAll(parts: RunParts): Promise<void> {
+  const { engine, followers, schedules, store, clock, signal, log } = parts
   const again = (what: string, work: () => Promise<unknown>, everyMs = lookEveryMs) =>
     repeat(work, () => clock.sleep(everyMs, signal, `run: ${what}`), signal, log)
   const begin = () => engine.admit(() => schedules.begin())
@@ -68,6 +72,7 @@ export async function runAll({ engine, followers, schedules, clock, signal, log 
       again(`calls of ${service}`, () => engine.admit(() => engine.settleService(service, { signal }))),
     ),
     again('schedules', () => engine.admit(() => schedules.look()), scheduleEveryMs),
+    again('views', () => engine.admit(closing => store.bringViewsBack(AbortSignal.any([closing, signal])))),
     again('followers', () => followers.run(signal)),
   ])
   const ended = new AbortController()

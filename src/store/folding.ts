@@ -6,9 +6,9 @@ import type { Schemas } from './schemas.ts'
 import { foldOne, type Row, type ViewTable } from './view-table.ts'
 
 /** Few enough that what a page leaves behind is collected young. */
-const pageRows = 250
+export const pageRows = 250
 /** How many pages are folded in one go where others append meanwhile: more than they append in one go. */
-const pagesMax = 4
+export const pagesMax = 4
 
 /** Where the log is read from, and how. */
 export interface FoldingParts {
@@ -24,6 +24,8 @@ export class Folding {
   position: number
   /** The last page was not full: there was nothing after it. */
   isAtEnd = false
+  /** The event that the view failed at, if it did. */
+  failing: number | undefined
   readonly #parts: FoldingParts
   readonly #view: View
   readonly #table: ViewTable
@@ -53,6 +55,7 @@ export class Folding {
     for (const { header } of page) {
       const event = readHeader(header, schemas)
       this.position = event.position
+      this.failing = event.position
       const key = this.#view.key(event)
       if (key === undefined || this.#isPassed(key)) continue
       const held = this.held.get(key)
@@ -61,6 +64,7 @@ export class Folding {
       if (held && row) this.#keep(held, row)
       else this.held.set(key, row)
     }
+    this.failing = undefined
     this.isAtEnd = page.length < limit
   }
 

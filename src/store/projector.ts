@@ -94,24 +94,26 @@ export class Projector {
     let at: Recorded | undefined
     try {
       for (const event of events) {
+        at = event
         const key = view.key(event)
         if (key === undefined) continue
-        at = event
         const isFirst = view.isByStream === true && event.version === 1
         const before = changed.has(key) || isFirst ? changed.get(key) : yield* table.find(key)
         changed.set(key, foldOne(view, key, before, event))
       }
     } catch (error) {
-      return describe(error, at)
+      return describeStop(error, at?.position)
     }
     if (changed.size === 0) return undefined
     const error = yield* attempt(() => table.write(changed.values()))
-    return error === undefined ? undefined : describe(error, yield* findFailing(view, table, events))
+    return error === undefined
+      ? undefined
+      : describeStop(error, (yield* findFailing(view, table, events))?.position)
   }
 }
 
-/** The first event whose row cannot be written: one by one, as they were written together before. */
-function* findFailing(
+/** The first event whose row cannot be made or written: one by one, as they were written together before. */
+export function* findFailing(
   view: View,
   table: ViewTable,
   events: readonly Recorded[],
@@ -119,11 +121,11 @@ function* findFailing(
   let at: Recorded | undefined
   yield* attempt(function* () {
     for (const event of events) {
-      const key = view.key(event)
-      if (key === undefined) continue
       at = event
-      yield* table.write([foldOne(view, key, yield* table.find(key), event)])
+      const key = view.key(event)
+      if (key !== undefined) yield* table.write([foldOne(view, key, yield* table.find(key), event)])
     }
+    at = undefined
     throw new TypeError('Together they failed: none of it may stay')
   })
   return at
@@ -166,9 +168,10 @@ function readViews(text: string): Set<string> {
   return new Set(text.split(' ').filter(name => name !== ''))
 }
 
-/** The name of the error only: its message may hold what the event holds. */
-function describe(error: unknown, event: Recorded | undefined): string {
-  return `${error instanceof Error ? error.name : 'Error'} at position ${event?.position ?? 0}`
+/** Why a view stands still. The name of the error only: its message may hold what the event holds. */
+export function describeStop(error: unknown, position: number | undefined): string {
+  const at = position === undefined ? 'where its rows were written' : `at position ${position}`
+  return `${error instanceof Error ? error.name : 'Error'} ${at}`
 }
 
 const selectViews = 'select views from head'

@@ -1,11 +1,12 @@
 import { type Clock, giveWay } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
 import type { Instant } from '../message.ts'
 import type { View } from '../view.ts'
+import { explainStop, rejoin } from './catch-up.ts'
 import { compareRows, Differences } from './compare-rows.ts'
-import { type Connection, first, rows, type Steps } from './connection.ts'
+import { type Connection, first, type Steps } from './connection.ts'
 import { sweep } from './discarded.ts'
 import { Folding } from './folding.ts'
-import { joinHead, readCheckpoints } from './projector.ts'
 import { readPage } from './read.ts'
 import { selectPosition } from './schema.ts'
 import type { Schemas } from './schemas.ts'
@@ -83,16 +84,38 @@ export class Rebuilder {
    * @returns `undefined` when the signal ended it
    * @throws {AverbaError} `STORE_BUSY` when another process began to rebuild the same view meanwhile
    */
-  async rebuild(
+  async rebuild(view: View, options: RebuildOptions = {}): Promise<Rebuilt | undefined> {
+    const { signal } = options
+    await sweep(this.#connection, signal)
+    const rebuilt = await this.build(view, options)
+    if (rebuilt) await sweep(this.#connection, signal)
+    return rebuilt
+  }
+
+  /** The same, and leaves what served before to be swept. */
+  async build(
     view: View,
     { onProgress, signal, compare = true }: RebuildOptions = {},
   ): Promise<Rebuilt | undefined> {
-    await sweep(this.#connection, signal)
     const side = await this.#connection.transact(() => SideTable.begin(this.#connection, view))
     const end = await this.#connection.read(() => headPosition())
     const folding = new Folding(this.#parts, view, side.table, side.mark.position)
     const onPage = () => onProgress?.(folding.position, Math.max(folding.position, end))
     const building: Building = { view, side, folding, signal, onPage }
+    try {
+      return await this.#build(building, end, compare)
+    } catch (error) {
+      // That it failed is told either way.
+      if (!(error instanceof AverbaError))
+        await this.#connection
+          .transact(() => explainStop(view, error, folding.failing))
+          .catch(() => undefined)
+      throw error
+    }
+  }
+
+  async #build(building: Building, end: number, compare: boolean): Promise<Rebuilt | undefined> {
+    const { view } = building
     if (!(await this.#finishWriting(building))) return undefined
     if (!(await this.#fold(building, end))) return undefined
     const found = await this.#compare(building, compare)
@@ -101,7 +124,6 @@ export class Rebuilder {
       await this.#writeMany(building)
       await giveWay()
     }
-    await sweep(this.#connection, signal)
     return { view: view.name, rows: found.rows, differences: found.count, examples: found.examples }
   }
 
@@ -194,7 +216,7 @@ export class Rebuilder {
     yield* foldAlone(side, folding.pages())
     if (!folding.isAtEnd) return false
     yield* side.swap(folding.held.values())
-    yield* this.#join(view)
+    yield* rejoin(this.#parts, view)
     return true
   }
 
@@ -217,50 +239,6 @@ export class Rebuilder {
     }
     return [...built.values()].filter(row => row !== undefined)
   }
-
-  /**
-   * Brings a view that stopped up to the end of the log from where it stands, outside appends, and lets it
-   * rejoin in one transaction. Another process may do the same: what it did counts.
-   *
-   * @throws what the view throws: it stays where it is
-   */
-  async catchUp(view: View): Promise<void> {
-    const connection = this.#connection
-    const table = new ViewTable(view)
-    for (;;) {
-      const folding = await connection.read(() => this.#foldNext(view, table))
-      if (!folding) return
-      const { from, page } = folding
-      await connection.transact(() =>
-        page.isAtEnd ? this.#rejoin(view, table, from) : moveOn(table, page, view, from),
-      )
-      await giveWay()
-    }
-  }
-
-  *#rejoin(view: View, table: ViewTable, from: number): Steps<void> {
-    if ((yield* stoppedAt(view)) !== from) return
-    const folding = new Folding(this.#parts, view, table, from)
-    yield* folding.pages()
-    if (!folding.isAtEnd) return
-    yield* table.write(folding.held.values())
-    yield* this.#join(view)
-  }
-
-  /** Whoever remembers which views run has to forget it before the commit: right after it, the next append begins. */
-  *#join(view: View): Steps<void> {
-    yield* joinHead(view)
-    this.#parts.onRejoined()
-  }
-
-  /** Folds the next page of a view that stands still; `undefined` when it runs. */
-  *#foldNext(view: View, table: ViewTable): Steps<{ from: number; page: Folding } | undefined> {
-    const from = yield* stoppedAt(view)
-    if (from === undefined) return undefined
-    const page = new Folding(this.#parts, view, table, from)
-    yield* page.page()
-    return { from, page }
-  }
 }
 
 /** Folds over rows that nobody else writes. */
@@ -269,21 +247,6 @@ function* foldAlone(side: SideTable, pages: Steps<void>): Steps<void> {
   yield* pages
 }
 
-/** Writes nothing where somebody else has moved the view meanwhile. */
-function* moveOn(table: ViewTable, page: Folding, view: View, from: number): Steps<void> {
-  if ((yield* stoppedAt(view)) !== from) return
-  yield* table.write(page.held.values())
-  yield* rows({ sql: moveStopped, parameters: [page.position, view.name] })
-}
-
-/** Where a view stands still; `undefined` when it runs, or is of another version by now. */
-function* stoppedAt({ name, version }: View): Steps<number | undefined> {
-  const checkpoint = (yield* readCheckpoints()).find(each => each.view === name && each.version === version)
-  return checkpoint?.isRunning ? undefined : checkpoint?.position
-}
-
 function* headPosition(): Steps<number> {
   return (yield* first<{ position: number }>({ sql: selectPosition, parameters: [] }))?.position ?? 0
 }
-
-const moveStopped = 'update projection set position = ? where view = ?'

@@ -5,7 +5,6 @@ import type { View } from '../view.ts'
 import type { Anchor } from './checkpointer.ts'
 import type { HighWaterMark } from './high-water-mark.ts'
 import type { Medium } from './medium.ts'
-import type { RebuildOptions } from './rebuilder.ts'
 import type { Schemas } from './schemas.ts'
 
 /** How to open a store. */
@@ -26,6 +25,8 @@ export interface StoreOptions {
   readonly onKeyringCreated?: (path: string) => void
   /** Told of a view that failed, and shows what was before. */
   readonly onViewStopped?: (view: string) => void
+  /** Told of a view that caught up and rejoined in this process. */
+  readonly onViewBack?: (view: string) => void
   /** Where the newest checkpoint is kept outside of the database; a file beside it by default. */
   readonly highWaterMark?: HighWaterMark
   /** Lets someone else sign each checkpoint. */
@@ -40,12 +41,4 @@ export interface StoreOptions {
   readonly onCommitted?: (position: number) => void
   /** Told how long each committed transaction took, in milliseconds: the event loop stood still for so long. */
   readonly onTransacted?: (ms: number) => void
-}
-
-/** How a rebuild of all views goes. */
-export interface RebuildAll extends Pick<RebuildOptions, 'signal' | 'compare'> {
-  /** The names of the views; all when absent. */
-  readonly views?: readonly string[]
-  /** Told of each page: the view, the position it has come to, the end of the log. */
-  readonly onProgress?: (view: string, position: number, end: number) => void
 }

@@ -36,14 +36,15 @@ import { noSuchView } from './no-such-view.ts'
 import { Owners } from './owners.ts'
 import { type Checkpoint, Projector, readCheckpoints } from './projector.ts'
 import { openPart, type ReadFilter, readAt, readOn, readPage } from './read.ts'
+import { type RebuildAll, rebuildAll } from './rebuild-all.ts'
 import { type AsOf, Rebuilder, type Rebuilt } from './rebuilder.ts'
-import { restoreViews } from './restore-views.ts'
 import { holdAgainstMark, readResumed } from './resuming.ts'
 import type { Schemas } from './schemas.ts'
 import { Secrets } from './secrets.ts'
 import { openSqlite } from './sqlite.ts'
+import { StoppedViews } from './stopped-views.ts'
 import { countOwed, type OwedCount } from './store-facts.ts'
-import type { RebuildAll, StoreOptions } from './store-options.ts'
+import type { StoreOptions } from './store-options.ts'
 import { timed } from './timed.ts'
 import { treeRoot } from './tree.ts'
 import { Writer, type WriterParts } from './writer.ts'
@@ -60,6 +61,7 @@ export class Store {
   readonly #writer: Writer
   readonly #projector: Projector
   readonly #rebuilder: Rebuilder
+  readonly #stoppedViews: StoppedViews
   readonly #schemas: Schemas
   readonly #views: readonly View[]
   readonly #owner: string
@@ -94,7 +96,11 @@ export class Store {
     this.#writer = new Writer({ connection, vault, schemas, project, onCommitted: onAppended })
     this.#clock = clock
     const onRejoined = () => this.#writer.forget()
-    this.#rebuilder = new Rebuilder({ connection, schemas, clock: options.clock, onRejoined })
+    const folding = { connection, schemas, clock, onRejoined }
+    const rebuilder = new Rebuilder(folding)
+    this.#rebuilder = rebuilder
+    const { onViewStopped: onStopped = () => undefined, onViewBack: onBack = () => undefined } = options
+    this.#stoppedViews = new StoppedViews({ ...folding, rebuilder, views, onStopped, onBack })
     this.#owner = options.createId()
     this.owners = new Owners(connection, vault, () => this.#writer.forget())
   }
@@ -128,7 +134,7 @@ export class Store {
       await holdAgainstMark({ connection, signer: keyring.signer, options, mark, append })
       await store.#checkpointer.begin(options.acceptRollback === true)
       store.#resumedAt = (await connection.read(readResumed))?.position ?? 0
-      await restoreViews(connection, store.#rebuilder, options)
+      await store.#stoppedViews.restore()
       if (await hasDiscarded(connection)) store.#sweep(options)
       return store
     } catch (error) {
@@ -251,20 +257,13 @@ export class Store {
   }
 
   /** Builds every view anew from the log and says how the serving rows differed. Ended, it gives those done. */
-  async rebuild(options: RebuildAll = {}): Promise<Rebuilt[]> {
-    const { views: names, onProgress, ...others } = options
-    const unknown = names?.find(name => !this.#views.some(view => view.name === name))
-    if (unknown !== undefined) throw noSuchView(`Cannot rebuild "${unknown}"`, this.#views)
-    const rebuilt: Rebuilt[] = []
-    for (const view of this.#views.filter(each => names?.includes(each.name) ?? true)) {
-      const done = await this.#rebuilder.rebuild(view, {
-        ...others,
-        ...(onProgress && { onProgress: (position, end) => onProgress(view.name, position, end) }),
-      })
-      if (!done) break
-      rebuilt.push(done)
-    }
-    return rebuilt
+  rebuild(options: RebuildAll = {}): Promise<Rebuilt[]> {
+    return rebuildAll(this.#rebuilder, this.#views, options)
+  }
+
+  /** Lets views that stand still catch up, those whose next try is due, and rejoin: outside appends, until the signal. */
+  bringViewsBack(signal: AbortSignal): Promise<void> {
+    return this.#stoppedViews.look(AbortSignal.any([signal, this.#closing.signal]))
   }
 
   /**

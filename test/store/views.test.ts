@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { systemClock } from '../../src/clock.ts'
 import type { Recorded } from '../../src/message.ts'
+import { catchUp } from '../../src/store/catch-up.ts'
 import type { Connection } from '../../src/store/connection.ts'
-import { Rebuilder } from '../../src/store/rebuilder.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { defineView } from '../../src/view.ts'
 import { append, checkpointOf, counting, open, rowsOf, sumOf } from './counting.ts'
@@ -190,16 +189,16 @@ test('two processes that bring back the same view at once apply no event twice, 
       return connection.transact(steps)
     },
   }
-  const parts = { connection: delayed, schemas: {}, clock: systemClock, onRejoined: () => undefined }
-  const catching = new Rebuilder(parts).catchUp(view)
+  const parts = { connection: delayed, schemas: {}, onRejoined: () => undefined }
+  const catching = catchUp(parts, view)
   await reached.promise
   const stopped: string[] = []
   const other = await open(path, [view], name => stopped.push(name))
-  await append(other, 10)
+  await append(other, 20, 20)
   late.resolve()
   await catching
   await append(other, 10)
-  expect(await sumOf(other, 'fragile')).toBe(40)
+  expect(await sumOf(other, 'fragile')).toBe(50)
   expect(await other.rebuild()).toMatchObject([{ differences: 0 }])
   expect(stopped).toEqual([])
   await connection.close()

@@ -1,0 +1,104 @@
+import { giveWay } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
+import type { View } from '../view.ts'
+import { type Connection, rows, type Steps } from './connection.ts'
+import { Folding, pageRows, pagesMax } from './folding.ts'
+import { describeStop, findFailing, joinHead, readCheckpoints } from './projector.ts'
+import { readPage } from './read.ts'
+import type { Schemas } from './schemas.ts'
+import { ViewTable } from './view-table.ts'
+
+/** What a view catches up with. */
+export interface CatchUpParts {
+  readonly connection: Connection
+  readonly schemas: Schemas
+  /** Told in the transaction that lets a view stand at the end of the log again, before its commit. */
+  readonly onRejoined: () => void
+}
+
+/**
+ * Brings a view that stopped up to the end of the log from where it stands, a page at a time and outside appends, and
+ * lets it rejoin in one transaction. Another process may do the same: what it did counts, and nothing is folded twice.
+ *
+ * @returns whether it rejoined by this process's hand
+ * @throws what the view throws: it stays where it is, and says which event and why
+ */
+export async function catchUp(parts: CatchUpParts, view: View, signal?: AbortSignal): Promise<boolean> {
+  const { connection } = parts
+  const table = new ViewTable(view)
+  try {
+    while (!signal?.aborted) {
+      const page = await connection.read(() => foldNext(parts, view, table))
+      if (!page) return false
+      if (await connection.transact(() => takeOver(parts, view, table, page))) return true
+      await giveWay()
+    }
+    return false
+  } catch (error) {
+    // That it failed is told either way.
+    if (!(error instanceof AverbaError))
+      await connection.transact(() => explain(parts, view, table, error)).catch(() => undefined)
+    throw error
+  }
+}
+
+/** What was folded of the log, and where the view stood before. */
+interface Page {
+  readonly from: number
+  readonly folding: Folding
+}
+
+/** Folds the next page of a view that stands still; `undefined` when it runs. */
+function* foldNext(parts: CatchUpParts, view: View, table: ViewTable): Steps<Page | undefined> {
+  const from = yield* stoppedAt(view)
+  if (from === undefined) return undefined
+  const folding = new Folding(parts, view, table, from)
+  yield* folding.page()
+  return { from, folding }
+}
+
+/** Says whether the view rejoined. Writes nothing where somebody else has moved it meanwhile. */
+function* takeOver(
+  parts: CatchUpParts,
+  view: View,
+  table: ViewTable,
+  { from, folding }: Page,
+): Steps<boolean> {
+  if ((yield* stoppedAt(view)) !== from) return false
+  // What was appended since belongs to the transaction in which it rejoins.
+  if (folding.isAtEnd) yield* folding.pages()
+  yield* table.write(folding.held.values())
+  if (folding.isAtEnd) yield* rejoin(parts, view)
+  else yield* rows({ sql: moveStopped, parameters: [folding.position, view.name] })
+  return folding.isAtEnd
+}
+
+/** Whoever remembers which views run has to forget it before the commit: right after it, the next append begins. */
+export function* rejoin({ onRejoined }: Pick<CatchUpParts, 'onRejoined'>, view: View): Steps<void> {
+  yield* joinHead(view)
+  onRejoined()
+}
+
+/** Looks for the event that a view fails at: it may be another one than when the view stopped. */
+function* explain(parts: CatchUpParts, view: View, table: ViewTable, error: unknown): Steps<void> {
+  const after = yield* stoppedAt(view)
+  if (after === undefined) return
+  const limit = pageRows * (pagesMax + 1)
+  const events = yield* readPage(parts.connection, parts.schemas, { after, limit })
+  yield* explainStop(view, error, (yield* findFailing(view, table, events))?.position)
+}
+
+/** Says why a view stands still, which is shown to operators; nothing of one that runs. */
+export function* explainStop(view: View, error: unknown, position: number | undefined): Steps<void> {
+  if ((yield* stoppedAt(view)) === undefined) return
+  yield* rows({ sql: setBecause, parameters: [describeStop(error, position), view.name] })
+}
+
+/** Where a view stands still; `undefined` when it runs, or is of another version by now. */
+function* stoppedAt({ name, version }: View): Steps<number | undefined> {
+  const checkpoint = (yield* readCheckpoints()).find(each => each.view === name && each.version === version)
+  return checkpoint?.isRunning ? undefined : checkpoint?.position
+}
+
+const moveStopped = 'update projection set position = ? where view = ?'
+const setBecause = 'update projection set because = ? where view = ?'

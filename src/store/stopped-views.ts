@@ -1,0 +1,100 @@
+import type { Clock } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
+import type { View } from '../view.ts'
+import { type CatchUpParts, catchUp } from './catch-up.ts'
+import { readCheckpoints } from './projector.ts'
+import type { Rebuilder } from './rebuilder.ts'
+
+/** What views are brought back with. */
+export interface StoppedViewsParts extends CatchUpParts {
+  readonly views: readonly View[]
+  readonly rebuilder: Rebuilder
+  readonly clock: Clock
+  /** Told of a view that failed again. */
+  readonly onStopped: (view: string) => void
+  /** Told of a view that stands at the end of the log again. */
+  readonly onBack: (view: string) => void
+}
+
+/** How often a view was tried, and when it is tried again at the earliest. */
+interface Tried {
+  readonly tries: number
+  readonly dueAt: number
+}
+
+const waitBaseMs = 1_000
+const waitMaxMs = 5 * 60_000
+
+/**
+ * Brings views back that stand still, outside appends: when a log is opened, and while a process works. The first try is
+ * made at once, the next ones after 1 s, 2 s and so on up to 5 minutes. What was tried is forgotten once a view has run
+ * for as long as it would have waited: one that stops again and again is not brought back all the time.
+ */
+export class StoppedViews {
+  readonly #parts: StoppedViewsParts
+  readonly #tried = new Map<string, Tried>()
+  #looking: Promise<void> | undefined
+
+  constructor(parts: StoppedViewsParts) {
+    this.#parts = parts
+  }
+
+  /** A view that stopped catches up; one that was never built, or would be folded in another way now, is built. */
+  async restore(): Promise<void> {
+    for (const { view, position } of await this.#listStopped()) {
+      await this.#bring(view, () =>
+        position === 0 ? this.#parts.rebuilder.build(view, { compare: false }) : catchUp(this.#parts, view),
+      )
+    }
+  }
+
+  /** Tries those that are due, until the signal. One look at a time, whoever asks. */
+  look(signal: AbortSignal): Promise<void> {
+    this.#looking ??= this.#look(signal).finally(() => {
+      this.#looking = undefined
+    })
+    return this.#looking
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    const { clock, onBack } = this.#parts
+    const stopped = await this.#listStopped()
+    const isStill = (name: string) => stopped.some(({ view }) => view.name === name)
+    for (const [name, { dueAt }] of this.#tried)
+      if (dueAt <= clock.now() && !isStill(name)) this.#tried.delete(name)
+    for (const { view } of stopped) {
+      const tried = this.#tried.get(view.name)
+      if (signal.aborted) return
+      if (tried && tried.dueAt > clock.now()) continue
+      // Beside the serving rows it would be taken from whoever rebuilds it: this way nobody is in the other's way.
+      await this.#bring(view, async () => {
+        if (await catchUp(this.#parts, view, signal)) onBack(view.name)
+      })
+    }
+  }
+
+  async #bring(view: View, work: () => Promise<unknown>): Promise<void> {
+    const { clock, onStopped } = this.#parts
+    const tries = (this.#tried.get(view.name)?.tries ?? 0) + 1
+    const waitMs = Math.min(waitBaseMs * 2 ** (tries - 1), waitMaxMs)
+    this.#tried.set(view.name, { tries, dueAt: clock.now() + waitMs })
+    try {
+      await work()
+    } catch (error) {
+      // Another process builds it: it rejoins by that one's hand.
+      if (error instanceof AverbaError && error.code === 'STORE_BUSY') return
+      if (error instanceof AverbaError) throw error
+      onStopped(view.name)
+    }
+  }
+
+  /** Those of this version: another version's are none of ours. */
+  async #listStopped(): Promise<{ view: View; position: number }[]> {
+    const { connection, views } = this.#parts
+    const checkpoints = await connection.read(() => readCheckpoints())
+    return views.flatMap(view => {
+      const found = checkpoints.find(each => each.view === view.name && each.version === view.version)
+      return found && !found.isRunning ? [{ view, position: found.position }] : []
+    })
+  }
+}
