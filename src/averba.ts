@@ -217,7 +217,9 @@ export async function openOn(
       ...options.receiver,
       secretsOf: evento => desired.candidatesFor(evento),
       async store(incoming) {
-        await engine.admit(() => engine.record(routeNotification(area, incoming)))
+        // The portal keeps what was answered 503, and brings it again.
+        const kept = { isKeptElsewhere: true }
+        await engine.admit(() => engine.record(routeNotification(area, incoming), kept))
       },
       tracing,
       onAnswered: (status, ms) => engine.hint('answered', { status, ms }),

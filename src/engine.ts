@@ -7,7 +7,7 @@ import type { Hints } from './hints.ts'
 import type { Machine } from './machines/machine.ts'
 import type { Json, Recorded } from './message.ts'
 import { canonicalJson } from './proof/canonical-json.ts'
-import { type About, Recorder, refusal } from './recorder.ts'
+import { type About, Recorder, type RecordOptions, refusal, type UnderWay } from './recorder.ts'
 import type { Receipt } from './store/append.ts'
 import { type ServiceLimits, serviceOf, Throttle } from './throttle.ts'
 
@@ -107,9 +107,21 @@ export class Engine {
     }
   }
 
-  /** Records a fact from outside: decided again on the newest versions until it is in. */
-  record(deliver: () => Promise<Delivery>): Promise<readonly Recorded[]> {
-    return this.#hold(this.#recorder.record(deliver, {}).then(made => made.events))
+  /**
+   * Records a fact from outside: decided again on the newest versions until it is in.
+   *
+   * @throws {AverbaError} `STORE_BUSY` when too many are under way, where somebody else keeps the fact
+   */
+  record(
+    deliver: () => Promise<Delivery>,
+    options: Pick<RecordOptions, 'isKeptElsewhere'> = {},
+  ): Promise<readonly Recorded[]> {
+    return this.#hold(this.#recorder.record(deliver, options).then(made => made.events))
+  }
+
+  /** How many commands and facts are under way. */
+  get underWay(): UnderWay {
+    return this.#recorder.underWay
   }
 
   /**

@@ -2,6 +2,7 @@ import type { EffectClass } from './adapters/performer.ts'
 import type { Area, ServiceName } from './area.ts'
 import type { Followers } from './followers.ts'
 import type { EffectState, Instant } from './message.ts'
+import type { UnderWay } from './recorder.ts'
 import { serviceOf } from './throttle.ts'
 
 /** Where averba stands, in numbers: for metrics. Nothing in it names anybody. */
@@ -10,6 +11,8 @@ export interface Figures {
   readonly position: number
   /** Calls that have not ended. `other` is what this process does not know or is not configured for. */
   readonly effects: readonly OwedFigure[]
+  /** Commands and facts that this process records, or that wait for it. At `max` they are turned away or wait. */
+  readonly underWay: UnderWay
   /** How many events each view is behind the log. */
   readonly views: readonly { readonly view: string; readonly behind: number; readonly isRunning: boolean }[]
   readonly followers: { readonly count: number; readonly parked: number; readonly behindMax: number }
@@ -64,6 +67,7 @@ export async function readFigures({ store, engine, views }: Area, followers: Fol
         count,
       })),
     ),
+    underWay: engine.underWay,
     views: (await store.checkpoints()).map(({ view, isRunning, position: at }) => {
       return { view, behind: behind(at), isRunning }
     }),

@@ -2,6 +2,7 @@ import { type Clock, toInstant } from './clock.ts'
 import type { Decisions, Delivery } from './decisions.ts'
 import { AverbaError, type ErrorCode } from './errors.ts'
 import type { Actor, Basis, Recorded, Settlement } from './message.ts'
+import { Places } from './places.ts'
 import type { Append, Appended, AskedReceipt, NewReceipt } from './store/append.ts'
 import type { Store } from './store/store.ts'
 import { Turns } from './turns.ts'
@@ -15,8 +16,8 @@ export interface About {
 }
 
 const decisionsMax = 50
-/** How many commands may be under way. */
-const commandsMax = 10_000
+/** How many commands, and how many facts, may be under way: also those that wait for their turn at one stream count. */
+const underWayMax = 10_000
 /** How often a fact knocks at a store that another process holds: minutes, each knock waits by itself. */
 const busyRetriesMax = 60
 
@@ -27,7 +28,10 @@ export class Recorder {
   readonly #decisions: Decisions
   readonly #announce: (event: Recorded) => void
   readonly #turns = new Turns()
-  #commands = 0
+  readonly #places: Readonly<Record<keyof UnderWay, Places>> = {
+    commands: new Places(underWayMax),
+    facts: new Places(underWayMax),
+  }
 
   constructor(store: Store, clock: Clock, decisions: Decisions, announce: (event: Recorded) => void) {
     this.#store = store
@@ -36,23 +40,28 @@ export class Recorder {
     this.#announce = announce
   }
 
+  /** How many decisions are under way, which is what they take of memory. */
+  get underWay(): UnderWay {
+    const { commands, facts } = this.#places
+    return { commands: shown(commands), facts: shown(facts) }
+  }
+
   /**
    * Decides and appends. Decisions on the same stream go one after the other in this process: only other
-   * processes can be in the way.
+   * processes can be in the way. Too many commands are turned away, and so are facts that somebody else keeps; a fact
+   * that stands nowhere else waits, and keeps whoever brought it from bringing more.
    *
-   * @throws {AverbaError} `REFUSED`, `CONFLICT`, and `STORE_BUSY` when too many commands wait, for commands only
+   * @throws {AverbaError} `REFUSED`, `CONFLICT`, for commands only, and `STORE_BUSY` when too many are under way
    */
   async record(deliver: () => Promise<Delivery>, options: RecordOptions): Promise<Made> {
-    if (options.receipt === undefined) return this.#record(deliver, options)
-    // Also those that wait for their turn at one stream are held in memory.
-    if (this.#commands >= commandsMax) {
-      const hint = 'Wait for earlier commands before you send more'
-      throw new AverbaError('STORE_BUSY', `Cannot record: ${commandsMax} commands wait already`, { hint })
-    }
-    this.#commands += 1
-    return this.#record(deliver, options).finally(() => {
-      this.#commands -= 1
-    })
+    const kind = options.receipt === undefined ? 'facts' : 'commands'
+    const places = this.#places[kind]
+    const work = () => this.#record(deliver, options)
+    if (kind === 'facts' && options.isKeptElsewhere !== true) return places.within(work)
+    const recording = places.tryWithin(work)
+    if (recording) return recording
+    const hint = `Wait for earlier ${kind} before you send more`
+    throw new AverbaError('STORE_BUSY', `Cannot record: ${underWayMax} ${kind} wait already`, { hint })
   }
 
   async #record(deliver: () => Promise<Delivery>, options: RecordOptions): Promise<Made> {
@@ -121,8 +130,21 @@ export class Recorder {
   }
 }
 
+/** How many commands and facts are under way, and how many may be. */
+export interface UnderWay {
+  readonly commands: { readonly count: number; readonly max: number }
+  /** Answers of services, notifications and what schedules find. */
+  readonly facts: { readonly count: number; readonly max: number }
+}
+
+function shown({ count, max }: Places): UnderWay['facts'] {
+  return { count, max }
+}
+
 /** Who asks, what to remember of a command, and which effect ends. Without a receipt it is a fact. */
 export interface RecordOptions {
+  /** A fact that whoever brings it keeps and brings again: it may be turned away. */
+  readonly isKeptElsewhere?: boolean
   readonly about?: About
   readonly receipt?: Pick<AskedReceipt, 'commandId' | 'digest' | 'isNew'>
   readonly settles?: { readonly effect: string; readonly as: Settlement; readonly because: string }

@@ -60,6 +60,7 @@ const engine = [
   'throttle',
   'decisions',
   'recorder',
+  'places',
   'turns',
   'hints',
 ].map(name => `${name}.ts`)

@@ -101,6 +101,8 @@ function createGauges(registers: Registry[]) {
     new Gauge({ name: `averba_${name}`, help, labelNames, registers })
   const position = gauge('log_position', 'The end of the log.')
   const effects = gauge('effects', 'Calls that have not ended.', ['service', 'class', 'state'])
+  const underWay = gauge('under_way', 'Commands and facts that are recorded, or wait for it.', ['what'])
+  const underWayMax = gauge('under_way_max', 'How many may be: more are turned away, or wait.', ['what'])
   const viewLag = gauge('view_lag_events', 'Events that a view is behind the log.', ['view'])
   const followerLag = gauge('followers_lag_events', 'Events that the slowest follower is behind the log.')
   const followersParked = gauge('followers_parked', 'Followers that wait for a person.')
@@ -122,6 +124,10 @@ function createGauges(registers: Registry[]) {
       for (const each of [effects, viewLag]) each.reset()
       for (const { service, effectClass, state, count } of owed)
         effects.set({ service, class: effectClass, state }, count)
+      for (const what of ['commands', 'facts'] as const) {
+        underWay.set({ what }, figures.underWay[what].count)
+        underWayMax.set({ what }, figures.underWay[what].max)
+      }
       for (const { view, behind } of views) viewLag.set({ view }, behind)
       followerLag.set(followers.behindMax)
       followersParked.set(followers.parked)

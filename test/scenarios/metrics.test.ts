@@ -87,6 +87,10 @@ test('what was done is counted, and where it stands is shown', async () => {
   expect(value('notification_answer_seconds_count{status="204"}')).toBe(2)
   expect(value('notification_answer_seconds_count{status="403"}')).toBe(1)
   expect(value('effects{service="consentService",class="read",state="owed"}')).toBe(1)
+  for (const what of ['commands', 'facts']) {
+    expect(value(`under_way{what="${what}"}`)).toBe(0)
+    expect(value(`under_way_max{what="${what}"}`)).toBe(10_000)
+  }
   expect(value('followers_lag_events')).toBeGreaterThan(0)
   expect(value('view_lag_events{view="consents"}')).toBe(0)
   expect(value('reading_age_seconds')).toBe(60)
@@ -185,6 +189,7 @@ test('every label has values of a closed set', async () => {
     class: /^(read|idempotent|probed|once|other)$/,
     machine:
       /^(log|budget|certificate|consent|effect|notification|portal|subject|subscription|token|validation)$/,
+    what: /^(commands|facts)$/,
     how: /^(received|copied|recovered)$/,
     status: /^\d{3}$/,
     view: /^(consents|awareness|logins|tokens|validations|subscriptions|notifications|failures|subjects)$/,
