@@ -73,9 +73,9 @@ async function prove(snapshot: Snapshot, options: VerifyStoreOptions, faults: Fa
   const mark = await readOutside(snapshot, options, keys, faults)
   const points = [...trusted.checkpoints, ...(mark ? [mark] : [])].sort((a, b) => a.size - b.size)
   const verifier = new LogVerifier(points, keys.map(writeVerifierKey))
-  const ledger = new LedgerCheck()
+  const ledger = LedgerCheck.begin(snapshot)
   await walk(snapshot, verifier, ledger, onProgress)
-  snapshot.run(() => ledger.compare(faults))
+  await ledger.compare(faults)
   const [head, ...others] = snapshot.run(readHead)
   if (!head || others.length > 0 || head.id !== 1 || head.schema < 1)
     faults.add('end', 'its head is not one row')
@@ -152,10 +152,8 @@ async function walk(
     const parts = new Map<number, PresentPart[]>()
     for (const part of snapshot.run(() => readParts(after, until)))
       parts.set(part.position, [...(parts.get(part.position) ?? []), part])
-    for (const { position, header } of page) {
-      verifier.add(header, parts.get(position) ?? [])
-      ledger.hear(header)
-    }
+    for (const { position, header } of page) verifier.add(header, parts.get(position) ?? [])
+    ledger.hear(page.map(({ header }) => header))
     after = until
     onProgress?.('proof', after, end)
     await giveWay()
