@@ -12,7 +12,7 @@ export interface StoreOptions {
   /** The path of a SQLite file, or `:memory:`. */
   readonly path: string
   /** What it stands on, where that outlives an engine that dies. */
-  readonly medium?: Medium
+  readonly medium?: Pick<Medium, 'open' | 'keyring'>
   readonly views: readonly View[]
   readonly clock: Clock
   readonly entropy: Entropy

@@ -1,11 +1,3 @@
-import {
-  DummyDriver,
-  Kysely,
-  PostgresAdapter,
-  PostgresIntrospector,
-  PostgresQueryCompiler,
-  sql,
-} from 'kysely'
 import { expect, test } from 'vitest'
 import { systemEntropy } from '../../src/clock.ts'
 import { stage } from '../../src/store/append.ts'
@@ -14,23 +6,16 @@ import type { Connection, Steps } from '../../src/store/connection.ts'
 import { Known } from '../../src/store/known.ts'
 import { claimEffect, deferEffect, dueEffects } from '../../src/store/ledger.ts'
 import { Projector } from '../../src/store/projector.ts'
-import { createTables, type Schema } from '../../src/store/schema.ts'
+import { createTables } from '../../src/store/schema.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
 import { Vault } from '../../src/vault/vault.ts'
 import { views } from '../../src/views/views.ts'
+import { compiler, listTables } from './pglite-connection.ts'
 
-const compiler = new Kysely<Schema>({
-  dialect: {
-    createAdapter: () => new PostgresAdapter(),
-    createDriver: () => new DummyDriver(),
-    createIntrospector: db => new PostgresIntrospector(db),
-    createQueryCompiler: () => new PostgresQueryCompiler(),
-  },
-})
-/** Compiles for PostgreSQL and runs nothing: the statements are what is looked at. */
+/** Runs nothing: the statements are what is looked at. */
 const postgres: Pick<Connection, 'dialect' | 'compiler' | 'listTables'> = {
   dialect: 'postgres',
-  listTables: sql<{ name: string }>`select tablename as name from pg_tables`.compile(compiler),
+  listTables,
   compiler,
 }
 

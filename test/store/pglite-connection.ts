@@ -1,0 +1,132 @@
+import { PGlite, type Transaction } from '@electric-sql/pglite'
+import {
+  type CompiledQuery,
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  sql,
+} from 'kysely'
+import { AverbaError } from '../../src/errors.ts'
+import type { Attempt, Connection, Statement, StatementForEach, Steps } from '../../src/store/connection.ts'
+import type { Schema } from '../../src/store/schema.ts'
+
+/** Compiles for PostgreSQL, and runs nothing. */
+export const compiler = new Kysely<Schema>({
+  dialect: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: db => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+})
+export const listTables = sql<{
+  name: string
+}>`select tablename as name from pg_tables where schemaname = current_schema()`.compile(compiler)
+
+/** PostgreSQL in this process, with as many empty schemas as are asked for. */
+export class InProcessPostgres {
+  readonly #database = new PGlite()
+  #schemas = 0
+
+  /** Makes an empty schema, and gives what opens connections to it. */
+  newSchema(): () => Promise<Connection> {
+    const schema = `place_${++this.#schemas}`
+    return async () => {
+      await this.#database.exec(`create schema if not exists ${schema}`)
+      return new PgliteConnection(this.#database, schema)
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#database.close()
+  }
+}
+
+/** The seam of a store on PostgreSQL, as far as one process and one connection go. */
+class PgliteConnection implements Connection {
+  readonly dialect = 'postgres'
+  readonly compiler = compiler
+  readonly listTables = listTables
+  /** Another value each time: what was remembered is always read again, which is slow and right. */
+  readonly foreignWrites = { sql: 'select txid_current() as mark', parameters: [] }
+  readonly #database: PGlite
+  readonly #schema: string
+
+  constructor(database: PGlite, schema: string) {
+    this.#database = database
+    this.#schema = schema
+  }
+
+  transact<T>(steps: () => Steps<T>): Promise<T> {
+    return this.#within('', transaction => run(transaction, steps()))
+  }
+
+  read<T>(steps: () => Steps<T>): Promise<T> {
+    return this.#within('isolation level repeatable read', transaction => run(transaction, steps()))
+  }
+
+  async readOnly({ sql, parameters }: CompiledQuery): Promise<readonly unknown[]> {
+    try {
+      const read = async (transaction: Transaction) => (await transaction.query(sql, [...parameters])).rows
+      return await this.#within('read only', read)
+    } catch (cause) {
+      if (!isCode(cause, '25006')) throw cause
+      throw new AverbaError('INVALID_INPUT', 'Cannot run this statement: views can only be read', { cause })
+    }
+  }
+
+  #within<T>(mode: string, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#database.transaction(async transaction => {
+      if (mode !== '') await transaction.exec(`set transaction ${mode}`)
+      await transaction.exec(`set local search_path to ${this.#schema}`)
+      return work(transaction)
+    })
+  }
+
+  async emptyJournal(): Promise<boolean> {
+    return true
+  }
+
+  async searchFile() {
+    return { bytes: 0, found: 0 }
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** Runs steps, one awaited statement after the other. */
+async function run<T>(transaction: Transaction, work: Steps<T>): Promise<T> {
+  let step = work.next()
+  while (!step.done) step = work.next(await answer(transaction, step.value))
+  return step.value
+}
+
+async function answer(
+  transaction: Transaction,
+  request: Statement | StatementForEach | Attempt,
+): Promise<readonly unknown[]> {
+  if ('attempt' in request) return attempt(transaction, request.attempt)
+  let marks = 0
+  const text = request.sql.replaceAll('?', () => `$${++marks}`)
+  if (!('forEach' in request)) return (await transaction.query(text, [...request.parameters])).rows
+  for (const parameters of request.forEach) await transaction.query(text, [...parameters])
+  return []
+}
+
+async function attempt(transaction: Transaction, steps: () => Steps<void>): Promise<readonly unknown[]> {
+  await transaction.exec('savepoint attempt')
+  try {
+    await run(transaction, steps())
+    await transaction.exec('release savepoint attempt')
+    return []
+  } catch (error) {
+    await transaction.exec('rollback to savepoint attempt; release savepoint attempt')
+    return [error]
+  }
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}

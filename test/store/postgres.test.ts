@@ -1,0 +1,66 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import { createIds, systemClock, systemEntropy } from '../../src/clock.ts'
+import { Store } from '../../src/store/store.ts'
+import { openViews } from '../../src/store/views-handle.ts'
+import { createKeyring } from '../../src/vault/keyring.ts'
+import { views } from '../../src/views/views.ts'
+import type { Views } from '../../src/wiring.ts'
+import { storeConformance } from './conformance.ts'
+import type { Place } from './conformance-place.ts'
+import { InProcessPostgres } from './pglite-connection.ts'
+
+const postgres = new InProcessPostgres()
+afterAll(() => postgres.close())
+
+function newPlace(): Place {
+  const connect = postgres.newSchema()
+  const keyring = createKeyring(systemEntropy)
+  return {
+    open: options =>
+      Store.open({
+        path: ':memory:',
+        medium: { open: connect, keyring: async () => keyring },
+        views: [],
+        clock: systemClock,
+        entropy: systemEntropy,
+        createId: createIds(systemClock, systemEntropy),
+        ...options,
+      }),
+  }
+}
+
+describe('PostgreSQL', () => storeConformance(newPlace))
+
+test('every view of ours has its table, its indexes, its rows and its queries on PostgreSQL', async () => {
+  const store = await newPlace().open({ views })
+  const at = '2030-01-01T00:00:00.000Z'
+  const enrolled = { type: 'subject.enrolled', data: { subject: 'a', origin: 'host' } }
+  await store.append({
+    ...{ at, streams: [{ stream: 'subject-a', expect: 'none' }] },
+    events: [
+      {
+        ...{ stream: 'subject-a', event: enrolled, because: 'subject.enrol' },
+        machine: { name: 'subject', version: 1 },
+        parts: { cpf: { owner: 'subject-a', value: '25774435016' } },
+      },
+    ],
+    claims: [{ kind: 'cpf', digest: store.digest('cpf', '25774435016'), value: 'a' }],
+  })
+  expect(await store.lookUp('cpf', '25774435016')).toBe('a')
+  expect(await store.open('subject-a/1/cpf')).toBe('25774435016')
+  expect(await store.rebuild()).toEqual(
+    views.map(({ name }) => ({
+      view: name,
+      rows: name === 'subjects' ? 1 : 0,
+      differences: 0,
+      examples: [],
+    })),
+  )
+  const handle = openViews<Views>(store.reader)
+  expect(await handle.selectFrom('subjects').select(['subject', 'enrolled_at']).execute()).toEqual([
+    { subject: 'a', enrolled_at: at },
+  ])
+  const newest = handle.selectFrom('subjects').select(eb => eb.fn.max('synced_at').as('at'))
+  expect(await newest.execute()).toEqual([{ at: null }])
+  await store.close()
+})
