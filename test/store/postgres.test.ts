@@ -1,38 +1,18 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { createIds, systemClock, systemEntropy } from '../../src/clock.ts'
-import { Store } from '../../src/store/store.ts'
+import { storeConformance } from '../../src/conformance/index.ts'
+import { Place } from '../../src/conformance/place.ts'
 import { openViews } from '../../src/store/views-handle.ts'
-import { createKeyring } from '../../src/vault/keyring.ts'
 import { views } from '../../src/views/views.ts'
 import type { Views } from '../../src/wiring.ts'
-import { storeConformance } from './conformance.ts'
-import type { Place } from './conformance-place.ts'
 import { InProcessPostgres } from './pglite-connection.ts'
 
 const postgres = new InProcessPostgres()
 afterAll(() => postgres.close())
 
-function newPlace(): Place {
-  const connect = postgres.newSchema()
-  const keyring = createKeyring(systemEntropy)
-  return {
-    open: options =>
-      Store.open({
-        path: ':memory:',
-        medium: { open: connect, keyring: async () => keyring },
-        views: [],
-        clock: systemClock,
-        entropy: systemEntropy,
-        createId: createIds(systemClock, systemEntropy),
-        ...options,
-      }),
-  }
-}
-
-describe('PostgreSQL', () => storeConformance(newPlace))
+describe('PostgreSQL', () => storeConformance({ describe, test, expect }, () => postgres.newSchema()))
 
 test('every view of ours has its table, its indexes, its rows and its queries on PostgreSQL', async () => {
-  const store = await newPlace().open({ views })
+  const store = await new Place(postgres.newSchema()).open({ views })
   const at = '2030-01-01T00:00:00.000Z'
   const enrolled = { type: 'subject.enrolled', data: { subject: 'a', origin: 'host' } }
   await store.append({

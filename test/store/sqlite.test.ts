@@ -4,25 +4,25 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { createIds, systemClock, systemEntropy } from '../../src/clock.ts'
+import { storeConformance } from '../../src/conformance/index.ts'
 import { AverbaError } from '../../src/errors.ts'
 import { attempt, each, rows } from '../../src/store/connection.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { Store } from '../../src/store/store.ts'
 import { views } from '../../src/views/views.ts'
-import { storeConformance } from './conformance.ts'
-import type { Place } from './conformance-place.ts'
 
 const newPath = () => join(mkdtempSync(join(tmpdir(), 'averba-store-')), 'log.sqlite')
 const createId = createIds(systemClock, systemEntropy)
 const open = (path: string) =>
   Store.open({ path, views, clock: systemClock, entropy: systemEntropy, createId })
 
-function placeAt(path: string): Place {
-  const given = { path, views, clock: systemClock, entropy: systemEntropy, createId }
-  return { open: options => Store.open({ ...given, ...options }) }
-}
-describe('a SQLite file', () => storeConformance(() => placeAt(newPath())))
-describe('memory', () => storeConformance(() => placeAt(':memory:'), { isShared: false }))
+const suite = { describe, test, expect }
+describe('a SQLite file', () =>
+  storeConformance(suite, () => {
+    const path = newPath()
+    return () => openSqlite(path)
+  }))
+describe('memory', () => storeConformance(suite, () => () => openSqlite(':memory:'), { isShared: false }))
 
 test('a file is opened with full durability, and says so when asked', async () => {
   const path = newPath()

@@ -53,13 +53,24 @@ test('the package, installed in an empty folder, runs its commands and the lines
 
   await run('npx', ['--no-install', 'averba', 'init'], { cwd: folder })
 
+  const conform = `import { type Connection, type Harness, storeConformance } from 'averba/conformance'
+    const names: string[] = []
+    const expect: Harness['expect'] = Object.assign(() => { throw new Error('not run') }, { stringMatching: String })
+    const connect = async (): Promise<Connection> => { throw new Error('not run') }
+    const harness: Harness = { describe: (_, body) => body(), test: name => names.push(name), expect }
+    storeConformance(harness, () => connect)
+    console.log(names.length)`
+  writeFileSync(join(folder, 'conform.ts'), conform)
+  const conformed = await run(process.execPath, ['conform.ts'], { cwd: folder })
+  expect(Number(conformed.stdout)).toBeGreaterThan(30)
+
   // The types stand on their own, under a host's strict compiler that looks into every declaration.
   const compilerOptions = {
     ...{ module: 'nodenext', target: 'es2024', lib: ['es2024', 'dom'], noEmit: true },
     ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false },
     ...{ types: ['node'], typeRoots: [join(root, 'node_modules/@types')] },
   }
-  const files = ['first-steps.ts', 'averba.config.ts']
+  const files = ['first-steps.ts', 'conform.ts', 'averba.config.ts']
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
   await run(join(root, 'node_modules/.bin/tsc'), ['-p', '.'], { cwd: folder })
 })

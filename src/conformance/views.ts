@@ -1,15 +1,15 @@
-import { expect, test } from 'vitest'
-import type { Store } from '../../src/store/store.ts'
-import { openViews } from '../../src/store/views-handle.ts'
-import { type Place, toStream } from './conformance-place.ts'
+import type { Store } from '../store/store.ts'
+import { openViews } from '../store/views-handle.ts'
 import { append, checkpointOf, counting } from './counting.ts'
+import type { Harness } from './harness.ts'
+import { type Place, toStream } from './place.ts'
 
 interface Tables {
   counted: { stream: string; n: number }
 }
 
 /** What every store promises of its views, read through the handle that hosts have. */
-export function viewConformance(newPlace: () => Place): void {
+export function viewConformance({ test, expect }: Harness, newPlace: () => Place): void {
   const rowsOf = (store: Store) =>
     openViews<Tables>(store.reader).selectFrom('counted').selectAll().orderBy('stream').execute()
   const tens = (n: number) => Array.from({ length: 10 }, (_, i) => ({ stream: `bench-${i}`, n }))
@@ -43,9 +43,8 @@ export function viewConformance(newPlace: () => Place): void {
     await store.close()
   })
 
-  test.each(['throw', 'badCell'] as const)(
-    'a view that fails (%s) stops alone at what it showed, names the event, and is brought back by a rebuild',
-    async how => {
+  for (const how of ['throw', 'badCell'] as const)
+    test(`a view that fails (${how}) stops alone at what it showed, names the event, and is brought back`, async () => {
       const breaks: { at?: number; with: 'throw' | 'badCell' } = { at: 15, with: how }
       const stopped: string[] = []
       const views = [counting('counted', breaks), counting('steady')]
@@ -66,8 +65,7 @@ export function viewConformance(newPlace: () => Place): void {
       await append(store, 10)
       expect(await rowsOf(store)).toEqual(tens(4))
       await store.close()
-    },
-  )
+    })
 
   test('a rebuild that is ended goes on from there, and its view serves meanwhile', async () => {
     const store = await newPlace().open({ views: [counting('counted')] })

@@ -1,22 +1,9 @@
-import { describe, expect, test } from 'vitest'
-import type { Store } from '../../src/store/store.ts'
-import { followerConformance } from './conformance-followers.ts'
-import { at, digest, machine, type Place, positionsOf, toStream } from './conformance-place.ts'
-import { sharedConformance } from './conformance-shared.ts'
-import { viewConformance } from './conformance-views.ts'
+import type { Store } from '../store/store.ts'
+import type { Harness } from './harness.ts'
+import { at, digest, machine, type Place, positionsOf, toStream } from './place.ts'
 
-/**
- * What every store promises, whatever its database: the tests of one dialect. `newPlace` gives an empty database; opened,
- * 1 event stands in it. A place that only one process can open has `isShared` false.
- */
-export function storeConformance(newPlace: () => Place, { isShared = true } = {}): void {
-  describe('appends', () => appendConformance(newPlace))
-  describe('views', () => viewConformance(newPlace))
-  describe('followers', () => followerConformance(newPlace))
-  if (isShared) describe('several processes', () => sharedConformance(newPlace))
-}
-
-function appendConformance(newPlace: () => Place): void {
+/** What every store promises of appends, receipts, effects, parts and pages. */
+export function appendConformance({ test, expect }: Harness, newPlace: () => Place): void {
   const given = async <T>(work: (store: Store) => Promise<T>) => {
     const store = await newPlace().open()
     return work(store).finally(() => store.close())
@@ -49,26 +36,30 @@ function appendConformance(newPlace: () => Place): void {
       expect(await secrets.find('token-b')).toEqual({ generation: 1, value: 'other' })
     }))
 
-  test.each([
-    ['none', 0, true],
-    ['none', 1, false],
-    ['exists', 0, false],
-    ['exists', 1, true],
-    ['any', 0, true],
-    ['any', 1, true],
-    [0, 0, true],
-    [1, 1, true],
-    [0, 1, false],
-    [1, 0, false],
-    [2, 1, false],
-  ] as const)('expecting %s of a stream with %i events: %s', (expected, events, isDone) =>
-    given(async store => {
-      if (events > 0) await store.append(toStream('token-a', 'none', events))
-      const appended = await store.append(toStream('token-a', expected))
-      expect(appended.status).toBe(isDone ? 'appended' : 'conflict')
-      expect(await store.read({ stream: 'token-a' })).toHaveLength(events + (isDone ? 1 : 0))
-    }),
-  )
+  test('every expectation is enforced, of a stream that is there and of one that is not', async () => {
+    const cases = [
+      ['none', 0, 'appended'],
+      ['none', 1, 'conflict'],
+      ['exists', 0, 'conflict'],
+      ['exists', 1, 'appended'],
+      ['any', 0, 'appended'],
+      ['any', 1, 'appended'],
+      [0, 0, 'appended'],
+      [1, 1, 'appended'],
+      [0, 1, 'conflict'],
+      [1, 0, 'conflict'],
+      [2, 1, 'conflict'],
+    ] as const
+    for (const [expected, events, status] of cases) {
+      await given(async store => {
+        if (events > 0) await store.append(toStream('token-a', 'none', events))
+        const appended = await store.append(toStream('token-a', expected))
+        expect([expected, events, appended.status]).toEqual([expected, events, status])
+        const length = events + (status === 'appended' ? 1 : 0)
+        expect(await store.read({ stream: 'token-a' })).toHaveLength(length)
+      })
+    }
+  })
 
   test('a conflict on one stream leaves no trace on the others, and burns no position', () =>
     given(async store => {
@@ -219,33 +210,33 @@ function appendConformance(newPlace: () => Place): void {
       expect((await store.append({ ...toStream('token-a', 2), settles })).status).toBe('conflict')
     }))
 
-  test.each([
+  for (const [how, first, isAtOnce] of [
     ['ended before it is cancelled', 'settled', false],
     ['ended and is cancelled in one commit', 'settled', true],
     ['is cancelled and ends in one commit', 'cancelled', true],
-  ])('a call that %s stays as it ended first', (_, first, isAtOnce) =>
-    given(async store => {
-      const effects = [{ type: 'tokenService.requestToken', data: {} }]
-      const event = { type: 'token.requested', data: {}, effects }
-      const owing = { stream: 'token-a', event, because: 'token.request', machine }
-      await store.append({ ...toStream('token-a', 'none'), events: [owing] })
-      const effect = 'token-a/1/0'
-      const settles = { effect, as: 'settled' as const, because: '' }
-      const erased = { type: 'subject.erased', data: {}, cancels: [effect] }
-      const settle = () => store.append({ ...toStream('token-b', 'any'), settles })
-      const cancel = () =>
-        store.append({
-          ...toStream('subject-a', 'none'),
-          events: [{ stream: 'subject-a', event: erased, because: 'subject.erase', machine }],
-        })
-      const [one, other] = first === 'settled' ? [settle, cancel] : [cancel, settle]
-      const winning = one()
-      if (!isAtOnce) await winning
-      expect(await other()).toMatchObject({ status: 'conflict' })
-      expect(await winning).toMatchObject({ status: 'appended' })
-      expect(await store.effect(effect)).toMatchObject({ state: first })
-    }),
-  )
+  ] as const)
+    test(`a call that ${how} stays as it ended first`, () =>
+      given(async store => {
+        const effects = [{ type: 'tokenService.requestToken', data: {} }]
+        const event = { type: 'token.requested', data: {}, effects }
+        const owing = { stream: 'token-a', event, because: 'token.request', machine }
+        await store.append({ ...toStream('token-a', 'none'), events: [owing] })
+        const effect = 'token-a/1/0'
+        const settles = { effect, as: 'settled' as const, because: '' }
+        const erased = { type: 'subject.erased', data: {}, cancels: [effect] }
+        const settle = () => store.append({ ...toStream('token-b', 'any'), settles })
+        const cancel = () =>
+          store.append({
+            ...toStream('subject-a', 'none'),
+            events: [{ stream: 'subject-a', event: erased, because: 'subject.erase', machine }],
+          })
+        const [one, other] = first === 'settled' ? [settle, cancel] : [cancel, settle]
+        const winning = one()
+        if (!isAtOnce) await winning
+        expect(await other()).toMatchObject({ status: 'conflict' })
+        expect(await winning).toMatchObject({ status: 'appended' })
+        expect(await store.effect(effect)).toMatchObject({ state: first })
+      }))
 
   test('an attempt that never reported back is taken again once its lease has run out, and says so', () =>
     given(async store => {

@@ -1,11 +1,11 @@
-import { expect, test } from 'vitest'
-import type { Store } from '../../src/store/store.ts'
-import { openViews } from '../../src/store/views-handle.ts'
-import { digest, type Place, positionsOf, toStream } from './conformance-place.ts'
+import type { Store } from '../store/store.ts'
+import { openViews } from '../store/views-handle.ts'
 import { append, counting } from './counting.ts'
+import type { Harness } from './harness.ts'
+import { digest, type Place, positionsOf, toStream } from './place.ts'
 
 /** What stores promise that several processes have at once: two on one database. */
-export function sharedConformance(newPlace: () => Place): void {
+export function processConformance({ test, expect }: Harness, newPlace: () => Place): void {
   const given = async <T>(work: (one: Store, other: Store) => Promise<T>) => {
     const place = newPlace()
     const options = { views: [counting('counted')] }

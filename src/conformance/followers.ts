@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest'
-import type { Store } from '../../src/store/store.ts'
-import type { Place } from './conformance-place.ts'
+import type { Store } from '../store/store.ts'
+import type { Harness } from './harness.ts'
+import type { Place } from './place.ts'
 
 /** What every store promises of those who follow the log. */
-export function followerConformance(newPlace: () => Place): void {
+export function followerConformance({ test, expect }: Harness, newPlace: () => Place): void {
   const given = async <T>(work: (store: Store) => Promise<T>) => {
     const store = await newPlace().open()
     return work(store).finally(() => store.close())
@@ -54,16 +54,16 @@ export function followerConformance(newPlace: () => Place): void {
       expect(await take(store)).toMatchObject({ position: 4, attempts: 0, dueAt: null, because: '' })
     }))
 
-  test.each([
+  for (const [how, position] of [
     ['again', 3],
     ['past', 4],
-  ] as const)('one that is parked goes on %s, and only once', (how, position) =>
-    given(async store => {
-      await store.followers.fail(await take(store), 4, null, 'RangeError')
-      expect(await take(store)).toMatchObject({ position: 3, isParked: true })
-      expect(await store.followers.resume('mail', how)).toBe(true)
-      expect(await store.followers.resume('mail', how)).toBe(false)
-      expect(await take(store)).toMatchObject({ position, isParked: false, attempts: 0, because: '' })
-    }),
-  )
+  ] as const)
+    test(`one that is parked goes on ${how}, and only once`, () =>
+      given(async store => {
+        await store.followers.fail(await take(store), 4, null, 'RangeError')
+        expect(await take(store)).toMatchObject({ position: 3, isParked: true })
+        expect(await store.followers.resume('mail', how)).toBe(true)
+        expect(await store.followers.resume('mail', how)).toBe(false)
+        expect(await take(store)).toMatchObject({ position, isParked: false, attempts: 0, because: '' })
+      }))
 }

@@ -1,0 +1,45 @@
+import type { Recorded } from '../message.ts'
+import type { Checkpoint } from '../store/projector.ts'
+import type { Store } from '../store/store.ts'
+import { defineView, type View } from '../view.ts'
+import { at } from './place.ts'
+
+/** Counts the events of each stream; told to, it fails, or writes what its table does not take. */
+export function counting(
+  name: string,
+  breaks: { at?: number; with?: 'throw' | 'badCell' | 'drop' } = {},
+): View {
+  return defineView<{ stream: string; n: number }, Recorded>({
+    name,
+    version: 1,
+    columns: { stream: 'text', n: 'integer' },
+    key: ({ type, stream }) => (type === 'bench.done' ? stream : undefined),
+    fold(row, { stream, position }) {
+      if (position === breaks.at && breaks.with === 'throw') throw new RangeError('25774435016')
+      if (position === breaks.at && breaks.with === 'drop') return undefined
+      const n = (row?.n ?? 0) + 1
+      return { stream, n: position === breaks.at && breaks.with === 'badCell' ? ('x' as never) : n }
+    },
+  })
+}
+
+/** Appends so many events to streams in turn, many at a time. */
+export async function append(store: Store, count: number, streams = 10): Promise<void> {
+  await Promise.all(
+    Array.from({ length: count }, (_, i) => {
+      const stream = `bench-${i % streams}`
+      const event = { type: 'bench.done', data: {} }
+      const machine = { name: 'bench', version: 1 }
+      return store.append({
+        at,
+        streams: [{ stream, expect: 'any' }],
+        events: [{ stream, event, because: 'bench.do', machine }],
+      })
+    }),
+  )
+}
+
+/** How far a view has come. */
+export async function checkpointOf(store: Store, name: string): Promise<Checkpoint | undefined> {
+  return (await store.checkpoints()).find(each => each.view === name)
+}

@@ -1,0 +1,25 @@
+import type { Connection } from '../store/connection.ts'
+
+/** Opens a connection to one database. */
+export type Connect = () => Promise<Connection>
+
+/** What the suite says of a value: those of Vitest, Jest, Bun and `@std/expect` do. */
+export interface Matchers {
+  toBe(expected: unknown): void
+  toBeUndefined(): void
+  toEqual(expected: unknown): void
+  toMatchObject(expected: object): void
+  toHaveLength(expected: number): void
+  toContain(expected: string): void
+  toBeGreaterThan(expected: number): void
+  toBeLessThan(expected: number): void
+  readonly not: Matchers
+  readonly rejects: { toMatchObject(expected: object): Promise<void> }
+}
+
+/** What the suite runs in: the functions of a test runner, under the names that runners have for them. */
+export interface Harness {
+  readonly describe: (name: string, body: () => void) => unknown
+  readonly test: (name: string, body: () => Promise<void>) => unknown
+  readonly expect: ((value: unknown) => Matchers) & { stringMatching(pattern: RegExp): unknown }
+}

@@ -1,0 +1,42 @@
+import { appendConformance } from './appends.ts'
+import { followerConformance } from './followers.ts'
+import type { Connect, Harness } from './harness.ts'
+import { Place } from './place.ts'
+import { processConformance } from './processes.ts'
+import { viewConformance } from './views.ts'
+
+export type {
+  Attempt,
+  Connection,
+  Searched,
+  Statement,
+  StatementForEach,
+  Steps,
+} from '../store/connection.ts'
+export type { Connect, Harness, Matchers } from './harness.ts'
+
+/**
+ * What every store promises, whatever its database: the tests of one dialect, in any test runner. Whoever writes a store
+ * writes a `Connection`; everything else is the same for all.
+ *
+ * `newDatabase` makes an empty database, and gives what opens connections to it. One that only one process can open has
+ * `isShared` false.
+ *
+ * @example
+ * import { describe, expect, test } from 'vitest'
+ * storeConformance({ describe, test, expect }, () => {
+ *   const schema = newSchema()
+ *   return () => connectTo(schema)
+ * })
+ */
+export function storeConformance(
+  harness: Harness,
+  newDatabase: () => Connect,
+  { isShared = true }: { readonly isShared?: boolean } = {},
+): void {
+  const newPlace = () => new Place(newDatabase())
+  harness.describe('appends', () => appendConformance(harness, newPlace))
+  harness.describe('views', () => viewConformance(harness, newPlace))
+  harness.describe('followers', () => followerConformance(harness, newPlace))
+  if (isShared) harness.describe('several processes', () => processConformance(harness, newPlace))
+}
