@@ -2,103 +2,13 @@ import { hash } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createIds, systemClock, systemEntropy } from '../../src/clock.ts'
-import type { Append, Appended, Expectation } from '../../src/store/append.ts'
+import type { Append } from '../../src/store/append.ts'
 import { Store } from '../../src/store/store.ts'
 import { Tree } from '../../src/store/tree.ts'
 import { views } from '../../src/views/views.ts'
-
-/** A log that is right because there is nothing to it: arrays and maps, one append after the other. */
-class ModelLog {
-  readonly events: { stream: string; version: number; data: unknown }[] = []
-  readonly #receipts = new Map<string, number>()
-  readonly #claims = new Map<string, string>()
-
-  append({ streams, events, receipt, claims = [] }: Append): string {
-    const known = receipt && this.#receipts.get(receipt.commandId)
-    if (known !== undefined) return `known ${known}`
-    if (!streams.every(({ stream, expect }) => isExpected(expect, this.#versionOf(stream)))) return 'conflict'
-    if (!claims.every(each => this.#claims.get(String(each.digest)) === each.replaces)) return 'conflict'
-    for (const { stream, event } of events) {
-      this.events.push({ stream, version: this.#versionOf(stream) + 1, data: event.data })
-    }
-    for (const each of claims) this.#claims.set(String(each.digest), each.value)
-    const position = this.events.length + 1
-    if (receipt) this.#receipts.set(receipt.commandId, position)
-    return `appended ${position}`
-  }
-
-  #versionOf(stream: string): number {
-    return this.events.filter(each => each.stream === stream).length
-  }
-}
-
-function isExpected(expected: Expectation, version: number): boolean {
-  if (expected === 'any') return true
-  if (expected === 'none') return version === 0
-  if (expected === 'exists') return version > 0
-  return expected === version
-}
-
-function told(appended: Appended): string {
-  if (appended.status === 'known') return `known ${appended.receipt.position}`
-  return appended.status === 'conflict' ? 'conflict' : `appended ${appended.position}`
-}
-
-const streams = ['bench-a', 'bench-b', 'bench-c']
-const expectation = fc.oneof(fc.constantFrom<Expectation>('none', 'exists', 'any', 'any'), fc.nat({ max: 4 }))
-const anAppend: fc.Arbitrary<Append> = fc
-  .record({
-    expected: fc.uniqueArray(fc.record({ stream: fc.constantFrom(...streams), expect: expectation }), {
-      selector: each => each.stream,
-      maxLength: 3,
-    }),
-    writes: fc.array(fc.nat({ max: 2 }), { maxLength: 3 }),
-    receipt: fc.option(fc.constantFrom('c1', 'c2', 'c3', 'c4', 'c5', 'c6')),
-    claim: fc.option(
-      fc.record({
-        digest: fc.nat({ max: 3 }),
-        value: fc.constantFrom('x', 'y'),
-        replaces: fc.option(fc.constantFrom('x', 'y')),
-      }),
-    ),
-    data: fc.record({
-      n: fc.maxSafeInteger().map(n => (n === 0 ? 0 : n)),
-      text: fc.string({ unit: 'grapheme', maxLength: 20 }).filter(text => text.isWellFormed()),
-    }),
-  })
-  .map(({ expected, writes, receipt, claim, data }) => ({
-    at: '2030-01-01T00:00:00.000Z',
-    streams: expected,
-    events: writes.flatMap(i => {
-      const stream = expected[i]?.stream
-      return stream === undefined
-        ? []
-        : [
-            {
-              stream,
-              event: { type: 'bench.done', data },
-              because: 'bench.do',
-              machine: { name: 'bench', version: 1 },
-            },
-          ]
-    }),
-    ...(receipt !== null && {
-      receipt: { commandId: receipt, digest: new Uint8Array([1]), code: 'accepted' as const, detail: '' },
-    }),
-    ...(claim !== null && {
-      claims: [
-        {
-          kind: 'k',
-          digest: new Uint8Array([claim.digest]),
-          value: claim.value,
-          ...(claim.replaces !== null && { replaces: claim.replaces }),
-        },
-      ],
-    }),
-  }))
+import { checkAgainstModel, told } from './model-log.ts'
 
 const open = (path: string) =>
   Store.open({
@@ -122,37 +32,11 @@ function rootOf(leaves: readonly Buffer[]): Buffer {
   )
 }
 
-test('whatever is appended, together or by two processes in turn, is what a trivial log makes of it', async () => {
-  const rounds = fc.array(
-    fc.record({ store: fc.nat({ max: 1 }), appends: fc.array(anAppend, { minLength: 1, maxLength: 12 }) }),
-    {
-      minLength: 1,
-      maxLength: 12,
-    },
-  )
-  const statuses = new Set<string>()
-  await fc.assert(
-    fc.asyncProperty(rounds, async given => {
-      const path = join(mkdtempSync(join(tmpdir(), 'averba-model-')), 'log.sqlite')
-      const stores = [await open(path), await open(path)]
-      const model = new ModelLog()
-      for (const { store, appends } of given) {
-        const made = await Promise.all(appends.map(each => stores[store]?.append(each)))
-        const expected = appends.map(each => model.append(each))
-        expect(made.map(each => each && told(each))).toEqual(expected)
-        for (const each of expected) statuses.add(each.split(' ')[0] ?? '')
-      }
-      for (const store of stores) await store.close()
-      const again = await open(path)
-      const events = await again.read({ after: 1 })
-      expect(events.map(({ stream, version, data }) => ({ stream, version, data }))).toEqual(model.events)
-      expect(events.map(each => each.position)).toEqual(model.events.map((_, i) => i + 2))
-      await again.close()
-    }),
-    { numRuns: 60 },
-  )
-  expect(statuses).toEqual(new Set(['appended', 'conflict', 'known']))
-})
+test('whatever is appended, by two processes in turn or at once, is what a trivial log makes of it', () =>
+  checkAgainstModel(() => {
+    const path = join(mkdtempSync(join(tmpdir(), 'averba-model-')), 'log.sqlite')
+    return () => open(path)
+  }, 60))
 
 test('a command that waits among others with its own id gets the receipt of the first', async () => {
   const store = await open(':memory:')

@@ -4,12 +4,19 @@ import { Place } from '../../src/conformance/place.ts'
 import { openViews } from '../../src/store/views-handle.ts'
 import { views } from '../../src/views/views.ts'
 import type { Views } from '../../src/wiring.ts'
+import { checkAgainstModel } from './model-log.ts'
 import { InProcessPostgres } from './pglite-connection.ts'
 
 const postgres = new InProcessPostgres()
 afterAll(() => postgres.close())
 
 describe('PostgreSQL', () => storeConformance({ describe, test, expect }, () => postgres.newSchema()))
+
+test('whatever is appended on PostgreSQL is what a trivial log makes of it', () =>
+  checkAgainstModel(() => {
+    const place = new Place(postgres.newSchema())
+    return () => place.open()
+  }, 30))
 
 test('every view of ours has its table, its indexes, its rows and its queries on PostgreSQL', async () => {
   const store = await new Place(postgres.newSchema()).open({ views })

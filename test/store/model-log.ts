@@ -1,0 +1,163 @@
+import fc from 'fast-check'
+import { expect } from 'vitest'
+import type { Append, Appended, Expectation } from '../../src/store/append.ts'
+import type { Store } from '../../src/store/store.ts'
+
+/** A log that is right because there is nothing to it: arrays and maps, one append after the other. */
+class ModelLog {
+  readonly events: { stream: string; version: number; data: unknown }[] = []
+  #receipts = new Map<string, number>()
+  #claims = new Map<string, string>()
+
+  /** The same log, to go on with in another way. */
+  copy(): ModelLog {
+    const copied = new ModelLog()
+    copied.events.push(...this.events)
+    copied.#receipts = new Map(this.#receipts)
+    copied.#claims = new Map(this.#claims)
+    return copied
+  }
+
+  append({ streams, events, receipt, claims = [] }: Append): string {
+    const known = receipt && this.#receipts.get(receipt.commandId)
+    if (known !== undefined) return `known ${known}`
+    if (!streams.every(({ stream, expect }) => isExpected(expect, this.#versionOf(stream)))) return 'conflict'
+    if (!claims.every(each => this.#claims.get(String(each.digest)) === each.replaces)) return 'conflict'
+    for (const { stream, event } of events) {
+      this.events.push({ stream, version: this.#versionOf(stream) + 1, data: event.data })
+    }
+    for (const each of claims) this.#claims.set(String(each.digest), each.value)
+    const position = this.events.length + 1
+    if (receipt) this.#receipts.set(receipt.commandId, position)
+    return `appended ${position}`
+  }
+
+  #versionOf(stream: string): number {
+    return this.events.filter(each => each.stream === stream).length
+  }
+}
+
+function isExpected(expected: Expectation, version: number): boolean {
+  if (expected === 'any') return true
+  if (expected === 'none') return version === 0
+  if (expected === 'exists') return version > 0
+  return expected === version
+}
+
+/** What became of an append, in a word and a position. */
+export function told(appended: Appended): string {
+  if (appended.status === 'known') return `known ${appended.receipt.position}`
+  return appended.status === 'conflict' ? 'conflict' : `appended ${appended.position}`
+}
+
+const streams = ['bench-a', 'bench-b', 'bench-c']
+const expectation = fc.oneof(fc.constantFrom<Expectation>('none', 'exists', 'any', 'any'), fc.nat({ max: 4 }))
+const anAppend: fc.Arbitrary<Append> = fc
+  .record({
+    expected: fc.uniqueArray(fc.record({ stream: fc.constantFrom(...streams), expect: expectation }), {
+      selector: each => each.stream,
+      maxLength: 3,
+    }),
+    writes: fc.array(fc.nat({ max: 2 }), { maxLength: 3 }),
+    receipt: fc.option(fc.constantFrom('c1', 'c2', 'c3', 'c4', 'c5', 'c6')),
+    claim: fc.option(
+      fc.record({
+        digest: fc.nat({ max: 3 }),
+        value: fc.constantFrom('x', 'y'),
+        replaces: fc.option(fc.constantFrom('x', 'y')),
+      }),
+    ),
+    data: fc.record({
+      n: fc.maxSafeInteger().map(n => (n === 0 ? 0 : n)),
+      text: fc.string({ unit: 'grapheme', maxLength: 20 }).filter(text => text.isWellFormed()),
+    }),
+  })
+  .map(({ expected, writes, receipt, claim, data }) => ({
+    at: '2030-01-01T00:00:00.000Z',
+    streams: expected,
+    events: writes.flatMap(i => {
+      const stream = expected[i]?.stream
+      return stream === undefined
+        ? []
+        : [
+            {
+              stream,
+              event: { type: 'bench.done', data },
+              because: 'bench.do',
+              machine: { name: 'bench', version: 1 },
+            },
+          ]
+    }),
+    ...(receipt !== null && {
+      receipt: { commandId: receipt, digest: new Uint8Array([1]), code: 'accepted' as const, detail: '' },
+    }),
+    ...(claim !== null && {
+      claims: [
+        {
+          kind: 'k',
+          digest: new Uint8Array([claim.digest]),
+          value: claim.value,
+          ...(claim.replaces !== null && { replaces: claim.replaces }),
+        },
+      ],
+    }),
+  }))
+
+/** What two stores on one log do: in a round, one after the other, or both at once. */
+const rounds = fc.array(
+  fc.record({
+    who: fc.constantFrom<readonly number[]>([0], [1], [0, 1]),
+    appends: fc.array(anAppend, { minLength: 1, maxLength: 12 }),
+  }),
+  { minLength: 1, maxLength: 12 },
+)
+
+/** The model after the appends of a round in an order, with what became of each. */
+function inOrder(before: ModelLog, order: readonly (readonly Append[])[]) {
+  const model = before.copy()
+  return { model, told: new Map(order.flat().map(each => [each, model.append(each)])) }
+}
+
+/**
+ * Whatever is appended on a new log, by two stores in turn or at once, is what a trivial log makes of it. Those of a store
+ * are asked for together, and are one commit: of two commits one comes first.
+ */
+export async function checkAgainstModel(
+  newPlace: () => () => Promise<Store>,
+  numRuns: number,
+): Promise<void> {
+  const seen = new Set<string>()
+  const check = fc.asyncProperty(rounds, async given => {
+    const open = newPlace()
+    const stores = [await open(), await open()]
+    let model = new ModelLog()
+    for (const { who, appends } of given) {
+      const shares = who.map((store, i) => ({
+        store,
+        appends: appends.filter((_, n) => n % who.length === i),
+      }))
+      const all = shares.flatMap(share => share.appends.map(each => ({ each, store: share.store })))
+      const made = await Promise.all(all.map(({ each, store }) => stores[store]?.append(each)))
+      const orders = [shares, [...shares].reverse()].map(order =>
+        inOrder(
+          model,
+          order.map(share => share.appends),
+        ),
+      )
+      const became = made.map(each => each && told(each))
+      const expected = orders.map(order => all.map(({ each }) => order.told.get(each)))
+      expect(expected).toContainEqual(became)
+      model = orders[expected.findIndex(each => String(each) === String(became))]?.model ?? model
+      for (const each of became) seen.add(each?.split(' ')[0] ?? '')
+      if (shares.length > 1 && String(expected[0]) !== String(expected[1])) seen.add('order mattered')
+    }
+    for (const store of stores) await store.close()
+    const again = await open()
+    const events = await again.read({ after: 1 })
+    expect(events.map(({ stream, version, data }) => ({ stream, version, data }))).toEqual(model.events)
+    expect(events.map(each => each.position)).toEqual(model.events.map((_, i) => i + 2))
+    await again.close()
+  })
+  await fc.assert(check, { numRuns })
+  expect(seen).toEqual(new Set(['appended', 'conflict', 'known', 'order mattered']))
+}
