@@ -1,4 +1,5 @@
 import { giveWay } from './clock.ts'
+import { AverbaError } from './errors.ts'
 import type { Events, Recorded } from './events.ts'
 import type { Followers } from './followers.ts'
 import type { HandlerCall, HandlerTime } from './handler-time.ts'
@@ -37,13 +38,21 @@ export interface Log {
    * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name
    */
   skip(name: string): Promise<void>
-  /** Events in order of position: after one, of some types, of one kind or one stream, or backward. */
+  /**
+   * Events in order of position: after one, of some types, of one kind or one stream, or backward. They are read in pages:
+   * however long the log is, one of them is in memory.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` when `fromVersion` is no whole number from 1 on, or there is no stream
+   */
   read(filter?: {
+    /** A position: the events that come next, in the order of reading. */
     after?: number
     types?: readonly (keyof Events)[]
     /** The machine whose streams are read, such as `consent`. */
     kind?: string
     stream?: string
+    /** The version of an event of the stream: from it on, or, backward, from it down. */
+    fromVersion?: number
     backward?: boolean
   }): AsyncIterable<Recorded>
 }
@@ -51,13 +60,24 @@ export interface Log {
 /** Makes the area `log`. */
 export function createLog(store: Store, followers: Followers): Log {
   return {
-    read: filter => readLog(store, filter),
+    read(filter) {
+      checkVersion(filter)
+      return readLog(store, filter)
+    },
     follow: (name, types, handler, time) =>
       followers.follow(name, types, (event, call) => handler(event as never, call), time), // The type names its event.
     followers: () => followers.list(),
     retry: name => followers.resume(name, 'again'),
     skip: name => followers.resume(name, 'past'),
   }
+}
+
+function checkVersion({ stream, fromVersion }: Parameters<Log['read']>[0] = {}): void {
+  if (fromVersion === undefined) return
+  if (stream !== undefined && Number.isSafeInteger(fromVersion) && fromVersion > 0) return
+  throw new AverbaError('INVALID_INPUT', 'Cannot read from a version: it is none, or no stream is named', {
+    hint: "Versions count from 1 in each stream: log.read({ stream: 'consent-…', fromVersion: 3 })",
+  })
 }
 
 async function* readLog(store: Store, filter: Parameters<Log['read']>[0] = {}): AsyncIterable<Recorded> {

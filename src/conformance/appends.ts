@@ -298,5 +298,29 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(await positions({ backward: true, after: 3 })).toEqual([2, 1])
       expect(await positions({ types: ['log.began'] })).toEqual([1])
       expect(await positions({ types: ['no.such'] })).toEqual([])
+      expect(await positions({ kind: 'token', after: 4 })).toEqual([5, 6])
+      expect(await positions({ kind: 'log' })).toEqual([1])
+      expect(await positions({ kind: 'toke' })).toEqual([])
+    }))
+
+  test('a stream is read from a version, whatever stands between its events', () =>
+    given(async store => {
+      for (let i = 0; i < 4; i++) {
+        await store.append(toStream('token-a', i))
+        await store.append(toStream('token-b', i))
+      }
+      const versions = async (filter: Parameters<Store['read']>[0]) =>
+        (await store.read({ stream: 'token-b', ...filter })).map(event => [event.version, event.position])
+      expect(await versions({ fromVersion: 3 })).toEqual([
+        [3, 7],
+        [4, 9],
+      ])
+      expect(await versions({ fromVersion: 2, backward: true })).toEqual([
+        [2, 5],
+        [1, 3],
+      ])
+      expect(await versions({ fromVersion: 2, after: 5, limit: 1 })).toEqual([[3, 7]])
+      expect(await versions({ fromVersion: 5 })).toEqual([])
+      expect(await versions({ stream: 'token-c', fromVersion: 1 })).toEqual([])
     }))
 }

@@ -14,6 +14,8 @@ export interface ReadFilter {
   /** The machine whose streams are read, such as `consent`. */
   readonly kind?: string
   readonly stream?: string
+  /** Of a stream: from this version of it on, or from it down. */
+  readonly fromVersion?: number
   readonly backward?: boolean
   readonly limit?: number
 }
@@ -54,19 +56,22 @@ export function* readOn(
 }
 
 function pageOf(connection: Connection, filter: ReadFilter): Statement {
-  const { after = 0, types, kind, stream, backward = false, limit = pageRows } = filter
+  const { after = 0, types, kind, stream, fromVersion, backward = false, limit = pageRows } = filter
   // What replays and rebuilds ask for, again and again, needs no compiling.
-  if (!types && kind === undefined && !backward) {
+  if (!types && kind === undefined && fromVersion === undefined && !backward) {
     if (stream === undefined) return { sql: selectAfter, parameters: [after, limit] }
     return { sql: selectOfStream, parameters: [stream, after, limit] }
   }
   let query = connection.compiler.selectFrom('event').select('event.header').limit(limit)
-  query = query.orderBy('event.position', backward ? 'desc' : 'asc')
+  // Within a stream both orders are one, and the index has that of versions.
+  const order = stream === undefined ? 'event.position' : 'event.version'
+  query = query.orderBy(order, backward ? 'desc' : 'asc')
   if (filter.after !== undefined) query = query.where('event.position', backward ? '<' : '>', after)
   if (types) query = query.where('event.type', 'in', [...types])
   // Events are named after their machine, and '/' comes right after '.'.
   if (kind !== undefined)
     query = query.where('event.type', '>', `${kind}.`).where('event.type', '<', `${kind}/`)
+  if (fromVersion !== undefined) query = query.where('event.version', backward ? '<=' : '>=', fromVersion)
   if (stream !== undefined) {
     query = query.where('event.stream', '=', eb =>
       eb.selectFrom('stream').select('key').where('name', '=', stream),
