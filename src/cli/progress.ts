@@ -1,11 +1,24 @@
-/** Tells a person at a terminal how far a long piece of work has come; programs are told nothing. */
-export function createProgress(): (what: string, done: number, end: number) => void {
-  if (!process.stderr.isTTY) return () => undefined
+/** Where it is drawn. */
+interface Terminal {
+  readonly isTTY?: boolean
+  write(text: string): unknown
+}
+
+const barWidth = 24
+
+/** Draws for a person at a terminal how far a long piece of work has come; programs are told nothing. */
+export function createProgress(
+  terminal: Terminal = process.stderr,
+): (what: string, done: number, end: number) => void {
+  if (!terminal.isTTY) return () => undefined
   let shown = ''
   return (what, done, end) => {
-    const text = `${what} ${end === 0 ? 100 : Math.floor((100 * done) / end)} %`
+    const part = end === 0 ? 1 : Math.min(1, done / end)
+    const full = Math.floor(barWidth * part)
+    const bar = `[${'#'.repeat(full)}${'-'.repeat(barWidth - full)}]`
+    const text = `${bar} ${String(Math.floor(100 * part)).padStart(3)} % ${what}`
     if (text === shown) return
     shown = text
-    process.stderr.write(`\r\x1b[K${done >= end ? '' : text}`)
+    terminal.write(`\r\x1b[K${done >= end ? '' : text}`)
   }
 }

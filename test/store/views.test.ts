@@ -1,11 +1,15 @@
 import { expect, test } from 'vitest'
+import { createIds, systemClock, systemEntropy } from '../../src/clock.ts'
 import type { Recorded } from '../../src/message.ts'
 import { catchUp } from '../../src/store/catch-up.ts'
 import type { Connection } from '../../src/store/connection.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
+import { Store } from '../../src/store/store.ts'
+import { createKeyring } from '../../src/vault/keyring.ts'
 import { defineView } from '../../src/view.ts'
 import { append, checkpointOf, counting, open, rowsOf, sumOf } from './counting.ts'
 import { newPath } from './sample-store.ts'
+import { around, type Done, watched } from './watched.ts'
 
 test.each(['throw', 'badCell'] as const)(
   'a view that fails (%s) is left as it was before those events, the others go on, and it catches up when it is mended',
@@ -34,6 +38,30 @@ test.each(['throw', 'badCell'] as const)(
     await mended.close()
   },
 )
+
+test('a batch writes each view in one request, however many rows it changes, and none that it leaves alone', async () => {
+  const done: Done[] = []
+  const connection = around(await openSqlite(':memory:'), {
+    transact: (steps, run) => run(() => watched(steps, each => done.push(each))),
+  })
+  const keyring = createKeyring(systemEntropy)
+  const store = await Store.open({
+    path: ':memory:',
+    medium: { open: async () => connection, keyring: async () => keyring },
+    views: [counting('one'), counting('other'), { ...counting('idle'), key: () => undefined }],
+    clock: systemClock,
+    entropy: systemEntropy,
+    createId: createIds(systemClock, systemEntropy),
+  })
+  done.length = 0
+  await append(store, 60, 30)
+  const writes = done.map(({ statements }) =>
+    statements.filter(sql => /^insert into (one|other|idle)/.test(sql)),
+  )
+  expect(writes.map(each => each.map(sql => sql.split(' ')[2]))).toEqual([['one', 'other']])
+  expect([await sumOf(store, 'one'), (await rowsOf(store, 'other')).length]).toEqual([60, 30])
+  await store.close()
+})
 
 test('a view that drops a row stands still and says why, and is built in no other way', async () => {
   const store = await open(newPath(), [counting('fragile', { at: 15, with: 'drop' }), counting('steady')])

@@ -39,17 +39,22 @@ export function* watched<T>(steps: () => Steps<T>, onDone: (done: Done) => void)
   }
   const before = yield* ask('total_changes()')
   let rows = 0
-  const work = steps()
-  let step = work.next()
-  while (!step.done) {
-    const sql = 'sql' in step.value ? step.value.sql : ''
-    statements.push(sql)
-    const [, dropped] = /^drop table (\w+)/.exec(sql) ?? []
-    if (dropped !== undefined) rows += yield* ask(`select count(*) from ${dropped}`)
-    const answer = yield step.value
-    rows += answer.length
-    step = work.next(answer)
+  const through = function* <R>(work: Steps<R>): Steps<R> {
+    let step = work.next()
+    while (!step.done) {
+      const request = step.value
+      const sql = 'sql' in request ? request.sql : ''
+      statements.push(sql)
+      const [, dropped] = /^drop table (\w+)/.exec(sql) ?? []
+      if (dropped !== undefined) rows += yield* ask(`select count(*) from ${dropped}`)
+      // What is tried by itself is watched as well.
+      const answer = yield 'attempt' in request ? { attempt: () => through(request.attempt()) } : request
+      rows += answer.length
+      step = work.next(answer)
+    }
+    return step.value
   }
+  const result = yield* through(steps())
   onDone({ statements, rows: rows + (yield* ask('total_changes()')) - before })
-  return step.value
+  return result
 }

@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -6,6 +7,7 @@ import { promisify } from 'node:util'
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { openAverba } from '../../src/index.ts'
+import { append, open } from '../store/counting.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const averba = (...args: string[]) =>
@@ -36,6 +38,33 @@ test('averba rebuild puts right what differs, says so once, and then finds all a
     views: [{ view: 'subjects', rows: 2, differences: 0, examples: [] }],
   })
 })
+
+test('Ctrl-C ends averba rebuild between two pages, the log serves as before, and the next one goes on', async () => {
+  const store = await givenLog()
+  const filling = await open(store, [])
+  await append(filling, 60_000)
+  await filling.close()
+  const opened = await openAverba({ store })
+  await opened.close()
+  const database = new Sqlite(store)
+  const begun = database.prepare('select count(*) from rebuild where run > 1').pluck()
+  const before = begun.get()
+  const child = spawn(process.execPath, ['src/cli/main.ts', 'rebuild', store, '--json'], { cwd: root })
+  const ended = once(child, 'close')
+  let printed = ''
+  child.stdout.on('data', chunk => {
+    printed += chunk
+  })
+  await expect.poll(() => begun.get(), { timeout: 20_000, interval: 2 }).not.toBe(before)
+  child.kill('SIGINT')
+  expect(await ended).toEqual([1, null])
+  const { isWhole, views } = JSON.parse(printed)
+  expect([isWhole, views.length < 9]).toEqual([false, true])
+  database.close()
+  const again = await averba('rebuild', store, '--json')
+  expect(JSON.parse(again.stdout)).toMatchObject({ isWhole: true, views: { length: 9 } })
+  expect(again.code).toBe(0)
+}, 60_000)
 
 test('a command that is none is refused with where the commands stand, and averba says its version', async () => {
   expect(await averba('rebuidl')).toMatchObject({

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { createProgress } from '../src/cli/progress.ts'
+
+test('a person sees a bar that grows, and goes when the work is done; a program sees nothing', () => {
+  const written: string[] = []
+  const write = (text: string) => written.push(text)
+  const show = createProgress({ isTTY: true, write })
+  for (const done of [0, 1, 250, 251, 999, 1_000]) show('consents', done, 1_000)
+  expect(written).toEqual([
+    '\r\x1b[K[------------------------]   0 % consents',
+    '\r\x1b[K[######------------------]  25 % consents',
+    '\r\x1b[K[#######################-]  99 % consents',
+    '\r\x1b[K',
+  ])
+  written.length = 0
+  createProgress({ isTTY: true, write })('backup', 0, 0)
+  expect(written).toEqual(['\r\x1b[K'])
+  written.length = 0
+  createProgress({ write })('consents', 1, 2)
+  expect(written).toEqual([])
+})
