@@ -35,6 +35,7 @@ import { Medium } from './store/medium.ts'
 import type { RebuildAll } from './store/rebuild-all.ts'
 import type { AsOf, Rebuilt } from './store/rebuilder.ts'
 import { Store } from './store/store.ts'
+import type { StoreOptions } from './store/store-options.ts'
 import { openViews, type ViewsHandle } from './store/views-handle.ts'
 import { Subjects } from './subjects.ts'
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
@@ -125,7 +126,7 @@ export function openAverba(options: AverbaOptions): Promise<Averba> {
 
 /** The same on a medium that outlives the engine, or with machines and views of another version, as a simulated world has it. */
 export async function openOn(
-  medium: Medium | undefined,
+  medium: StoreOptions['medium'],
   options: AverbaOptions,
   { machines, views }: Wiring = wiring,
 ): Promise<Averba> {

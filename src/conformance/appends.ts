@@ -2,7 +2,7 @@ import type { Store } from '../store/store.ts'
 import type { Harness } from './harness.ts'
 import { at, digest, machine, type Place, positionsOf, toStream } from './place.ts'
 
-/** What every store promises of appends, receipts, effects, parts and pages. */
+/** What every store promises of appends, receipts, parts and pages. */
 export function appendConformance({ test, expect }: Harness, newPlace: () => Place): void {
   const given = async <T>(work: (store: Store) => Promise<T>) => {
     const store = await newPlace().open()
@@ -186,93 +186,6 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       )
     }))
 
-  test('an effect is owed with its event, taken once, and ends once', () =>
-    given(async store => {
-      const event = {
-        type: 'token.requested',
-        data: {},
-        effects: [{ type: 'tokenService.requestToken', data: {} }],
-      }
-      const owing = { stream: 'token-a', event, because: 'token.request', machine }
-      await store.append({ ...toStream('token-a', 'none'), events: [owing] })
-      const now = Date.parse(at)
-      expect(await store.dueEffects(now - 1)).toEqual([])
-      expect(await store.dueEffects(now)).toEqual(['token-a/1/0'])
-      expect(await store.claimEffect('token-a/1/0', now)).toMatchObject({
-        wasStarted: false,
-        owed: { attempts: 1 },
-      })
-      expect(await store.claimEffect('token-a/1/0', now)).toBeUndefined()
-      expect(await store.dueEffects(now)).toEqual([])
-      const settles = { effect: 'token-a/1/0', as: 'settled' as const, because: '' }
-      expect((await store.append({ ...toStream('token-a', 1), settles })).status).toBe('appended')
-      expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'settled', settledAt: 3 })
-      expect((await store.append({ ...toStream('token-a', 2), settles })).status).toBe('conflict')
-    }))
-
-  for (const [how, first, isAtOnce] of [
-    ['ended before it is cancelled', 'settled', false],
-    ['ended and is cancelled in one commit', 'settled', true],
-    ['is cancelled and ends in one commit', 'cancelled', true],
-  ] as const)
-    test(`a call that ${how} stays as it ended first`, () =>
-      given(async store => {
-        const effects = [{ type: 'tokenService.requestToken', data: {} }]
-        const event = { type: 'token.requested', data: {}, effects }
-        const owing = { stream: 'token-a', event, because: 'token.request', machine }
-        await store.append({ ...toStream('token-a', 'none'), events: [owing] })
-        const effect = 'token-a/1/0'
-        const settles = { effect, as: 'settled' as const, because: '' }
-        const erased = { type: 'subject.erased', data: {}, cancels: [effect] }
-        const settle = () => store.append({ ...toStream('token-b', 'any'), settles })
-        const cancel = () =>
-          store.append({
-            ...toStream('subject-a', 'none'),
-            events: [{ stream: 'subject-a', event: erased, because: 'subject.erase', machine }],
-          })
-        const [one, other] = first === 'settled' ? [settle, cancel] : [cancel, settle]
-        const winning = one()
-        if (!isAtOnce) await winning
-        expect(await other()).toMatchObject({ status: 'conflict' })
-        expect(await winning).toMatchObject({ status: 'appended' })
-        expect(await store.effect(effect)).toMatchObject({ state: first })
-      }))
-
-  test('an attempt that never reported back is taken again once its lease has run out, and says so', () =>
-    given(async store => {
-      const event = {
-        type: 'token.requested',
-        data: {},
-        effects: [{ type: 'tokenService.requestToken', data: {} }],
-      }
-      await store.append({
-        ...toStream('token-a', 'none'),
-        events: [{ stream: 'token-a', event, because: 'token.request', machine }],
-      })
-      const now = Date.parse(at)
-      await store.claimEffect('token-a/1/0', now)
-      expect(await store.claimEffect('token-a/1/0', now + 59_000)).toBeUndefined()
-      expect(await store.claimEffect('token-a/1/0', now + 61_000)).toMatchObject({ wasStarted: true })
-    }))
-
-  test('an attempt that lost its lease puts nothing off, and ends nothing that another one ended', () =>
-    given(async store => {
-      const event = {
-        type: 'token.requested',
-        data: {},
-        effects: [{ type: 'tokenService.requestToken', data: {} }],
-      }
-      const owing = { stream: 'token-a', event, because: 'token.request', machine }
-      await store.append({ ...toStream('token-a', 'none'), events: [owing] })
-      await store.deferEffect('token-a/1/0', Date.parse(at) + 1, 'it never had it')
-      expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'owed', because: '' })
-      await store.claimEffect('token-a/1/0', Date.parse(at))
-      const settles = { effect: 'token-a/1/0', as: 'settled' as const, because: '' }
-      await store.append({ ...toStream('token-a', 1), settles })
-      await store.deferEffect('token-a/1/0', Date.parse(at) + 1, 'too late')
-      expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'settled', because: '' })
-    }))
-
   test('a part is kept sealed: in clear it stands nowhere, and it opens at its address', () =>
     given(async store => {
       const event = { type: 'subject.enrolled', data: { subject: 'a', origin: 'host' } }
@@ -286,6 +199,35 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       ])
       expect(await store.open('subject-a/1/cpf')).toBe('25774435016')
       expect(await store.open('subject-a/2/cpf')).toBeUndefined()
+    }))
+
+  test('what is destroyed with an event is gone: the parts, the key, and the ways to find them', () =>
+    given(async store => {
+      const owner = 'subject-one'
+      const claim = { kind: 'cpf', digest, value: 'one' }
+      const event = { type: 'subject.enrolled', data: { subject: 'one', origin: 'host' } }
+      const parts = { cpf: { owner, value: '25774435016' }, name: { owner, value: 'x' } }
+      const item = { stream: owner, event, because: 'subject.enrol', machine, parts }
+      await store.append({ ...toStream(owner, 'none'), events: [item], claims: [claim] })
+      const erased = { stream: owner, event: { type: 'subject.erased', data: {} }, because: 'subject.erase' }
+      const erasing = {
+        ...toStream(owner, 1),
+        events: [{ ...erased, machine }],
+        destroys: {
+          parts: [
+            { position: 2, name: 'cpf' },
+            { position: 2, name: 'name' },
+          ],
+          person: { owner, subject: 'one', until: 2, claims: [claim], keepsKey: false },
+        },
+      }
+      expect((await store.append(erasing)).status).toBe('appended')
+      expect(await store.open(`${owner}/1/cpf`)).toBeUndefined()
+      expect(await store.owners.stateOf(owner)).toBe('erased')
+      // Nothing stands for the person any more: the digest can be claimed as if it were new.
+      expect((await store.append({ ...toStream('token-a', 'none'), claims: [claim] })).status).toBe(
+        'appended',
+      )
     }))
 
   test('pages are read forward and backward, by type and after a position', () =>

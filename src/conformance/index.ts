@@ -1,4 +1,5 @@
 import { appendConformance } from './appends.ts'
+import { effectConformance } from './effects.ts'
 import { followerConformance } from './followers.ts'
 import type { Connect, Harness } from './harness.ts'
 import { Place } from './place.ts'
@@ -36,6 +37,7 @@ export function storeConformance(
 ): void {
   const newPlace = () => new Place(newDatabase())
   harness.describe('appends', () => appendConformance(harness, newPlace))
+  harness.describe('effects', () => effectConformance(harness, newPlace))
   harness.describe('views', () => viewConformance(harness, newPlace))
   harness.describe('followers', () => followerConformance(harness, newPlace))
   if (isShared) harness.describe('several processes', () => processConformance(harness, newPlace))

@@ -40,7 +40,9 @@ export function* destroy({ parts, person }: Destruction): Steps<void> {
     deleteClaim,
     claims.map(({ kind, digest }) => [kind, digest]),
   )
-  yield* rows({ sql: keepsKey ? markOwner : emptyOwner, parameters: [owner] })
+  const none = new Uint8Array()
+  if (keepsKey) yield* rows({ sql: markOwner, parameters: [owner] })
+  else yield* rows({ sql: emptyOwner, parameters: [none, none, owner] })
 }
 
 /** An owner's key after its erasure, as the writer knows it. */
@@ -52,4 +54,5 @@ const selectNewer = 'select position from event where position > ? and header li
 const deletePart = 'delete from part where position = ? and name = ?'
 const deleteClaim = 'delete from keyed_index where kind = ? and digest = ?'
 const markOwner = 'update owner_key set is_erased = 1 where owner = ?'
-const emptyOwner = `update owner_key set is_erased = 1, epoch = 0, wrapped = x'', commitment = x'' where owner = ?`
+const emptyOwner =
+  'update owner_key set is_erased = 1, epoch = 0, wrapped = ?, commitment = ? where owner = ?'

@@ -284,7 +284,7 @@ test('a rebuild never puts the rows of one version in the place of those of anot
   expect(edit(path, "select version || ' ' || views from projection, head")).toEqual(['2 '])
   const store = await open(path, [newer])
   await checkRight(store, events)
-  await expect.poll(() => leftOf(path)).toEqual([])
+  await expect.poll(() => leftOf(path), { timeout: 20_000 }).toEqual([])
   await store.close()
 })
 
@@ -337,6 +337,6 @@ test('opening does not wait for what was discarded to be removed, and closing en
   await first.close()
   expect(leftOf(path)).toEqual(['discarded_1'])
   const second = await open(path, [view])
-  await expect.poll(() => leftOf(path)).toEqual([])
+  await expect.poll(() => leftOf(path), { timeout: 20_000 }).toEqual([])
   await second.close()
 })

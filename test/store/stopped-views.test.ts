@@ -211,7 +211,7 @@ test('opening builds a view of another version, and does not wait until what ser
   expect(await hasDiscarded(watching)).toBe(true)
   await append(newer.store, 10)
   expect(await sumOf(newer.store, 'counted')).toBe(6_010)
-  await expect.poll(() => hasDiscarded(watching)).toBe(false)
+  await expect.poll(() => hasDiscarded(watching), { timeout: 20_000 }).toBe(false)
   await watching.close()
   await newer.store.close()
 })
