@@ -6,7 +6,7 @@ import { AverbaError } from './errors.ts'
 import type { Attempted } from './hints.ts'
 import type { Carried, Json, Outcome, Owed, Settlement } from './message.ts'
 import type { About, Recorder } from './recorder.ts'
-import { backoffMs, exhaustion, retryPolicyOf } from './retry-policy.ts'
+import { choose, retryPolicyOf } from './retry-policy.ts'
 import type { Claimable, Claimed } from './store/ledger.ts'
 import type { Store } from './store/store.ts'
 
@@ -150,12 +150,19 @@ export class Attempts {
   ): Promise<void> {
     const { store, clock, entropy } = this.#parts
     const policy = retryPolicyOf(owed, effectClass)
-    const { attempts } = owed
+    const { id: effect, type, attempts } = owed
     const elapsedMs = clock.now() - (await this.#countedFrom(owed))
-    const isWaitNamed = afterMs !== undefined
-    const given = exhaustion(policy, { attempts, elapsedMs, isWaitNamed })
-    if (given !== undefined) return this.#exhaust(owed, `${because}; ${given}`)
-    await store.deferEffect(owed.id, clock.now() + (afterMs ?? backoffMs(policy, attempts, entropy)), because)
+    const choice = choose(policy, { attempts, elapsedMs, namedMs: afterMs }, entropy)
+    const data = { effect, type, attempts, because, policy: policy.name, elapsedMs }
+    if ('givenUp' in choice) {
+      const parked = { ...data, because: `${because}; ${choice.givenUp}` }
+      return this.#leave(owed, 'parked', clock.now(), { type: 'effect.exhaust', data: parked })
+    }
+    const dueAt = clock.now() + choice.waitMs
+    // What becomes of a reading stands in the ledger only: there are many, and they change nothing.
+    if (effectClass === 'read') return store.deferEffect(effect, dueAt, because)
+    const deferred = { ...data, wait: choice.wait, dueAt: toInstant(dueAt) }
+    return this.#leave(owed, 'deferred', dueAt, { type: 'effect.defer', data: deferred })
   }
 
   /** When the effect was first due, or an operator last let it go. */
@@ -168,18 +175,30 @@ export class Attempts {
     return fromInstant(resumed?.at ?? dueAt)
   }
 
-  async #exhaust({ id, type, attempts }: Owed, because: string): Promise<void> {
-    const { store, clock } = this.#parts
+  /** Says in the log what became of an attempt that did nothing, and has the ledger say the same. */
+  async #leave(
+    owed: Owed,
+    to: 'deferred' | 'parked',
+    dueAtMs: number,
+    message: { type: string; data: { because: string } },
+  ): Promise<void> {
+    const { id, attempts } = owed
+    const { because } = message.data
     const deliver = async (): Promise<Delivery> => {
-      const owed = await store.effect(id)
+      const now = await this.#parts.store.effect(id)
       // Somebody else has it, or had it meanwhile, and knows more.
-      if (owed?.state !== 'started' || owed.attempts !== attempts) return { targets: [] }
-      const message = { type: 'effect.exhaust', data: { effect: id, type, attempts, because } }
-      const dueAt = toInstant(clock.now())
-      const moves = { effect: id, to: 'parked', from: ['started'], attempts, dueAt, because } as const
+      if (now?.state !== 'started' || now.attempts !== attempts) return { targets: [] }
+      const moves = {
+        effect: id,
+        to,
+        from: ['started'],
+        attempts,
+        dueAt: toInstant(dueAtMs),
+        because,
+      } as const
       return { targets: [{ stream: effectStream(owed), message }], moves }
     }
-    await this.#recorder.record(deliver, {})
+    await this.#recorder.record(deliver, { about: await this.#aboutOf(owed) })
   }
 
   async #settle(owed: Owed, fact: Carried, as: Settlement, because: string, since: number): Promise<void> {

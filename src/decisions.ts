@@ -20,7 +20,7 @@ export interface Target {
 export interface Delivery {
   readonly targets: readonly Target[]
   readonly claims?: readonly Claim[]
-  /** An effect that is parked, let go or begun with them. */
+  /** An effect that is put off, parked, let go or begun with them. */
   readonly moves?: Move
   /** What is destroyed with them. */
   readonly destroys?: Destruction

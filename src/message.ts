@@ -93,8 +93,8 @@ export interface Recorded<T extends string = string, D = unknown> extends Event<
   readonly basis?: Basis
   /** The effect that this event ends, and how. */
   readonly settles?: { readonly effect: string; readonly as: Settlement }
-  /** The effect that this event parks, lets go again, or begins an attempt at. */
-  readonly moves?: { readonly effect: string; readonly to: 'parked' | 'owed' | 'started' }
+  /** The effect that this event puts off, parks, lets go again, or begins an attempt at. */
+  readonly moves?: { readonly effect: string; readonly to: 'deferred' | 'parked' | 'owed' | 'started' }
   readonly parts?: readonly PartMark[]
 }
 

@@ -3,6 +3,8 @@ import type { Entropy } from './clock.ts'
 
 /** How often and how long a call is tried again that was certainly not done. */
 export interface RetryPolicy {
+  /** What events call it: another policy has another name. */
+  readonly name: string
   readonly attemptsMax: number
   /** From when it was first due, or was last let go by an operator, to the last try. */
   readonly elapsedMaxMs: number
@@ -15,6 +17,7 @@ const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
 
 const aDay: RetryPolicy = {
+  name: 'day-1',
   attemptsMax: 200,
   elapsedMaxMs: dayMs,
   backoffBaseMs: 1_000,
@@ -23,6 +26,7 @@ const aDay: RetryPolicy = {
 
 const endless: RetryPolicy = {
   ...aDay,
+  name: 'endless-1',
   attemptsMax: Number.POSITIVE_INFINITY,
   elapsedMaxMs: Number.POSITIVE_INFINITY,
 }
@@ -42,7 +46,7 @@ export const retryPolicies: {
     'keys.destroyEpochs': endless,
   },
   // The next reading follows from this one: were it parked, a schedule would end without a word.
-  recurring: { ...endless, backoffMaxMs: 60 * minuteMs },
+  recurring: { ...endless, name: 'recurring-1', backoffMaxMs: 60 * minuteMs },
 }
 
 /** A time out of reach says nothing while hardly anything was tried: this process may have been down. */
@@ -60,7 +64,7 @@ export function retryPolicyOf(owed: { type: string; data: unknown }, effectClass
  * Why a call is not tried again; `undefined` while it is. A wait that the service itself named is no failure of
  * ours: then only the time counts.
  */
-export function exhaustion(
+function exhaustion(
   policy: RetryPolicy,
   { attempts, elapsedMs, isWaitNamed }: { attempts: number; elapsedMs: number; isWaitNamed: boolean },
 ): string | undefined {
@@ -71,8 +75,42 @@ export function exhaustion(
   return undefined
 }
 
+/** What is done about an attempt that certainly did nothing. */
+export interface Attempted {
+  readonly attempts: number
+  readonly elapsedMs: number
+  /** The wait that the service named, or what is known of when it is closed. */
+  readonly namedMs?: number | undefined
+}
+
+/** When a call goes again, and what says so; or why it does not. */
+export type Choice =
+  | { readonly waitMs: number; readonly wait: 'named' | 'backoff' }
+  | { readonly givenUp: string }
+
+/**
+ * A wait that a service names is taken as it is this often. Then it is a lower bound: one that says "in a second" all
+ * day long would have us ask, and write events, all day long.
+ */
+const namedTaken = 20
+
+/** Chooses what becomes of a call after an attempt that certainly did nothing. */
+export function choose(
+  policy: RetryPolicy,
+  { attempts, elapsedMs, namedMs }: Attempted,
+  entropy: Entropy,
+): Choice {
+  const givenUp = exhaustion(policy, { attempts, elapsedMs, isWaitNamed: namedMs !== undefined })
+  if (givenUp !== undefined) return { givenUp }
+  if (namedMs !== undefined && attempts <= namedTaken) return { waitMs: namedMs, wait: 'named' }
+  const waitMs = backoffMs(policy, attempts, entropy)
+  return namedMs !== undefined && namedMs >= waitMs
+    ? { waitMs: namedMs, wait: 'named' }
+    : { waitMs, wait: 'backoff' }
+}
+
 /** Full jitter: any wait up to a bound that doubles. */
-export function backoffMs(policy: RetryPolicy, attempts: number, entropy: Entropy): number {
+function backoffMs(policy: RetryPolicy, attempts: number, entropy: Entropy): number {
   return fractionOf(entropy, Math.min(policy.backoffBaseMs * 2 ** attempts, policy.backoffMaxMs))
 }
 

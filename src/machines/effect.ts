@@ -1,5 +1,5 @@
 import { type SnapshotFrom, setup } from 'xstate'
-import type { Event, Message } from '../message.ts'
+import type { Event, Instant, Message } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
 
@@ -18,6 +18,20 @@ interface Parked extends Concerned {
   readonly because: string
 }
 
+/** What a retry policy went by. */
+interface ByPolicy {
+  /** The policy's name: its numbers stand in the code of the version that decided. */
+  readonly policy: string
+  /** Since it was first due, or an operator last let it go. */
+  readonly elapsedMs: number
+}
+
+interface Deferred extends Parked, ByPolicy {
+  /** `named`: the service said until when, or is known to be closed. `backoff`: full jitter, by the policy. */
+  readonly wait: 'named' | 'backoff'
+  readonly dueAt: Instant
+}
+
 /** `attempts` counts from the last time that an operator let it go. */
 interface Attempted extends Concerned {
   readonly attempts: number
@@ -26,8 +40,10 @@ interface Attempted extends Concerned {
 export type EffectEvent =
   /** A request that may change something, or costs something, leaves after this. Those that only read have no such event. */
   | Event<'effect.attempted', Attempted>
+  /** The attempt certainly did nothing: when it goes again, and why then. A reading has no such event. */
+  | Event<'effect.deferred', Deferred>
   /** It is not tried again before an operator lets it go: the policy gave it up, or an operator held it. */
-  | Event<'effect.parked', Parked & { by: 'policy' | 'operator' }>
+  | Event<'effect.parked', Parked & ({ by: 'operator' } | ({ by: 'policy' } & ByPolicy))>
   /** An operator let it go: it is due at once, and its attempts are counted anew. */
   | Event<'effect.resumed', Concerned>
 
@@ -37,7 +53,8 @@ export type EffectMessage =
   | Message<'effect.attempt', Attempted>
   | Message<'effect.park', Parked>
   | Message<'effect.retry', Concerned>
-  | Message<'effect.exhaust', Parked>
+  | Message<'effect.defer', Deferred>
+  | Message<'effect.exhaust', Parked & ByPolicy>
 
 // Chart
 
@@ -56,6 +73,9 @@ function decide(state: SnapshotFrom<typeof chart>, message: EffectMessage): Deci
   switch (message.type) {
     case 'effect.attempt':
       return record({ type: 'effect.attempted', data: message.data })
+    case 'effect.defer':
+      if (state.matches('parked')) return record()
+      return record({ type: 'effect.deferred', data: message.data })
     case 'effect.park':
       if (state.matches('parked')) return refuse('it is parked')
       return record({ type: 'effect.parked', data: { ...message.data, by: 'operator' } })
@@ -67,5 +87,5 @@ function decide(state: SnapshotFrom<typeof chart>, message: EffectMessage): Deci
   }
 }
 
-/** What became of one owed call: its attempts, given up, held by an operator, let go again. */
+/** What became of one owed call: its attempts, put off, given up, held by an operator, let go again. */
 export const effectMachine: Machine = defineMachine({ name: 'effect', version: 1, chart, decide })

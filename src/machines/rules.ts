@@ -242,6 +242,7 @@ const all: Readonly<Record<string, MachineRules>> = {
   effect: {
     makes: {
       'effect.attempt': [{ event: 'effect.attempted' }],
+      'effect.defer': [{ event: 'effect.deferred', in: ['going'] }],
       'effect.park': [{ event: 'effect.parked', in: ['going'], if: { by: 'operator' } }],
       'effect.exhaust': [{ event: 'effect.parked', in: ['going'], if: { by: 'policy' } }],
       'effect.retry': [{ event: 'effect.resumed' }],

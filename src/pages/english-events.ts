@@ -83,6 +83,10 @@ export const englishEvents: EventWords = {
   'retention.applied': ({ kind }) =>
     `The time to keep it is over, data destroyed: ${englishRetained[kind] ?? kind}`,
   'effect.attempted': ({ attempts }) => `Call sent to the service, attempt ${attempts}`,
+  'effect.deferred': ({ wait }) =>
+    wait === 'named'
+      ? 'Call put off until the service can take it'
+      : 'Call not made yet: it is tried again later',
   'effect.parked': ({ by }) =>
     by === 'operator' ? 'Call put on hold by an operator' : 'Call put on hold after many attempts',
   'effect.resumed': () => 'Call let go by an operator',

@@ -86,6 +86,10 @@ export const portugueseEvents: EventWords = {
   'retention.applied': ({ kind }) =>
     `Prazo de conservação encerrado, dados eliminados: ${portugueseRetained[kind] ?? kind}`,
   'effect.attempted': ({ attempts }) => `Chamada enviada ao serviço, tentativa ${attempts}`,
+  'effect.deferred': ({ wait }) =>
+    wait === 'named'
+      ? 'Chamada adiada até que o serviço possa recebê-la'
+      : 'Chamada ainda não feita: haverá nova tentativa',
   'effect.parked': ({ by }) =>
     by === 'operator' ? 'Chamada suspensa por um operador' : 'Chamada suspensa depois de muitas tentativas',
   'effect.resumed': () => 'Chamada liberada por um operador',

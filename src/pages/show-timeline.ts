@@ -14,6 +14,7 @@ const routine: ReadonlySet<string> = new Set([
   'subject.loginRequested',
   'consent.detailRequested',
   'effect.attempted',
+  'effect.deferred',
   'notification.copied',
 ])
 

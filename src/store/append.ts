@@ -51,7 +51,7 @@ export interface Append {
   readonly receipt?: AskedReceipt
   /** The effect that the last event ends. It must still be open. */
   readonly settles?: { readonly effect: string; readonly as: Settlement; readonly because: string }
-  /** The effect that the last event parks, lets go, or begins an attempt at. */
+  /** The effect that the last event puts off, parks, lets go, or begins an attempt at. */
   readonly moves?: Move
   /** Keyed digests that come to stand for a value. Each must stand for what is expected, or nothing. */
   readonly claims?: readonly Claim[]

@@ -63,10 +63,10 @@ export function* resolveEffect(
   if (newest) yield* endEffect({ effect: idOf(newest), as, because: 'it was found out' }, position)
 }
 
-/** An effect that an operator holds or lets go, that is given up, or that an attempt is made at. */
+/** An effect that an operator holds or lets go, that is put off or given up, or that an attempt is made at. */
 export interface Move {
   readonly effect: string
-  readonly to: 'parked' | 'owed' | 'started'
+  readonly to: 'deferred' | 'parked' | 'owed' | 'started'
   /** Where it has to stand for it. */
   readonly from: readonly EffectState[]
   /** And how often it was tried: another attempt may be another process's. */
@@ -77,7 +77,7 @@ export interface Move {
   readonly lease?: Lease
 }
 
-/** Parks an effect, lets it go, its attempts counted anew, or begins one more attempt. */
+/** Parks an effect, puts it off, lets it go, its attempts counted anew, or begins one more attempt. */
 export function* moveEffect({ effect, to, dueAt, attempts, because, lease }: Move): Steps<void> {
   if (to === 'started') {
     const { owner, until } = lease ?? { owner: null, until: null }

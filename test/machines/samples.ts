@@ -41,6 +41,7 @@ const listed = {
 const late = { ...listed, lastSuccessAt: null, readAt: '2026-12-14T12:00:00.000Z' }
 const failure = { failure: 'f1', remoteId: 70, failedAt: '2026-11-21T12:00:00.000Z', evento: 'e' }
 
+const byPolicy = { because: 'no answer in time', policy: 'day-1', elapsedMs: 9_000 }
 const call = { effect: 'subject-s/2/0', type: 'consentService.listConsents' }
 
 const erasure = {
@@ -117,7 +118,11 @@ export const samples: readonly Sample[] = [
     messages: [
       { type: 'effect.attempt', data: { ...call, attempts: 1 } },
       { type: 'effect.park', data: { ...call, attempts: 3, because: 'no answer in time' } },
-      { type: 'effect.exhaust', data: { ...call, attempts: 200, because: 'no answer in time' } },
+      {
+        type: 'effect.defer',
+        data: { ...call, ...byPolicy, attempts: 3, wait: 'backoff', dueAt: '2026-11-20T12:00:09.000Z' },
+      },
+      { type: 'effect.exhaust', data: { ...call, ...byPolicy, attempts: 200 } },
       { type: 'effect.retry', data: call },
     ],
   },
