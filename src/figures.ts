@@ -47,15 +47,6 @@ export async function readFigures({ store, engine, views }: Area, followers: Fol
   const [last] = await store.read({ backward: true, limit: 1 })
   const position = last?.position ?? 0
   const followed = await followers.list()
-  const [newest] = await views
-    .selectFrom('subjects')
-    .select(eb => eb.fn.max('synced_at').as('at'))
-    .execute()
-  const [oldest] = await views
-    .selectFrom('subjects')
-    .select(eb => eb.fn.min(eb.fn.coalesce('synced_at', 'enrolled_at')).as('at'))
-    .where('sync_every_ms', 'is not', null)
-    .execute()
   const behind = (at: number) => Math.max(0, position - at)
   return {
     position,
@@ -77,8 +68,30 @@ export async function readFigures({ store, engine, views }: Area, followers: Fol
       behindMax: Math.max(0, ...followed.map(each => behind(each.position))),
     },
     notifications: await countTroubled(views),
-    readings: { newestAt: newest?.at ?? null, oldestAt: oldest?.at ?? null },
+    readings: await readReadings(views),
   }
+}
+
+/** One look at an index each, however many data subjects there are. */
+async function readReadings(views: Area['views']): Promise<Figures['readings']> {
+  const newest = await newestReading(views).executeTakeFirst()
+  const oldest = await oldestReading(views).executeTakeFirst()
+  return { newestAt: newest?.synced_at ?? null, oldestAt: oldest?.awaiting_since ?? null }
+}
+
+/** Asks when consents were last read, of anybody. */
+export function newestReading(views: Area['views']) {
+  const read = views.selectFrom('subjects').select('synced_at').where('synced_at', 'is not', null)
+  return read.orderBy('synced_at', 'desc').limit(1)
+}
+
+/** Asks since when the one that waits the longest has waited, of those that are read by themselves. */
+export function oldestReading(views: Area['views']) {
+  const waiting = views
+    .selectFrom('subjects')
+    .select('awaiting_since')
+    .where('awaiting_since', 'is not', null)
+  return waiting.orderBy('awaiting_since').limit(1)
 }
 
 /** Counts the notifications that a handler failed at, however many there are that nothing is wrong with. */

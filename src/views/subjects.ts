@@ -13,13 +13,15 @@ export interface SubjectRow {
   /** When the consents were last read, and the awareness records. */
   synced_at: Instant | null
   awareness_read_at: Instant | null
+  /** Of whom is read by itself, since when the next reading is waited for: the last one, or the enrolment. */
+  awaiting_since: Instant | null
   erased_at: Instant | null
 }
 
 /** The view of data subjects. */
 export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
   name: 'subjects',
-  version: 3,
+  version: 4,
   columns: {
     subject: 'text',
     cpf: 'text',
@@ -28,8 +30,10 @@ export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
     sync_every_ms: 'integer',
     synced_at: 'text',
     awareness_read_at: 'text',
+    awaiting_since: 'text',
     erased_at: 'text',
   },
+  indexes: ['sync_every_ms', 'synced_at', 'awaiting_since'],
   key(event) {
     switch (event.type) {
       case 'subject.enrolled':
@@ -53,15 +57,30 @@ export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
         sync_every_ms: null,
         synced_at: null,
         awareness_read_at: null,
+        awaiting_since: null,
         erased_at: null,
       }
     }
     if (!row) return undefined
-    if (event.type === 'subject.erased') return { ...row, sync_every_ms: null, erased_at: event.at }
-    if (event.type === 'subject.scheduled') return { ...row, sync_every_ms: event.data.everyMs }
-    if (event.type === 'subject.unscheduled') return { ...row, sync_every_ms: null }
-    return event.type === 'subject.synced'
-      ? { ...row, synced_at: event.at }
-      : { ...row, awareness_read_at: event.at }
+    const after = { ...row, ...change(event) }
+    const { sync_every_ms, synced_at, enrolled_at } = after
+    return { ...after, awaiting_since: sync_every_ms === null ? null : (synced_at ?? enrolled_at) }
   },
 })
+
+function change(event: RecordedOf<SubjectEvent>): Partial<SubjectRow> {
+  switch (event.type) {
+    case 'subject.erased':
+      return { sync_every_ms: null, erased_at: event.at }
+    case 'subject.scheduled':
+      return { sync_every_ms: event.data.everyMs }
+    case 'subject.unscheduled':
+      return { sync_every_ms: null }
+    case 'subject.synced':
+      return { synced_at: event.at }
+    case 'subject.awarenessListed':
+      return { awareness_read_at: event.at }
+    default:
+      return {}
+  }
+}

@@ -1,5 +1,10 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
 import { afterEach, expect, test } from 'vitest'
 import { createMetrics, type Metrics } from '../../src/cli/metrics.ts'
+import { newestReading, oldestReading } from '../../src/figures.ts'
 import type { AverbaOptions, LogLine } from '../../src/index.ts'
 import { samples, simulate, type World } from '../../src/simulation/index.ts'
 
@@ -146,6 +151,43 @@ test('where nothing was read, and nobody is read by themselves, there is no age 
   expect(await ages()).toEqual(['averba_reading_age_seconds', 'averba_reading_age_oldest_seconds'])
   await averba.consents.schedule({ subject }, { syncEveryMs: null })
   expect(await ages()).toEqual(['averba_reading_age_seconds'])
+})
+
+test('the readings are looked up in an index, however many data subjects there are, and follow them', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-metrics-')), 'log.sqlite')
+  const { world } = await given({ store })
+  const { averba, clock, samples } = world
+  const readings = async () => (await averba.figures()).readings
+  const at = () => new Date(clock.now()).toISOString()
+  const first = await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.consents.sync({ subject: first })
+  const readAt = at()
+  await clock.advance(60_000)
+  const second = await averba.consents.enrol({ cpf: canaries.recipient })
+  const secondAt = at()
+  expect(await readings()).toEqual({ newestAt: readAt, oldestAt: null })
+  await averba.consents.schedule({ subject: second }, { syncEveryMs: 86_400_000 })
+  expect(await readings()).toEqual({ newestAt: readAt, oldestAt: secondAt })
+  await averba.consents.schedule({ subject: first }, { syncEveryMs: 86_400_000 })
+  expect(await readings()).toEqual({ newestAt: readAt, oldestAt: readAt })
+  await clock.advance(60_000)
+  await averba.consents.sync({ subject: first })
+  expect(await readings()).toEqual({ newestAt: at(), oldestAt: secondAt })
+  await averba.consents.schedule({ subject: second }, { syncEveryMs: null })
+  expect(await readings()).toEqual({ newestAt: at(), oldestAt: at() })
+  const database = new Sqlite(store, { readonly: true })
+  const steps = [newestReading, oldestReading].flatMap(ask => {
+    const { sql, parameters } = ask(averba.views).compile()
+    const plan = database
+      .prepare<unknown[], { detail: string }>(`explain query plan ${sql}`)
+      .all(...parameters)
+    return plan.map(step => step.detail)
+  })
+  database.close()
+  expect(steps).toEqual([
+    expect.stringMatching(/^SEARCH subjects USING COVERING INDEX subjects_synced_at/),
+    expect.stringMatching(/^SEARCH subjects USING COVERING INDEX subjects_awaiting_since/),
+  ])
 })
 
 test('no personal data and no secret stands in metrics, health, figures and lines, and no name of the host in a label', async () => {
