@@ -4,6 +4,7 @@ import type { Area } from './area.ts'
 import { fromInstant, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import type { AnsweredFailure } from './failure-routes.ts'
+import { type Listed, listedBy } from './listed.ts'
 import { type HarvestReason, harvestDueAt } from './machines/portal.ts'
 import type { Instant } from './message.ts'
 import { type Outcome, valueOf } from './outcome.ts'
@@ -34,9 +35,10 @@ export interface Failures {
   /**
    * Reads the failure records of a day in Brasilia (`yyyy-MM-dd`) and returns them. Without a day the portal
    * decides by its own clock which day it is. With `recover`, the content of each goes into the inbox, unless it is
-   * there: at most once, and marked as recovered.
+   * there: at most once, and marked as recovered. The portal is asked at once, once; going through the records page by
+   * page holds no more than a page of them in memory.
    */
-  failures(options?: { day?: string; recover?: boolean }): Promise<Failure[]>
+  failures(options?: { day?: string; recover?: boolean }): Listed<Failure>
   /**
    * Reads and recovers the failure records of a day in Brasilia, today by default, and of the day before; then lists
    * the subscriptions, which tells their health. What does not answer is deferred, and goes on by itself.
@@ -51,6 +53,7 @@ export interface Failures {
 
 const dayMs = 86_400_000
 const keptDays = 30
+const pageRows = 100
 
 /** Makes the part of `subscriptions` about failed deliveries. */
 export function createFailures(area: Area, list: () => Promise<unknown>): Failures {
@@ -78,25 +81,58 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
     return { id, data, descricao, evento, conteudo, notification, recovery }
   }
 
+  async function read(day: string | undefined, recover: boolean): Promise<readonly AnsweredFailure[]> {
+    area.require('portal')
+    if (day !== undefined) checkDay(day)
+    const outcome = await ask(day ?? null, recover, id => store.open(`${id}/answered`))
+    return valueOf(outcome) as unknown as AnsweredFailure[] // Sealed so.
+  }
+
   /** The failures that an answer had. Our clock says nothing about the day that the portal meant. */
-  async function thoseOf(answered: readonly AnsweredFailure[], rows: readonly FailureRow[]) {
-    const ids = new Set(answered.map(each => each.remoteId))
-    // Only what failed when one of them failed needs to be opened.
-    const times = new Set(answered.map(each => each.failedAt))
-    const candidates = await Promise.all(rows.filter(row => times.has(row.failed_at)).map(toFailure))
-    return candidates.filter(each => ids.has(each.id))
+  async function* thoseOf(answered: readonly AnsweredFailure[]) {
+    const ids = [...new Set(answered.map(each => String(each.remoteId)))]
+    for (let from = 0; from < ids.length; from += pageRows) {
+      const known = await Promise.all(ids.slice(from, from + pageRows).map(id => store.lookUp('failure', id)))
+      const ours = known.filter(id => id !== undefined)
+      if (ours.length === 0) continue
+      const rows = await views.selectFrom('failures').selectAll().where('failure', 'in', ours).execute()
+      const inOrder = ours.flatMap(id => rows.find(row => row.failure === id) ?? [])
+      yield await Promise.all(inOrder.map(toFailure))
+    }
+  }
+
+  /** The failures of a day, as far as they were ever read: an index leads to them. */
+  async function* thoseOn(day: string) {
+    const midnight = fromInstant(`${day}T00:00:00.000Z`)
+    // A day in Brasilia begins and ends some hours after one in UTC.
+    const [from, until] = [toInstant(midnight), toInstant(midnight + 2 * dayMs)]
+    for (let last = { at: from, failure: '' }; ; ) {
+      const rows = await views
+        .selectFrom('failures')
+        .selectAll()
+        .where('failed_at', '>=', last.at)
+        .where('failed_at', '<', until)
+        .where(eb => eb.or([eb('failed_at', '>', last.at), eb('failure', '>', last.failure)]))
+        .orderBy('failed_at')
+        .orderBy('failure')
+        .limit(pageRows)
+        .execute()
+      yield await Promise.all(rows.filter(row => dayOf(row) === day).map(toFailure))
+      const end = rows.at(-1)
+      if (!end || rows.length < pageRows) return
+      last = { at: end.failed_at ?? from, failure: end.failure }
+    }
   }
 
   return {
-    async failures({ day, recover = false } = {}) {
-      area.require('portal')
-      if (day !== undefined) checkDay(day)
-      const outcome = await ask(day ?? null, recover, id => store.open(`${id}/answered`))
-      const answered = valueOf(outcome) as unknown as AnsweredFailure[] // Sealed so.
-      const rows = await views.selectFrom('failures').selectAll().orderBy('failure').execute()
-      return day === undefined
-        ? thoseOf(answered, rows)
-        : Promise.all(rows.filter(row => dayOf(row) === day).map(toFailure))
+    failures({ day, recover = false } = {}) {
+      const reading = read(day, recover)
+      // Told to whoever goes through the list, also later.
+      reading.catch(() => undefined)
+      return listedBy(async function* () {
+        const answered = await reading
+        yield* day === undefined ? thoseOf(answered) : thoseOn(day)
+      })
     },
     async harvest(day = brasiliaDay(clock.now())) {
       area.require('portal')

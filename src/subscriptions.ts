@@ -4,6 +4,7 @@ import type { Delivery } from './decisions.ts'
 import type { Desired } from './desired.ts'
 import { AverbaError } from './errors.ts'
 import { createFailures, type Failures } from './failures.ts'
+import { type Listed, listedBy } from './listed.ts'
 import { type Ask, type Outcome, valueOf } from './outcome.ts'
 import { type Change, type ListedAtPortal, makePlan, type Plan } from './plan.ts'
 import { SecretGenerations } from './secret-generations.ts'
@@ -43,9 +44,11 @@ export interface Subscriptions extends Failures {
    * @throws {AverbaError} `REFUSED` when its secret is given and not derived, or it is not active
    */
   rotate(evento: string, ask?: Ask): Promise<Outcome<Subscription>>
-  /** Our subscriptions as last known, the deleted ones only when asked for. */
-  list(options?: { inactive?: boolean }): Promise<Subscription[]>
+  /** Our subscriptions as last known, the oldest first, the deleted ones only when asked for. */
+  list(options?: { inactive?: boolean }): Listed<Subscription>
 }
+
+const pageRows = 100
 
 /** Makes the area `subscriptions`. */
 export function createSubscriptions(area: Area, desired: Desired): Subscriptions {
@@ -151,6 +154,17 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
     return showSubscription(row, reason, area.clock.now())
   }
 
+  async function* pagesOf(inactive: boolean) {
+    for (let last = ''; ; ) {
+      let query = views.selectFrom('subscriptions').selectAll().where('subscription', '>', last)
+      if (!inactive) query = query.where('state', '!=', 'deleted')
+      const rows = await query.orderBy('subscription').limit(pageRows).execute()
+      if (rows.length > 0) yield await Promise.all(rows.map(toSubscription))
+      if (rows.length < pageRows) return
+      last = rows.at(-1)?.subscription ?? ''
+    }
+  }
+
   return {
     plan: async () => (await look()).plan,
     async apply(given, { deletions = 'refuse', takeOver = false } = {}) {
@@ -181,10 +195,7 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
       }
       return make('rotate', declared, ask)
     },
-    async list({ inactive = false } = {}) {
-      const rows = await views.selectFrom('subscriptions').selectAll().orderBy('subscription').execute()
-      return Promise.all(rows.filter(row => inactive || row.state !== 'deleted').map(toSubscription))
-    },
+    list: ({ inactive = false } = {}) => listedBy(() => pagesOf(inactive)),
     ...createFailures(area, listAtPortal),
   }
 }

@@ -23,10 +23,17 @@ export function failuresCommand(): Command {
 
 async function failures({ config, day, recover = false, json = false }: Options): Promise<void> {
   const asked = { recover, ...(day !== undefined && { day }) }
-  const found = await withConfigured(config, averba => averba.subscriptions.failures(asked))
-  if (json) return console.log(JSON.stringify({ failures: found }))
-  for (const each of found) console.log(describe(each))
-  console.log(found.length === 0 ? 'No delivery failed.' : `${found.length} failed deliveries.`)
+  await withConfigured(config, async ({ subscriptions }) => {
+    const found = subscriptions.failures(asked)
+    // One object takes them all together.
+    if (json) return console.log(JSON.stringify({ failures: await found }))
+    let count = 0
+    for await (const each of found) {
+      console.log(describe(each))
+      count += 1
+    }
+    console.log(count === 0 ? 'No delivery failed.' : `${count} failed deliveries.`)
+  })
 }
 
 /** Without the content, which may be personal data. */

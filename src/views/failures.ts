@@ -21,7 +21,7 @@ export interface FailureRow {
 /** The view of failed deliveries. */
 export const failures = defineView<FailureRow, RecordedOf<SubscriptionEvent | PortalEvent>>({
   name: 'failures',
-  version: 2,
+  version: 3,
   columns: {
     failure: 'text',
     evento: 'text',
@@ -32,6 +32,7 @@ export const failures = defineView<FailureRow, RecordedOf<SubscriptionEvent | Po
     notification: 'text',
     recovery: 'text',
   },
+  indexes: ['failed_at'],
   key(event) {
     switch (event.type) {
       case 'subscription.failing':

@@ -1,0 +1,40 @@
+/**
+ * What a list gives: awaited it is an array of all, and `for await` goes through it page by page, with no more than a
+ * page in memory. Each use of it reads anew.
+ */
+export type Listed<T> = Promise<T[]> & AsyncIterable<T>
+
+/** Makes a list of the function that goes through its pages. Nothing is read before somebody asks. */
+export function listedBy<T>(pages: () => AsyncIterable<readonly T[]>): Listed<T> {
+  return new LazyList(pages)
+}
+
+class LazyList<T> implements Listed<T> {
+  readonly [Symbol.toStringTag] = 'Listed'
+  readonly #pages: () => AsyncIterable<readonly T[]>
+  #all: Promise<T[]> | undefined
+
+  constructor(pages: () => AsyncIterable<readonly T[]>) {
+    this.#pages = pages
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, undefined> {
+    for await (const page of this.#pages()) yield* page
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: awaiting it is what most hosts do.
+  then: Promise<T[]>['then'] = (onFulfilled, onRejected) => this.#gather().then(onFulfilled, onRejected)
+  catch: Promise<T[]>['catch'] = onRejected => this.#gather().catch(onRejected)
+  finally: Promise<T[]>['finally'] = onFinally => this.#gather().finally(onFinally)
+
+  #gather(): Promise<T[]> {
+    this.#all ??= allOf(this.#pages())
+    return this.#all
+  }
+}
+
+async function allOf<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {
+  const all: T[] = []
+  for await (const page of pages) for (const each of page) all.push(each)
+  return all
+}
