@@ -1,3 +1,4 @@
+import { AcceptedSecrets } from './accepted-secrets.ts'
 import { loadTracing } from './adapters/load-tracing.ts'
 import type { Performer } from './adapters/performer.ts'
 import { createReceiver, type Receiver } from './adapters/receiver.ts'
@@ -193,8 +194,9 @@ export async function openOn(
     entropy,
     createId,
   })
+  const accepted = new AcceptedSecrets(area, desired, onTrouble)
   Object.assign(performers, createPerformers(area, desired, waysOut))
-  Object.assign(routers, createRouters(area, desired))
+  Object.assign(routers, createRouters(area, desired, accepted.history))
   const subscriptions = createSubscriptions(area, desired)
   const schedules = new Schedules(area, onTrouble)
 
@@ -216,7 +218,8 @@ export async function openOn(
     receiver: createReceiver({
       clock,
       ...options.receiver,
-      secretsOf: evento => desired.candidatesFor(evento),
+      secretsOf: evento => accepted.candidatesFor(evento),
+      recheck: head => accepted.recheck(head),
       async store(incoming) {
         // The portal keeps what was answered 503, and brings it again.
         const kept = { isKeptElsewhere: true }
@@ -252,7 +255,7 @@ export async function openOn(
         checkInstant(until, 'until')
         return listDue(area, schedules, until)
       }),
-    health: options => checkHealth({ area, followers }, options),
+    health: options => checkHealth({ area, followers, accepted }, options),
     figures: () => engine.admit(() => readFigures(area, followers)),
     rebuild: options => engine.admit(() => store.rebuild(options)),
     rebuildIndex: () => engine.admit(() => rebuildKeyedIndex(area)),

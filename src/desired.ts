@@ -7,6 +7,13 @@ import type { Held } from './machines/subscription-messages.ts'
 import type { AverbaOptions, DesiredSubscription } from './options.ts'
 import type { SecretGenerations } from './secret-generations.ts'
 
+/** What the secrets of one event are made of, as their sources gave it. */
+export interface SecretValues {
+  readonly master: string | undefined
+  readonly chaveSecreta: string | undefined
+  readonly chaveAutenticacao: string | undefined
+}
+
 /** A subscription as it is declared, with its address. */
 type Declared = DesiredSubscription & { readonly endpoint: string }
 
@@ -24,6 +31,7 @@ export class Desired {
     current: async () => 1,
     accepted: async () => ({ current: 1, others: [] }),
   }
+  #onAsked: (evento: string, values: SecretValues) => Promise<void> = async () => undefined
 
   /** @throws {AverbaError} `MISCONFIGURED` */
   constructor({ subscriptions = [], receiver }: Pick<AverbaOptions, 'subscriptions' | 'receiver'>) {
@@ -42,9 +50,13 @@ export class Desired {
     return [...this.#declared.values()]
   }
 
-  /** Says where the generations in use are known from: the log, which is opened later. */
-  follow(generations: Pick<SecretGenerations, 'current' | 'accepted'>): void {
+  /** Says where the generations in use are known from, and who hears of what was asked: the log is opened later. */
+  follow(
+    generations: Pick<SecretGenerations, 'current' | 'accepted'>,
+    onAsked: (evento: string, values: SecretValues) => Promise<void>,
+  ): void {
     this.#generations = generations
+    this.#onAsked = onAsked
   }
 
   /** Reports whether the `chaveSecreta` of an event is derived from the master, and can be rotated. */
@@ -62,17 +74,22 @@ export class Desired {
     return this.#generations.current(evento)
   }
 
-  /** The secrets of an event's subscription: none when nothing is declared for it. */
+  /** The secrets of an event's subscription, asked for now: none when nothing is declared for it. */
   async secretsOf(evento: string, held: Held): Promise<Secrets> {
+    return secretsFrom(evento, await this.ask(evento), held)
+  }
+
+  /** Asks where the secrets of an event come from for what they are now. */
+  async ask(evento: string): Promise<SecretValues> {
     const declared = this.#declared.get(evento)
-    const chaveSecreta = this.isDerived(evento)
-      ? await this.#derive(evento, held)
-      : await this.#ask(evento, 'chaveSecreta', declared?.chaveSecreta)
-    const chaveAutenticacao = await this.#ask(evento, 'chaveAutenticacao', declared?.chaveAutenticacao)
-    return {
-      ...(chaveSecreta !== undefined && { chaveSecreta }),
-      ...(chaveAutenticacao !== undefined && { chaveAutenticacao }),
+    const master = this.isDerived(evento) && this.#master
+    const values = {
+      master: master ? await secretFrom(master, 'receiver.secretFrom') : undefined,
+      chaveSecreta: await this.#ask(evento, 'chaveSecreta', declared?.chaveSecreta),
+      chaveAutenticacao: await this.#ask(evento, 'chaveAutenticacao', declared?.chaveAutenticacao),
     }
+    await this.#onAsked(evento, values)
+    return values
   }
 
   /** Which generation of our secrets a listed subscription carries; null when they are not ours. */
@@ -83,38 +100,22 @@ export class Desired {
     const current = await this.generationOf(evento)
     const others = Array.from({ length: generationsTried }, (_, i) => i + 1)
     const tried = this.isDerived(evento) ? [current, current + 1, ...others] : [current]
+    const values = await this.ask(evento)
     for (const generation of tried) {
-      const ours = await this.secretsOf(evento, { endpoint, generation })
+      const ours = secretsFrom(evento, values, { endpoint, generation })
       const isSame = ours.chaveSecreta === secrets.chaveSecreta
       if (isSame && ours.chaveAutenticacao === secrets.chaveAutenticacao) return generation
     }
     return null
   }
 
-  /** The secrets that a notification of this event may carry: of an unknown event, any that is declared. */
-  async candidatesFor(evento: string): Promise<Secrets[]> {
-    const known = this.#declared.get(evento)
-    const declared = known ? [known] : this.all
-    return (await Promise.all(declared.map(each => this.#candidatesOf(each)))).flat()
-  }
-
-  async #candidatesOf({ evento, endpoint }: Declared): Promise<Secrets[]> {
-    if (!this.isDerived(evento)) return [await this.secretsOf(evento, { endpoint, generation: 1 })]
+  /** The secrets that a notification of a declared event may carry, made of what its sources gave. */
+  async candidatesOf(evento: string, values: SecretValues): Promise<Secrets[]> {
+    const { endpoint = '' } = this.#declared.get(evento) ?? {}
+    if (!this.isDerived(evento)) return [secretsFrom(evento, values, { endpoint, generation: 1 })]
     const { current, others } = await this.#generations.accepted(evento)
     const here = [current, current + 1].map(generation => ({ endpoint, generation }))
-    return Promise.all([...here, ...others].map(held => this.secretsOf(evento, held)))
-  }
-
-  /** Printable, 43 characters, and of no use for another event, endpoint or generation. */
-  async #derive(evento: string, { endpoint, generation }: Held): Promise<string> {
-    const master = this.#master && (await secretFrom(this.#master, 'receiver.secretFrom'))
-    if (master === undefined || master.length < masterMin) {
-      const hint = 'Make one with: openssl rand -base64 32'
-      const cannot = `Cannot derive secrets: receiver.secretFrom must have ${masterMin} characters or more`
-      throw new AverbaError('MISCONFIGURED', cannot, { hint })
-    }
-    const about = JSON.stringify(['averba chaveSecreta v1', evento, endpoint, generation])
-    return createHmac('sha256', master).update(about).digest('base64url')
+    return [...here, ...others].map(held => secretsFrom(evento, values, held))
   }
 
   async #ask(
@@ -131,6 +132,26 @@ export class Desired {
       `its ${name} must have 1 to ${limits.chave} printable ASCII characters, and no space at its ends`,
     )
   }
+}
+
+function secretsFrom(evento: string, { master, ...given }: SecretValues, held: Held): Secrets {
+  const chaveSecreta = master === undefined ? given.chaveSecreta : derive(master, evento, held)
+  const { chaveAutenticacao } = given
+  return {
+    ...(chaveSecreta !== undefined && { chaveSecreta }),
+    ...(chaveAutenticacao !== undefined && { chaveAutenticacao }),
+  }
+}
+
+/** Printable, 43 characters, and of no use for another event, endpoint or generation. */
+function derive(master: string, evento: string, { endpoint, generation }: Held): string {
+  if (master.length < masterMin) {
+    const hint = 'Make one with: openssl rand -base64 32'
+    const cannot = `Cannot derive secrets: receiver.secretFrom must have ${masterMin} characters or more`
+    throw new AverbaError('MISCONFIGURED', cannot, { hint })
+  }
+  const about = JSON.stringify(['averba chaveSecreta v1', evento, endpoint, generation])
+  return createHmac('sha256', master).update(about).digest('base64url')
 }
 
 function checkEvento(evento: string): void {

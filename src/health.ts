@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import type { AcceptedSecrets } from './accepted-secrets.ts'
 import type { Area } from './area.ts'
 import { checkCertificates } from './certificate-checks.ts'
 import { AverbaError } from './errors.ts'
@@ -20,6 +21,7 @@ const own = [
     'notifications',
     'consents',
     'token',
+    'subscriptions',
   ] as const),
 ]
 
@@ -75,7 +77,7 @@ function standsInTheWay({ name, ok, daysLeft }: Check): boolean {
 
 /** Looks at everything that a host or an operator has to know of. Never throws. */
 export async function checkHealth(
-  { area, followers }: { area: Area; followers: Followers },
+  { area, followers, accepted }: { area: Area; followers: Followers; accepted: AcceptedSecrets },
   { only, reach = false }: HealthOptions = {},
 ): Promise<Health> {
   const { store, views, options, clock } = area
@@ -130,6 +132,16 @@ export async function checkHealth(
       const rows = await views.selectFrom('tokens').select('token').where('state', '=', 'locked').execute()
       if (rows.length === 0) return { ok: true, detail: 'not locked' }
       return { ok: false, detail: 'the gateway refused the consumer key and secret: correct them' }
+    },
+    async subscriptions() {
+      if (!options.portal && !options.receiver) return undefined
+      const unapplied = await accepted.unapplied()
+      if (unapplied.length === 0) return { ok: true, detail: 'no change of a secret waits to be applied' }
+      const todo = 'plan and apply: until then the former secret is taken'
+      return {
+        ok: false,
+        detail: `the secrets of ${unapplied.join(', ')} have changed where they come from: ${todo}`,
+      }
     },
   }
   const checks: Check[] = []

@@ -4,7 +4,7 @@ import type { Recorded } from './message.ts'
 import type { Store } from './store/store.ts'
 
 /** For how long the secrets before a change or rotation are accepted after the portal confirmed it. */
-const formerSecretsAcceptedMs = 60 * 60_000
+export const formerSecretsAcceptedMs = 60 * 60_000
 
 /** How old the answer may be that the receiver goes by. */
 const ageMaxMs = 1_000
@@ -16,6 +16,9 @@ const asked = [
   'subscription.rotationRequested',
 ]
 
+/** Where the log says that the portal holds what we gave it, and when that was. */
+export type Confirmed = Pick<Recorded, 'position' | 'at'>
+
 /** What the log says of the secrets of one event. */
 interface Known {
   /** What the portal confirmed last; none before the first registration. */
@@ -24,6 +27,8 @@ interface Known {
   readonly asked: Held | undefined
   /** What it held before, and until when that is accepted. */
   readonly former: (Held & { readonly until: number }) | undefined
+  /** When the portal confirmed what it holds. */
+  readonly confirmed: Confirmed | undefined
 }
 
 /** Which generations of derived secrets are in use, read from the log: the secrets themselves are nowhere in it. */
@@ -48,6 +53,18 @@ export class SecretGenerations {
    * generation, which nobody but us can derive, is accepted as well.
    */
   async accepted(evento: string): Promise<{ current: number; others: Held[] }> {
+    const { held, asked, former } = await this.#recent(evento)
+    const now = this.#clock.now()
+    const others = [held, asked, former && now <= former.until ? former : undefined]
+    return { current: held?.generation ?? 1, others: others.filter(each => each !== undefined) }
+  }
+
+  /** When the portal confirmed last what we gave it: known within a second. */
+  async confirmed(evento: string): Promise<Confirmed | undefined> {
+    return (await this.#recent(evento)).confirmed
+  }
+
+  #recent(evento: string): Promise<Known> {
     const now = this.#clock.now()
     let entry = this.#known.get(evento)
     if (!entry || now - entry.at >= ageMaxMs) {
@@ -55,14 +72,13 @@ export class SecretGenerations {
       this.#known.set(evento, entry)
       entry.known.catch(() => this.#known.delete(evento))
     }
-    const { held, asked, former } = await entry.known
-    const others = [held, asked, former && now <= former.until ? former : undefined]
-    return { current: held?.generation ?? 1, others: others.filter(each => each !== undefined) }
+    return entry.known
   }
 
   async #read(evento: string): Promise<Known> {
     const subscription = await this.#store.lookUp('subscription', evento)
-    if (subscription === undefined) return { held: undefined, asked: undefined, former: undefined }
+    if (subscription === undefined)
+      return { held: undefined, asked: undefined, former: undefined, confirmed: undefined }
     const stream = `subscription-${subscription}`
     const read = (types: readonly string[], limit: number) =>
       this.#store.read({ stream, types, backward: true, limit })
@@ -76,6 +92,7 @@ export class SecretGenerations {
         last && before
           ? { ...heldIn(before), until: fromInstant(last.at) + formerSecretsAcceptedMs }
           : undefined,
+      confirmed: last && { position: last.position, at: last.at },
     }
   }
 }

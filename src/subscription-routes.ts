@@ -17,21 +17,27 @@ export function digestOf(area: Area, { chaveSecreta = '', chaveAutenticacao = ''
   return Buffer.from(area.store.digest('secrets', `${chaveSecreta}\0${chaveAutenticacao}`)).toString('hex')
 }
 
-/** Tells each of our subscriptions what the portal's list says of it. Secrets end here. */
+/**
+ * Tells each of our subscriptions what the portal's list says of it, and which of them carry the secrets of today.
+ * Secrets end here.
+ */
 export async function routeSubscriptions(
   area: Area,
   desired: Desired,
   fact: Carried,
   since: number,
-): Promise<Delivery> {
+): Promise<{ delivery: Delivery; asOurs: string[] }> {
   const { items: list, unreadable } = fact.data as Listing<ListedSubscription> // As the client reads it.
   const rows = await area.views.selectFrom('subscriptions').selectAll().execute()
   const targets: Target[] = []
+  const asOurs: string[] = []
   for (const row of rows) {
     const listed = list.find(each => each.remoteId === row.remote_id)
     const message = listed
       ? await observation(area, desired, row, listed)
       : await adoption(area, desired, row, list)
+    const { generation } = message.data as { generation?: number | null } // Of a reading alone.
+    if (typeof generation === 'number') asOurs.push(row.evento)
     // A row that cannot be read may be any that seems to be missing.
     const isUnsure = message.type === 'subscription.miss' && unreadable.length > 0
     if (!isUnsure) targets.push({ stream: row.subscription, message, since })
@@ -52,7 +58,7 @@ export async function routeSubscriptions(
   }
   const data = { active: list.length - deleted, deleted, unreadable: unreadable.length }
   const message = { type: 'portal.subscriptionsListed', data, parts }
-  return { targets: [...targets, { stream: portalStream, message }] }
+  return { delivery: { targets: [...targets, { stream: portalStream, message }] }, asOurs }
 }
 
 /** A row that cannot be read is kept for a person to look at, but never its secrets. */

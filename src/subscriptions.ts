@@ -7,7 +7,6 @@ import { createFailures, type Failures } from './failures.ts'
 import { type Listed, listedBy } from './listed.ts'
 import { type Ask, type Outcome, valueOf } from './outcome.ts'
 import { type Change, type ListedAtPortal, makePlan, type Plan } from './plan.ts'
-import { SecretGenerations } from './secret-generations.ts'
 import { digestOf, portalStream } from './subscription-routes.ts'
 import { type Subscription, showSubscription } from './subscription-shown.ts'
 import type { SubscriptionRow } from './views/subscriptions.ts'
@@ -53,7 +52,6 @@ const pageRows = 100
 /** Makes the area `subscriptions`. */
 export function createSubscriptions(area: Area, desired: Desired): Subscriptions {
   const { commands, store, views } = area
-  desired.follow(new SecretGenerations(store, area.clock))
 
   function listAtPortal(): Promise<Outcome<ListedAtPortal[]>> {
     return commands.send(

@@ -25,6 +25,7 @@ import { tokenMachine } from './machines/token.ts'
 import { validationMachine } from './machines/validation.ts'
 import type { AverbaOptions } from './options.ts'
 import { createPortalPerformers } from './portal-performers.ts'
+import type { SecretHistory } from './secret-history.ts'
 import { routeSubscriptions } from './subscription-routes.ts'
 import { againAfterDecline } from './sync-schedule.ts'
 import { givenToken, Tokens } from './tokens.ts'
@@ -99,7 +100,7 @@ function tokensOf(area: Area): TokenSource | undefined {
 }
 
 /** Makes what sends facts to the streams that they concern. */
-export function createRouters(area: Area, desired: Desired): Record<string, Router> {
+export function createRouters(area: Area, desired: Desired, history: SecretHistory): Record<string, Router> {
   return {
     'consentService.consentsListed': (owed, fact, since) => routeConsents(area, owed, fact, since),
     'consentService.readDeclined': async (owed, fact, since) => ({
@@ -107,7 +108,11 @@ export function createRouters(area: Area, desired: Desired): Record<string, Rout
     }),
     'consentService.awarenessListed': (owed, fact) => routeAwareness(area, owed, fact),
     'validationService.answered': (owed, fact, since) => routeAnswer(area, owed, fact, since),
-    'portal.subscriptionsListed': (_, fact, since) => routeSubscriptions(area, desired, fact, since),
+    'portal.subscriptionsListed': async (_, fact, since) => {
+      const { delivery, asOurs } = await routeSubscriptions(area, desired, fact, since)
+      for (const evento of asOurs) await history.saw(evento)
+      return delivery
+    },
     'portal.failuresListed': (owed, fact) => routeFailures(area, owed, fact),
   }
 }

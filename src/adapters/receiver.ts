@@ -29,6 +29,8 @@ export interface ReceiverOptions {
   readonly trustedProxies?: number
   /** The secrets that a notification of this event may carry: one of them must fit whole. */
   readonly secretsOf: (evento: string) => Promise<readonly Secrets[]>
+  /** Asked where none of those fits: whether its secrets are newer or former ones that may be taken. */
+  readonly recheck?: (head: ReceivedHead) => Promise<boolean>
   /** Resolves when the notification is durable. */
   readonly store: (incoming: Incoming) => Promise<void>
   readonly bodyBytesMax?: number
@@ -107,7 +109,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   /** Secrets, body and commit, all within the budget: after it nothing is stored any more. */
   async function take(head: ReceivedHead, readBody: ReadBody, deadline: Deadline): Promise<Answer> {
     const { evento, contentLength } = head
-    if (!isAuthentic(head, await options.secretsOf(evento))) {
+    const isKnown = isAuthentic(head, await options.secretsOf(evento))
+    if (!isKnown && !(await options.recheck?.(head))) {
       return { status: 401, text: 'The secrets do not fit' }
     }
     const isTooLarge = Number(contentLength) > bodyBytesMax

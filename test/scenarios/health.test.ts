@@ -21,6 +21,7 @@ test('a log that nothing is wrong with is well, and says what was looked at', as
   expect(checks.map(each => each.name)).toEqual([
     ...['store', 'writing', 'keyring', 'views', 'effects', 'followers', 'notifications', 'consents'],
     'token',
+    'subscriptions',
   ])
   expect(await troubles(averba)).toEqual({})
   await close()

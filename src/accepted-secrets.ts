@@ -1,0 +1,107 @@
+import { isAuthentic } from './adapters/authentic.ts'
+import type { Secrets } from './adapters/portal/protocol.ts'
+import type { ReceivedHead } from './adapters/received-head.ts'
+import type { Area } from './area.ts'
+import type { Desired, SecretValues } from './desired.ts'
+import { SecretGenerations } from './secret-generations.ts'
+import { SecretHistory } from './secret-history.ts'
+
+/** How old what a source gave may be before it is asked again, while notifications come. Nobody waits for that. */
+const askedEveryMs = 60_000
+/** How often the sources of an event are asked at most because of secrets that do not fit: anybody may send such. */
+const askedAgainMs = 10_000
+
+/** What one event's sources gave last. */
+interface Known {
+  readonly values: SecretValues
+  readonly at: number
+}
+
+/**
+ * The secrets that notifications may carry. Their sources are not asked at each: what they gave is known, and asked for
+ * again now and then, and where what comes does not fit. A former secret is taken for as long as the portal has it.
+ */
+export class AcceptedSecrets {
+  readonly history: SecretHistory
+  readonly #desired: Desired
+  readonly #area: Area
+  readonly #onTrouble: (what: string, error: unknown) => void
+  readonly #known = new Map<string, Known>()
+  readonly #asking = new Map<string, Promise<SecretValues>>()
+  readonly #triedAt = new Map<string, number>()
+
+  constructor(area: Area, desired: Desired, onTrouble: (what: string, error: unknown) => void) {
+    this.#area = area
+    this.#desired = desired
+    this.#onTrouble = onTrouble
+    const generations = new SecretGenerations(area.store, area.clock)
+    this.history = new SecretHistory(area, generations)
+    desired.follow(generations, async (evento, values) => {
+      this.#known.set(evento, { values, at: area.clock.now() })
+      await this.history.note(evento, values, await desired.candidatesOf(evento, values))
+    })
+  }
+
+  /** The secrets that are known for an event: for one that nobody declared, any that is declared. */
+  async candidatesFor(evento: string): Promise<Secrets[]> {
+    const candidates = this.#meant(evento).map(async each =>
+      this.#desired.candidatesOf(each, await this.#valuesOf(each)),
+    )
+    return (await Promise.all(candidates)).flat()
+  }
+
+  /** Looks once more at a notification whose secrets are none of those known: they may be newer, or former ones. */
+  async recheck(head: ReceivedHead): Promise<boolean> {
+    const { evento } = head
+    for (const each of this.#meant(evento)) if (await this.history.fits(each, head)) return true
+    if (!this.#desired.isDeclared(evento) || !(await this.#askAgain(evento))) return false
+    return isAuthentic(head, await this.candidatesFor(evento)) || this.history.fits(evento, head)
+  }
+
+  /** The events whose secrets have changed where they come from, and not at the portal: an `apply` is owed. */
+  async unapplied(): Promise<string[]> {
+    const owed: string[] = []
+    for (const { evento } of this.#desired.all) if (await this.history.isApplyOwed(evento)) owed.push(evento)
+    return owed
+  }
+
+  #meant(evento: string): string[] {
+    return this.#desired.isDeclared(evento) ? [evento] : this.#desired.all.map(each => each.evento)
+  }
+
+  async #valuesOf(evento: string): Promise<SecretValues> {
+    const known = this.#known.get(evento)
+    if (!known) return this.#ask(evento)
+    const now = this.#area.clock.now()
+    const isDue = now - known.at >= askedEveryMs && now - (this.#triedAt.get(evento) ?? 0) >= askedAgainMs
+    if (isDue) void this.#askAgain(evento)
+    return known.values
+  }
+
+  /** False when it was asked only just, or the source fails: then what is known stays in use. */
+  async #askAgain(evento: string): Promise<boolean> {
+    const now = this.#area.clock.now()
+    const asking = this.#asking.get(evento)
+    if (!asking && now - (this.#triedAt.get(evento) ?? Number.NEGATIVE_INFINITY) < askedAgainMs) return false
+    try {
+      await (asking ?? this.#ask(evento))
+      return true
+    } catch (error) {
+      if (!asking)
+        this.#onTrouble('a secret of a subscription could not be asked for again: the known one stays', error)
+      return false
+    }
+  }
+
+  /** Once at a time, whoever needs it. */
+  #ask(evento: string): Promise<SecretValues> {
+    const asking = this.#asking.get(evento)
+    if (asking) return asking
+    this.#triedAt.set(evento, this.#area.clock.now())
+    const begun = this.#area.engine
+      .admit(() => this.#desired.ask(evento))
+      .finally(() => this.#asking.delete(evento))
+    this.#asking.set(evento, begun)
+    return begun
+  }
+}

@@ -1,0 +1,192 @@
+import type { Secrets } from './adapters/portal/protocol.ts'
+import type { ReceivedHead } from './adapters/received-head.ts'
+import { type Clock, fromInstant, toInstant } from './clock.ts'
+import type { SecretValues } from './desired.ts'
+import { type Confirmed, formerSecretsAcceptedMs, type SecretGenerations } from './secret-generations.ts'
+import type { Store } from './store/store.ts'
+
+/** A pair of secrets that a notification may carry: comparable, and of no use to anyone without the keyring. */
+interface Pair {
+  readonly hasSecret: boolean
+  readonly hasAuthorization: boolean
+  readonly digest: string
+}
+
+/** What the secrets of one event were, as far as they were asked for. */
+interface Kept {
+  /** Stands for what the sources gave last. */
+  readonly source: string
+  readonly pairs: readonly Pair[]
+  /** What they made before, with the end of the log when that was noticed. */
+  readonly formers: readonly { readonly pairs: readonly Pair[]; readonly since: number }[]
+  /** When the portal was last seen to have what the sources gave. */
+  readonly seen?: Confirmed
+}
+
+type Carried = Pick<ReceivedHead, 'secret' | 'authorization'>
+
+/** How old the copy in memory may be. */
+const ageMaxMs = 1_000
+/** The oldest is what the portal holds; those between were perhaps never there. */
+const formersMax = 4
+
+/**
+ * Remembers for all processes of the file that a secret has changed where it comes from. The portal goes on with the
+ * former one until somebody applies, which may be after a restart: keyed digests of it are kept sealed beside the log.
+ */
+export class SecretHistory {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #generations: Pick<SecretGenerations, 'confirmed'>
+  readonly #known = new Map<string, { readonly kept: Kept | undefined; readonly at: number }>()
+  /** What stands for the values that this process knows. */
+  readonly #ours = new Map<string, string>()
+
+  constructor(
+    { store, clock }: { store: Store; clock: Clock },
+    generations: Pick<SecretGenerations, 'confirmed'>,
+  ) {
+    this.#store = store
+    this.#clock = clock
+    this.#generations = generations
+  }
+
+  /** Hears what the sources of an event gave now, and which secrets that makes. */
+  async note(evento: string, values: SecretValues, secrets: readonly Secrets[]): Promise<void> {
+    const source = this.#digest(
+      `${JSON.stringify([values.master, values.chaveSecreta, values.chaveAutenticacao])}`,
+    )
+    this.#ours.set(evento, source)
+    const pairs = secrets.map(each => this.#pairOf(each))
+    const before = await this.#read(evento)
+    if (before?.source === source) {
+      if (JSON.stringify(before.pairs) !== JSON.stringify(pairs))
+        await this.#keep(evento, { ...before, pairs })
+      return
+    }
+    const formers = before ? await this.#formersAfter(evento, before, pairs) : []
+    await this.#keep(evento, { ...before, source, pairs, formers })
+  }
+
+  /** Hears that the portal was seen to have what the sources gave: the former secrets are on their way out. */
+  async saw(evento: string): Promise<void> {
+    const kept = await this.#read(evento)
+    if (!kept || (await this.#waiting(evento, kept)).length === 0) return
+    await this.#keep(evento, {
+      ...kept,
+      seen: { position: await this.#end(), at: toInstant(this.#clock.now()) },
+    })
+  }
+
+  /**
+   * Reports whether a notification carries what the secrets of its event were, or what another process knows them to be
+   * by now: until an hour after the portal has the new ones.
+   */
+  async fits(evento: string, head: Carried): Promise<boolean> {
+    const kept = await this.#recent(evento)
+    if (!kept) return false
+    const isNewer = kept.source !== this.#ours.get(evento)
+    const accepted = await this.#accepted(evento, kept)
+    const pairs = [...(isNewer ? kept.pairs : []), ...accepted.flatMap(each => each.pairs)]
+    return pairs.some(pair => this.#isCarried(pair, head))
+  }
+
+  /** Reports whether the portal has yet to be told of a change: an `apply` is owed. */
+  async isApplyOwed(evento: string): Promise<boolean> {
+    const kept = await this.#recent(evento)
+    return kept !== undefined && (await this.#waiting(evento, kept)).length > 0
+  }
+
+  async #formersAfter(evento: string, before: Kept, pairs: readonly Pair[]): Promise<Kept['formers']> {
+    const digests = new Set(pairs.map(pair => pair.digest))
+    const left = [
+      ...(await this.#accepted(evento, before)),
+      { pairs: before.pairs, since: await this.#end() },
+    ]
+    // A secret that came back is none of the former ones, and where there was none, nothing would be asked for.
+    const formers = left
+      .map(({ pairs: old, since }) => ({
+        pairs: old.filter(pair => isSecret(pair) && !digests.has(pair.digest)),
+        since,
+      }))
+      .filter(each => each.pairs.length > 0)
+    return formers.length > formersMax ? [...formers.slice(0, 1), ...formers.slice(2)] : formers
+  }
+
+  /** Those that the portal may still send. */
+  async #accepted(evento: string, kept: Kept): Promise<Kept['formers']> {
+    const confirmed = await this.#confirmed(evento, kept)
+    if (!confirmed || this.#clock.now() <= fromInstant(confirmed.at) + formerSecretsAcceptedMs)
+      return kept.formers
+    return kept.formers.filter(each => each.since >= confirmed.position)
+  }
+
+  /** Those that the portal has, for all that is known. */
+  async #waiting(evento: string, kept: Kept): Promise<Kept['formers']> {
+    const confirmed = await this.#confirmed(evento, kept)
+    // What was never registered owes no change of its secrets.
+    return confirmed ? kept.formers.filter(each => each.since >= confirmed.position) : []
+  }
+
+  async #confirmed(evento: string, { seen }: Kept): Promise<Confirmed | undefined> {
+    const confirmed = await this.#generations.confirmed(evento)
+    return seen && seen.position > (confirmed?.position ?? 0) ? seen : confirmed
+  }
+
+  #isCarried({ hasSecret, hasAuthorization, digest }: Pair, { secret, authorization }: Carried): boolean {
+    return (
+      digest ===
+      this.#digest(pairText(hasSecret ? secret : undefined, hasAuthorization ? authorization : undefined))
+    )
+  }
+
+  #pairOf({ chaveSecreta, chaveAutenticacao }: Secrets): Pair {
+    const digest = this.#digest(pairText(chaveSecreta, chaveAutenticacao))
+    return {
+      hasSecret: chaveSecreta !== undefined,
+      hasAuthorization: chaveAutenticacao !== undefined,
+      digest,
+    }
+  }
+
+  #digest(text: string): string {
+    return Buffer.from(this.#store.digest('delivery-secrets', text)).toString('hex')
+  }
+
+  async #end(): Promise<number> {
+    return (await this.#store.read({ backward: true, limit: 1 }))[0]?.position ?? 0
+  }
+
+  async #recent(evento: string): Promise<Kept | undefined> {
+    const known = this.#known.get(evento)
+    return known && this.#clock.now() - known.at < ageMaxMs ? known.kept : this.#read(evento)
+  }
+
+  async #read(evento: string): Promise<Kept | undefined> {
+    const found = await this.#store.secrets.find(nameOf(evento))
+    const kept = found && (JSON.parse(found.value) as Kept) // Sealed by us, below.
+    this.#known.set(evento, { kept, at: this.#clock.now() })
+    return kept
+  }
+
+  async #keep(evento: string, kept: Kept): Promise<void> {
+    // Of two that are kept at once either will do: they noticed the same.
+    await this.#store.secrets.keep(nameOf(evento), {
+      generation: this.#clock.now(),
+      value: JSON.stringify(kept),
+    })
+    this.#known.set(evento, { kept, at: this.#clock.now() })
+  }
+}
+
+function nameOf(evento: string): string {
+  return `delivery-secrets-${evento}`
+}
+
+function pairText(secret: string | undefined, authorization: string | undefined): string {
+  return JSON.stringify([secret ?? null, authorization ?? null])
+}
+
+function isSecret({ hasSecret, hasAuthorization }: Pair): boolean {
+  return hasSecret || hasAuthorization
+}

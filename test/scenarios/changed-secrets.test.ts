@@ -1,0 +1,205 @@
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Averba, type AverbaOptions, openAverba, valueOf } from '../../src/index.ts'
+import { samples, simulate, type World } from '../../src/simulation/index.ts'
+
+const evento = 'dimp-situacao-import'
+const publicUrl = 'https://receptor.exemplo.br/averba'
+const minuteMs = 60_000
+const first = `primeiro-${'x'.repeat(40)}`
+const second = `segundo-${'y'.repeat(40)}`
+
+/** What stands at the source, and how often it was asked for. */
+function givenSource() {
+  const source = { value: first, asked: 0, isDown: false }
+  const ask = () => {
+    source.asked += 1
+    if (source.isDown) throw new Error(source.value)
+    return source.value
+  }
+  return { source, ask }
+}
+
+/** Options for each place that a secret of deliveries may come from. */
+const places: [string, (ask: () => string) => Partial<AverbaOptions>][] = [
+  ['the master', ask => ({ subscriptions: [{ evento }], receiver: { publicUrl, secretFrom: ask } })],
+  ['a chaveSecreta', ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] })],
+  [
+    'a chaveAutenticacao',
+    ask => ({ subscriptions: [{ evento, chaveSecreta: 'um', chaveAutenticacao: ask }] }),
+  ],
+]
+
+async function given(options: (ask: () => string) => Partial<AverbaOptions>) {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-changed-')), 'log.sqlite')
+  const { source, ask } = givenSource()
+  const world = await simulate({ averba: { store, ...options(ask) } })
+  await apply(world.averba)
+  return { world, source, ask, store }
+}
+
+async function apply(averba: Averba): Promise<string[]> {
+  const plan = await averba.subscriptions.plan()
+  for (const made of await averba.subscriptions.apply(plan)) valueOf(made)
+  return plan.changes.map(each => each.action)
+}
+
+let count = 0
+/** What the portal sends carries the secrets that it has. Never a copy of what came before. */
+async function isDelivered({ portal }: World): Promise<boolean> {
+  count += 1
+  const [delivered] = await portal.notify({
+    evento,
+    destinatarioTipo: 'CNPJ',
+    destinatarioId: samples.cnpj,
+    body: { count },
+  })
+  return delivered?.isDelivered ?? false
+}
+
+async function statusOf(averba: Averba, secret: string, of = evento): Promise<number> {
+  const headers = { 'event-type': of, 'destinatario-tipo': 'CNPJ', 'destinatario-id': '1', secret }
+  count += 1
+  const request = new Request(publicUrl, { method: 'POST', headers, body: String(count) })
+  return (await averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status
+}
+
+async function checkOf(averba: Averba) {
+  return (await averba.health({ only: ['subscriptions'] })).checks[0]
+}
+
+test.each(places)(
+  '%s that has changed where it comes from costs no notification: the former one is taken until an hour after apply, and health asks for that',
+  async (_, options) => {
+    const { world, source } = await given(options)
+    const { averba, clock } = world
+    expect(await isDelivered(world)).toBe(true)
+    expect(await checkOf(averba)).toMatchObject({ ok: true })
+    source.value = second
+    await clock.advance(2 * minuteMs)
+    // The first has it asked for again, and nobody waits for that.
+    for (let deliveries = 0; deliveries < 3; deliveries++) expect(await isDelivered(world)).toBe(true)
+    await clock.advance(2 * minuteMs)
+    expect(await isDelivered(world)).toBe(true)
+    expect(await checkOf(averba)).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(/^the secrets of dimp-situacao-import have changed.*apply/),
+    })
+    expect(await apply(averba)).toEqual(['change'])
+    expect(await isDelivered(world)).toBe(true)
+    await clock.advance(2_000)
+    expect(await checkOf(averba)).toMatchObject({ ok: true })
+    expect(await isDelivered(world)).toBe(true)
+    await world.close()
+  },
+)
+
+test('the former secret is refused an hour after the portal has the new one', async () => {
+  const { world, source } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { averba, clock } = world
+  source.value = second
+  await apply(averba)
+  expect([await statusOf(averba, first), await statusOf(averba, second)]).toEqual([204, 204])
+  await clock.advance(60 * minuteMs + 2_000)
+  expect([await statusOf(averba, first), await statusOf(averba, second)]).toEqual([401, 204])
+  await world.close()
+})
+
+test('a process that begins after the change knows the former secret, which stands nowhere', async () => {
+  const { world, store } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { clock } = world
+  const own = { store, clock, subscriptions: [{ evento, chaveSecreta: second }], receiver: { publicUrl } }
+  await world.averba.close()
+  const later = await openAverba(own)
+  expect(await statusOf(later, first)).toBe(204)
+  expect(await statusOf(later, second)).toBe(204)
+  expect(await statusOf(later, 'outra')).toBe(401)
+  // An event that nobody declared may carry the secrets of any that is.
+  expect(await statusOf(later, first, 'evento-novo')).toBe(204)
+  await later.close()
+  const again = await openAverba(own)
+  expect(await statusOf(again, first)).toBe(204)
+  expect(await checkOf(again)).toMatchObject({ ok: false })
+  await again.close()
+  const bytes = readFileSync(store, 'latin1')
+  for (const secret of [first, second]) expect(bytes.includes(secret)).toBe(false)
+})
+
+test('a secret that another process has given the portal is taken, before its source is asked', async () => {
+  const { world, source, store } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { clock } = world
+  const other = givenSource()
+  const receiving = await openAverba({
+    store,
+    clock,
+    subscriptions: [{ evento, chaveSecreta: other.ask }],
+    receiver: { publicUrl },
+  })
+  expect(await statusOf(receiving, first)).toBe(204)
+  await clock.advance(2_000)
+  source.value = second
+  await apply(world.averba)
+  other.source.isDown = true
+  expect([await statusOf(receiving, second), await statusOf(receiving, first)]).toEqual([204, 204])
+  expect(other.source.asked).toBe(1)
+  await receiving.close()
+  await world.close()
+})
+
+test('a secret that somebody gave the portal by hand is asked for when it comes', async () => {
+  const { world, source } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  await world.clock.advance(20_000)
+  expect(await statusOf(world.averba, second)).toBe(401)
+  await world.clock.advance(20_000)
+  source.value = second
+  expect(await statusOf(world.averba, second)).toBe(204)
+  // The list of the portal says who has it: here still nobody but us.
+  expect(await apply(world.averba)).toEqual(['change'])
+  await world.close()
+})
+
+test('forged notifications do not make a storm of questions where secrets come from', async () => {
+  const { world, source } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { averba, clock } = world
+  const before = source.asked
+  for (let seconds = 0; seconds < 60; seconds++) {
+    await clock.advance(1_000)
+    const forged = Array.from({ length: 20 }, (_, n) => statusOf(averba, `forjada-${n}`))
+    expect(new Set(await Promise.all(forged))).toEqual(new Set([401]))
+  }
+  expect(source.asked - before).toBeGreaterThan(0)
+  expect(source.asked - before).toBeLessThanOrEqual(7)
+  await world.close()
+})
+
+test('a source that fails when it is asked again costs no notification, and is said', async () => {
+  const lines: string[] = []
+  const { world, source } = await given(ask => ({
+    subscriptions: [{ evento, chaveSecreta: ask }],
+    logger: line => void lines.push(JSON.stringify(line)),
+  }))
+  source.isDown = true
+  await world.clock.advance(2 * minuteMs)
+  for (let deliveries = 0; deliveries < 3; deliveries++) expect(await isDelivered(world)).toBe(true)
+  const told = lines.filter(line => line.includes('could not be asked for again'))
+  expect(told).toHaveLength(1)
+  expect(told.join()).not.toContain(first)
+  await world.close()
+})
+
+test('where a secret was none before, what carries none is not taken', async () => {
+  const { world, store } = await given(() => ({ subscriptions: [{ evento }] }))
+  expect(await statusOf(world.averba, '')).toBe(204)
+  await world.averba.close()
+  const { clock } = world
+  const later = await openAverba({
+    store,
+    clock,
+    subscriptions: [{ evento, chaveSecreta: first }],
+    receiver: { publicUrl },
+  })
+  expect([await statusOf(later, ''), await statusOf(later, first)]).toEqual([401, 204])
+  await later.close()
+})
