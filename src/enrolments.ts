@@ -3,7 +3,7 @@ import { type Cpf, parseCpf } from './cpf.ts'
 import type { Ask } from './outcome.ts'
 import type { SubjectRef, Who } from './subjects.ts'
 import { planSync, type SyncPlan } from './sync-plan.ts'
-import { checkSyncEveryMs, scheduleSync } from './sync-schedule.ts'
+import { checkSyncEveryMs, owedReadings, scheduleSync } from './sync-schedule.ts'
 
 /** A person to enrol. */
 export interface Enrollee {
@@ -32,7 +32,7 @@ export interface Enrolments {
   ): AsyncIterable<SubjectRef>
   /**
    * Says how often the consents of a data subject are read from now on: the next time at once, or, with null, no more
-   * by themselves. One reading that is owed already still goes.
+   * by themselves. A reading of the schedule before that has not left is cancelled.
    *
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`
    */
@@ -58,7 +58,8 @@ export function createEnrolments(area: Area): Enrolments {
     const deliver = async () => {
       const met = await subjects.meet(cpf, 'host')
       if (everyMs === undefined) return met
-      const target = { stream: `subject-${met.subject}`, message: scheduleSync(area, everyMs) }
+      const before = met.targets.length > 0 ? [] : await owedReadings(area, met.subject)
+      const target = { stream: `subject-${met.subject}`, message: scheduleSync(area, everyMs, before) }
       return { ...met, targets: [...met.targets, target] }
     }
     await commands.record(input, deliver, ask)
@@ -89,9 +90,10 @@ export function createEnrolments(area: Area): Enrolments {
   async function schedule(who: Who, { syncEveryMs, ...ask }: Ask & { syncEveryMs: number | null }) {
     if (syncEveryMs !== null) checkSyncEveryMs(syncEveryMs)
     const subject = await subjects.find(who)
-    const message =
-      syncEveryMs === null ? { type: 'subject.unschedule', data: {} } : scheduleSync(area, syncEveryMs)
-    const deliver = async () => ({ targets: [{ stream: `subject-${subject}`, message }] })
+    const deliver = async () => {
+      const message = scheduleSync(area, syncEveryMs, await owedReadings(area, subject))
+      return { targets: [{ stream: `subject-${subject}`, message }] }
+    }
     await commands.record({ method: 'consents.schedule', subject, syncEveryMs }, deliver, ask)
   }
 

@@ -59,7 +59,7 @@ export interface Event<T extends string = string, D = unknown> extends Message<T
   readonly anomaly?: string
   /** Ends the newest `unknown` effect of this type on the stream, once a reading has told. */
   readonly resolves?: { readonly effect: string; readonly as: 'settled' | 'declined' }
-  /** Ends these effects for good: those of a person who was erased. */
+  /** Ends these effects for good: those of a person who was erased, or of a schedule that has ended. */
   readonly cancels?: readonly string[]
 }
 
@@ -120,7 +120,7 @@ export interface Basis {
 
 /**
  * Where an owed effect stands in the ledger. `parked`: certainly not done, and waiting for an operator. `cancelled`: its
- * data subject was erased before it had ended.
+ * data subject was erased, or its schedule ended, before it had.
  */
 export type EffectState =
   | 'owed'

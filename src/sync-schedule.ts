@@ -16,9 +16,22 @@ export function checkSyncEveryMs(everyMs: unknown): void {
   })
 }
 
-/** The message that begins to read a data subject's consents again and again: the first time at once. */
-export function scheduleSync(area: Area, everyMs: number): Carried {
-  return { type: 'subject.schedule', data: { everyMs, dueAt: toInstant(area.clock.now()) } }
+/**
+ * The message that begins to read a data subject's consents again and again, the first time at once; with null, that ends
+ * it. `effects` are the readings of the schedule before, which nobody waits for any more.
+ */
+export function scheduleSync(area: Area, everyMs: number | null, effects: readonly string[] = []): Carried {
+  const ends = effects.length > 0 && { effects }
+  return everyMs === null
+    ? { type: 'subject.unschedule', data: { ...ends } }
+    : { type: 'subject.schedule', data: { everyMs, dueAt: toInstant(area.clock.now()), ...ends } }
+}
+
+/** The next reading of a schedule, where it is owed. One that is under way ends by itself. */
+export async function owedReadings({ store }: Area, subject: string): Promise<string[]> {
+  const owed = await store.effects({ stream: `subject-${subject}`, states: ['owed', 'deferred', 'parked'] })
+  const isOfSchedule = ({ data }: Owed) => typeof (data as { schedule?: unknown }).schedule === 'number' // Only looked for.
+  return owed.filter(isOfSchedule).map(each => each.id)
 }
 
 /**

@@ -71,8 +71,9 @@ export type SubjectMessage =
   | Message<'subject.readAwarenessDetail', { record: string }>
   | Message<'subject.readLoginAddress', { hasRedirect: boolean }>
   | Message<'subject.refuseUse', { at: Instant }>
-  | Message<'subject.schedule', { everyMs: number; dueAt: Instant }>
-  | Message<'subject.unschedule', unknown>
+  /** `effects` are readings of the schedule before that are owed. */
+  | Message<'subject.schedule', { everyMs: number; dueAt: Instant; effects?: readonly string[] }>
+  | Message<'subject.unschedule', { effects?: readonly string[] }>
   | Message<'subject.hold' | 'subject.release', { because: string }>
   | Message<
       'subject.erase',
@@ -224,14 +225,15 @@ function decideKnown(state: State, message: SubjectMessage): Decision<SubjectEve
     case 'subject.refuseUse':
       return record({ type: 'subject.useRefused', data: { ...message.data, because: 'never-read' } })
     case 'subject.schedule': {
-      const { everyMs, dueAt } = message.data
+      const { everyMs, dueAt, effects } = message.data
       if (everyMs === state.context.everyMs) return record()
       const schedule = state.context.schedules + 1
       const next = nextSync({ ...state.context, everyMs, schedules: schedule }, { schedule, dueAt })
-      return record({ type: 'subject.scheduled', data: { everyMs }, ...next })
+      return record({ type: 'subject.scheduled', data: { everyMs }, ...next, ...cancelling(effects) })
     }
     case 'subject.unschedule':
-      return state.context.everyMs === null ? record() : record({ type: 'subject.unscheduled', data: {} })
+      if (state.context.everyMs === null) return record()
+      return record({ type: 'subject.unscheduled', data: {}, ...cancelling(message.data.effects) })
     case 'subject.erase': {
       const { requester, legalBasis, effects, ...erased } = message.data
       const request = { requester, legalBasis, keeps: erased.keeps }
@@ -241,7 +243,7 @@ function decideKnown(state: State, message: SubjectMessage): Decision<SubjectEve
           type: 'subject.erased',
           data: { ...erased, isPartial: erased.keeps.length > 0 },
           effects: [{ type: 'keys.rotate', data: {} }],
-          ...(effects.length > 0 && { cancels: effects }),
+          ...cancelling(effects),
         },
       )
     }
@@ -297,6 +299,10 @@ function decideKnown(state: State, message: SubjectMessage): Decision<SubjectEve
       return record({ type: 'subject.readDeclined', data, ...nextSync(state.context, again) })
     }
   }
+}
+
+function cancelling(effects: readonly string[] = []): Pick<Event, 'cancels'> {
+  return effects.length > 0 ? { cancels: effects } : {}
 }
 
 /** The older epochs live as long as backups that were made with them. */

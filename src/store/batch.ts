@@ -56,7 +56,7 @@ export class Batch {
     for (const [effect, { position, ...how }] of this.ended) yield* endEffect({ effect, ...how }, position)
     for (const { recorded, stream } of this.events) {
       if (recorded.resolves) yield* resolveEffect(stream, recorded.resolves, recorded.position)
-      for (const effect of recorded.cancels ?? []) yield* cancelEffect(effect, recorded.position)
+      for (const effect of recorded.cancels ?? []) yield* cancelEffect(effect, recorded)
     }
     if (this.receipts.size > 0)
       yield { sql: insertReceipt, forEach: Array.from(this.receipts.values(), receiptRow) }

@@ -48,8 +48,12 @@ export function* endEffect(
 }
 
 /** Ends an effect for good that nobody may perform any more: whoever has it cannot end it in another way. */
-export function* cancelEffect(effect: string, position: number): Steps<void> {
-  const parameters = ['cancelled', 0, 'its data subject was erased', position, ...placeOf(effect)]
+export function* cancelEffect(
+  effect: string,
+  { type, position }: Pick<Recorded, 'type' | 'position'>,
+): Steps<void> {
+  const because = `cancelled by ${type}`
+  const parameters = ['cancelled', 0, because, position, ...placeOf(effect)]
   yield* rows({ sql: endOne, parameters })
 }
 

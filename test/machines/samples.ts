@@ -186,7 +186,7 @@ export const samples: readonly Sample[] = [
       { type: 'keys.epochsDestroyed', data: { epochs: [1] } },
       { type: 'subject.sync', data: {} },
       { type: 'subject.schedule', data: { everyMs: 3_600_000, dueAt: failure.failedAt } },
-      { type: 'subject.unschedule', data: {} },
+      { type: 'subject.unschedule', data: { effects: ['subject-s/2/0'] } },
       {
         type: 'consentService.consentsListed',
         data: { read: 1, changed: 0, unreadable: 0, again: { schedule: 1, dueAt: failure.failedAt } },

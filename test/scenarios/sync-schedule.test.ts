@@ -36,15 +36,20 @@ test('how often the consents of a person are read can be changed, ended and begu
   await averba.consents.schedule({ cpf: samples.cpf }, { syncEveryMs: null, actor: clerk })
   expect(await averba.consents.syncPlan()).toMatchObject({ subjects: 0 })
   await settleHourly(world, 48)
-  // The one that was owed already.
-  expect(readings(world)).toBe(often + 1)
+  expect(readings(world)).toBe(often)
+  expect(await averba.effects.list({ state: 'cancelled' })).toMatchObject([
+    { type: 'consentService.listConsents', because: 'cancelled by subject.unscheduled' },
+  ])
+  expect(await averba.effects.list({ state: 'owed' })).toEqual([])
 
   await averba.consents.schedule({ subject }, { syncEveryMs: dayMs, actor: clerk })
   await settleHourly(world, 2)
-  expect(readings(world)).toBe(often + 2)
+  expect(readings(world)).toBe(often + 1)
   await averba.consents.schedule({ subject }, { syncEveryMs: 2 * hourMs, actor: clerk })
-  await settleHourly(world, 2)
-  expect(readings(world)).toBeGreaterThanOrEqual(often + 3)
+  await averba.settle()
+  expect(readings(world)).toBe(often + 2)
+  // Of the schedule before nothing is left.
+  expect(await averba.effects.list({ state: 'owed' })).toHaveLength(1)
 
   const said = await schedulesOf(world)
   expect(said).toEqual([
@@ -71,5 +76,37 @@ test('a schedule that is as asked makes no event, and one that is wrong, or of n
   await expect(consents.schedule({ subject }, often)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   const unknown = consents.schedule({ cpf: '11144477735' }, { syncEveryMs: null })
   await expect(unknown).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await world.close()
+})
+
+test('a reading that is under way when its schedule ends tells what it found, and owes no other', async () => {
+  let answer: (() => void) | undefined
+  const world = await simulate({
+    intercept: (request, forward) =>
+      new Promise(resolve => {
+        answer = () => resolve(forward(request))
+      }),
+  })
+  const { consents, effects, settle } = world.averba
+  const subject = await consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
+  const settling = settle()
+  await expect.poll(() => answer).toBeDefined()
+  await consents.schedule({ subject }, { syncEveryMs: null })
+  answer?.()
+  await settling
+  expect(await consents.list({ subject })).not.toEqual([])
+  expect(await effects.list({ state: 'owed' })).toEqual([])
+  expect(await effects.list({ state: 'cancelled' })).toEqual([])
+  await world.close()
+})
+
+test('enrolling again with another interval leaves one reading owed', async () => {
+  const world = await simulate()
+  const { consents, effects, settle } = world.averba
+  await consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
+  await settle()
+  await consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 2 * dayMs })
+  await settle()
+  expect(await effects.list({ state: 'owed' })).toHaveLength(1)
   await world.close()
 })
