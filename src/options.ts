@@ -128,7 +128,10 @@ export interface RunOptions {
   readonly host?: string
   /** 9464 when absent; 0 is any that is free, and the log says which. */
   readonly port?: number
-  /** Serves the receiver over HTTPS, at the path of `receiver.publicUrl`. Nothing is served without it. */
+  /**
+   * Serves the receiver over HTTPS, at the path of `receiver.publicUrl`, together with those of other configurations on
+   * the same host and port. Nothing is served without it.
+   */
   readonly receiver?: Omit<ServeReceiversOptions, 'receivers' | 'onTrouble' | 'clock'>
   /** Called once before anything runs: for `notifications.handle` and `log.follow`. */
   readonly prepare?: (averba: Averba) => void | Promise<void>

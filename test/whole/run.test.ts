@@ -131,6 +131,83 @@ test('averba run is ready, reads, receives, handles, and ends when it is told to
   expect(run.said()).toBe('')
 })
 
+/** A log of its own, with a path, a secret and a handler of its own. */
+function configureTenant(folder: string, at: SimulationAddresses, name: string, path = `/${name}`): void {
+  writeFileSync(
+    join(folder, `${name}.config.ts`),
+    `import { readFileSync } from 'node:fs'
+    import { defineConfig, staticHeaders } from 'averba'
+    const textOf = (path: string) => readFileSync(path, 'utf8')
+    export default defineConfig({
+      store: '${name}.sqlite',
+      portal: {
+        baseUrl: '${at.portal.baseUrl}', ca: textOf('${at.ca}'),
+        authenticate: staticHeaders(${JSON.stringify(at.portal.headers)}),
+      },
+      receiver: { publicUrl: 'https://${name}.exemplo.br${path}', sources: ['127.0.0.0/8'] },
+      subscriptions: [
+        { evento: '${name}-1', chaveSecreta: 'segredo-${name}' },
+        { evento: '${name}-2', chaveSecreta: 'segredo-${name}', endpoint: 'https://${name}.exemplo.br${path}/dois' },
+      ],
+      run: {
+        port: 0,
+        receiver: {
+          port: 0, host: '127.0.0.1',
+          certificate: { cert: textOf('${at.receiver.cert}'), key: textOf('${at.receiver.key}') },
+        },
+        async prepare(averba) {
+          for (const evento of ['${name}-1', '${name}-2'])
+            averba.notifications.handle(evento, 'said', async n => console.log('${name} handled ' + n.evento))
+          for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) console.log(each.status)
+        },
+      },
+    })`,
+  )
+}
+
+test('one averba run serves the receivers of several logs by path, and none takes what is for another', async () => {
+  const folder = newFolder()
+  const at = await startServices(folder)
+  for (const name of ['um', 'dois']) configureTenant(folder, at, name)
+  const run = start(folder, ['run', '--config', 'um.config.ts', '--config', 'dois.config.ts'])
+  const lineOf = async (config: string, message: string) =>
+    JSON.parse(await run.line(`"config":"${config}.config.ts","message":"${message}"`))
+  const [one, two] = [await lineOf('um', 'receiving'), await lineOf('dois', 'receiving')]
+  expect(one.port).toBe(two.port)
+  const control = (path: string, body: object) =>
+    fetch(`${at.control.baseUrl}${path}`, { method: 'POST', body: JSON.stringify(body) })
+  for (const name of ['um', 'dois'])
+    await control('/connect-to', { from: `${name}.exemplo.br:443`, to: `127.0.0.1:${one.port}` })
+  const recipient = { destinatarioTipo: 'CNPJ', destinatarioId: at.samples.cnpj }
+  for (const evento of ['um-1', 'um-2', 'dois-1', 'dois-2']) {
+    const sent = await control('/notifications', { evento, ...recipient, body: { evento } })
+    expect(await sent.json()).toMatchObject({ deliveries: [{ isDelivered: true }] })
+    await run.line(`${evento.slice(0, -2)} handled ${evento}`)
+  }
+  expect(run.lines.filter(line => line.includes(' handled '))).toHaveLength(4)
+  const readied: unknown[] = []
+  for (const name of ['um', 'dois']) {
+    const { port } = await lineOf(name, 'listening')
+    readied.push((await fetch(`http://127.0.0.1:${port}/readyz`)).status)
+  }
+  expect(readied).toEqual([200, 200])
+  run.child.kill('SIGTERM')
+  expect(await run.ended).toBe(0)
+  for (const name of ['um', 'dois']) await lineOf(name, 'stopped')
+  expect(run.said()).toBe('')
+})
+
+test('two logs with one path are not served', async () => {
+  const folder = newFolder()
+  const at = await startServices(folder)
+  for (const name of ['um', 'dois']) configureTenant(folder, at, name, '/averba')
+  const run = start(folder, ['run', '--config', 'um.config.ts', 'dois.config.ts'])
+  expect(await run.ended).toBe(1)
+  expect(run.said()).toMatch(
+    /^MISCONFIGURED: .*um\.config\.ts and dois\.config\.ts: both have the path "\/averba"/,
+  )
+})
+
 test('averba doctor looks at the same configuration, and its exit code says what it found', async () => {
   const folder = newFolder()
   const services = start(folder, ['simulate', '--json'])

@@ -1,0 +1,109 @@
+import { nameOf } from '../handler-time.ts'
+import {
+  type Averba,
+  AverbaError,
+  type AverbaOptions,
+  type LogLine,
+  type ReceiverServer,
+  type ServeReceiversOptions,
+  serveReceivers,
+} from '../index.ts'
+
+/** A log that `averba run` has open, with its configuration. */
+export interface Tenant {
+  /** The file of its configuration, as it was named. */
+  readonly config: string
+  readonly options: AverbaOptions
+  readonly averba: Averba
+  readonly logger: (line: LogLine) => void
+}
+
+/** A tenant whose receiver is served by this process. */
+interface Served extends Tenant {
+  readonly receiver: NonNullable<AverbaOptions['receiver']>
+  readonly on: Omit<ServeReceiversOptions, 'receivers' | 'onTrouble' | 'clock'>
+}
+
+/**
+ * Serves the receivers of all tenants over HTTPS: one server for those that name the same host and port, which tells
+ * them apart by path, and shows each name the certificate of its tenant.
+ *
+ * @throws {AverbaError} `MISCONFIGURED` as `serveReceivers` does, and when two tenants have one path
+ */
+export async function serveTenants(tenants: readonly Tenant[]): Promise<ReceiverServer[]> {
+  const together = new Map<string, Served[]>()
+  for (const tenant of tenants) {
+    const { receiver, run: { receiver: on } = {} } = tenant.options
+    if (receiver && !on) sayUnserved(tenant)
+    if (!receiver || !on) continue
+    const address = `${on.host ?? ''}:${on.port ?? ''}`
+    together.set(address, [...(together.get(address) ?? []), { ...tenant, receiver, on }])
+  }
+  const servers: ReceiverServer[] = []
+  try {
+    for (const served of together.values()) {
+      const server = await serve(served)
+      servers.push(server)
+      for (const { logger } of served) logger({ message: 'receiving', port: server.port })
+    }
+    return servers
+  } catch (error) {
+    await Promise.all(servers.map(server => server.close()))
+    throw error
+  }
+}
+
+/** Bounds are those of the first: there is one server. */
+async function serve(served: readonly Served[]): Promise<ReceiverServer> {
+  const [first] = served
+  if (!first) throw new TypeError('Cannot serve no tenant')
+  const { clock } = first.options
+  const certificates = Object.assign(
+    {},
+    ...served.map(({ receiver, on }) => ({
+      [new URL(receiver.publicUrl).hostname]: on.certificate,
+      ...on.certificates,
+    })),
+  )
+  return serveReceivers({
+    ...first.on,
+    receivers: receiversOf(served),
+    certificates,
+    onTrouble: error =>
+      first.logger({ message: 'the certificate of the receiver could not be renewed', error: nameOf(error) }),
+    ...(clock && { clock }),
+  })
+}
+
+function receiversOf(served: readonly Served[]): ServeReceiversOptions['receivers'] {
+  const byPath = new Map<string, Served>()
+  for (const tenant of served) {
+    for (const path of pathsOf(tenant)) {
+      const other = byPath.get(path)
+      if (other && other !== tenant) throw pathTaken(path, other, tenant)
+      byPath.set(path, tenant)
+    }
+  }
+  return Object.fromEntries([...byPath].map(([path, { averba }]) => [path, averba.receiver]))
+}
+
+/** Where the portal is told to send: the address of the receiver, and those of subscriptions that have their own there. */
+function pathsOf({ receiver, options: { subscriptions = [] } }: Served): Set<string> {
+  const { origin, pathname } = new URL(receiver.publicUrl)
+  const own = subscriptions.flatMap(({ endpoint }) => (endpoint === undefined ? [] : [new URL(endpoint)]))
+  return new Set([pathname, ...own.filter(url => url.origin === origin).map(url => url.pathname)])
+}
+
+function pathTaken(path: string, one: Tenant, other: Tenant): AverbaError {
+  const message = `Cannot serve the receivers of ${one.config} and ${other.config}: both have the path "${path}"`
+  return new AverbaError('MISCONFIGURED', message, {
+    hint: 'Give each receiver.publicUrl a path of its own, or each run.receiver a port',
+  })
+}
+
+function sayUnserved({ logger }: Tenant): void {
+  logger({
+    message: 'the receiver is not served by this process: run.receiver is not set',
+    detail: 'set run.receiver, unless averba.receiver is served elsewhere',
+  })
+}
