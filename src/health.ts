@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { AcceptedSecrets } from './accepted-secrets.ts'
+import { misdirectedCode } from './adapters/token/client.ts'
 import type { Area } from './area.ts'
 import { checkCertificates } from './certificate-checks.ts'
 import { AverbaError } from './errors.ts'
@@ -130,8 +131,15 @@ export async function checkHealth(
     async token() {
       if (!options.tokenService) return undefined
       const rows = await views.selectFrom('tokens').select('token').where('state', '=', 'locked').execute()
-      if (rows.length === 0) return { ok: true, detail: 'not locked' }
-      return { ok: false, detail: 'the gateway refused the consumer key and secret: correct them' }
+      if (rows.length > 0)
+        return { ok: false, detail: 'the gateway refused the consumer key and secret: correct them' }
+      const stream = `token-${options.tokenService.credential ?? 'default'}`
+      const [asked] = await store.effects({ stream, states: ['deferred'] })
+      if (!asked?.because.startsWith(misdirectedCode)) return { ok: true, detail: 'not locked' }
+      return {
+        ok: false,
+        detail: `${asked.because}: correct tokenService.url, then effects.retry("${asked.id}")`,
+      }
     },
     async subscriptions() {
       if (!options.portal && !options.receiver) return undefined

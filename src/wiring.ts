@@ -85,6 +85,11 @@ export function createPerformers(area: Area, desired: Desired, waysOut: WaysOut)
           ...tokenService,
           fetch: waysOut.open('tokenService', caOf(tokenService)),
           keeper,
+          onMisdirected: status =>
+            area.options.logger?.({
+              message: 'what answers at the token address gives no tokens: look at tokenService.url',
+              status,
+            }),
         }),
       )
     }

@@ -100,17 +100,20 @@ test('a token of any length is taken, with its lifetime in seconds or without on
   expect(read({ expires_in: 60 })).toBeUndefined()
 })
 
-test('any refusal of a token request is final, but for 408 and 429', async () => {
-  const statusOf = async (status: number) => {
+test('a refusal of a token request is final where it is about the credentials', async () => {
+  const statusOf = async (status: number, body = '') => {
     const client = createTokenClient({
       ...{ clock, url: 'https://gateway.exemplo.br/token', consumerKey: 'k', consumerSecret: 's' },
-      fetch: async () => new Response('', { status }),
+      fetch: async () => new Response(body, { status }),
       keeper: { find: async () => undefined, keep: async () => undefined, drop: async () => undefined },
     })
     return (await client['tokenService.requestToken']?.perform(owed, {}))?.status
   }
-  for (const status of [400, 401, 403, 415]) expect(await statusOf(status), `${status}`).toBe('declined')
-  for (const status of [408, 429, 500]) expect(await statusOf(status), `${status}`).toBe('deferred')
+  const wrong = JSON.stringify({ error: 'invalid_client' })
+  expect(await statusOf(401)).toBe('declined')
+  for (const status of [400, 401, 403]) expect(await statusOf(status, wrong), `${status}`).toBe('declined')
+  for (const status of [400, 403, 404, 408, 415, 429, 500])
+    expect(await statusOf(status), `${status}`).toBe('deferred')
 })
 
 test('a validation that is answered 5xx, or not at all, is unknown', async () => {

@@ -1,9 +1,10 @@
 import { toInstant } from '../../clock.ts'
 import type { Carried, Outcome, Owed } from '../../message.ts'
-import { type Answer, conclude, type ExchangeOptions, exchange } from '../exchange.ts'
+import { type Answer, conclude, type Exchange, type ExchangeOptions, exchange } from '../exchange.ts'
 import type { Performers } from '../performer.ts'
 import { type SecretSource, secretFrom } from '../secret.ts'
 import { type Bearer, readToken, writeRequestToken } from './protocol.ts'
+import { refusesCredentials } from './refusal.ts'
 
 /** Where the token of one credential is kept. It goes nowhere else. */
 export interface TokenKeeper {
@@ -20,12 +21,17 @@ export interface TokenClientOptions extends ExchangeOptions {
   readonly consumerKey: SecretSource
   readonly consumerSecret: SecretSource
   readonly keeper: TokenKeeper
+  /** Told each time that something answers which is not where tokens are issued. */
+  readonly onMisdirected?: (status: number) => void
 }
 
 /** A rejected token that comes again without saying how long it lives. */
 const unstatedMs = 60_000
 /** The validity of a token (document 2, section 8): no sooner is a gateway asked that gave a rejected one twice. */
 const lifetimeMs = 3_600_000
+/** The waits for something else than the token endpoint to go away: each twice the one before. */
+const slowBaseMs = 60_000
+const slowMaxMs = 3_600_000
 
 /** The token endpoint over a way out (document 2, section 4.1). */
 export function createTokenClient(options: TokenClientOptions): Performers {
@@ -40,6 +46,8 @@ export function createTokenClient(options: TokenClientOptions): Performers {
         const result = await exchange(options, 'idempotent', () =>
           writeRequestToken(options.url, key, secret),
         )
+        const astray = misdirected(result, owed, options)
+        if (astray) return astray
         let bearer: Bearer | undefined
         const reading = {
           service: 'token service',
@@ -60,6 +68,23 @@ export function createTokenClient(options: TokenClientOptions): Performers {
       },
     },
   }
+}
+
+/** What a call that needs the token is told of it, and a health check looks for. */
+export const misdirectedCode = 'TOKEN_MISDIRECTED'
+
+/**
+ * A no that says nothing about the credentials, such as a proxy's 404: they may be right, and whoever corrects the address
+ * has not changed them. It is asked on, ever more seldom.
+ */
+function misdirected(result: Exchange, { attempts }: Owed, options: TokenClientOptions): Outcome | undefined {
+  if (result.status !== 'answered') return undefined
+  const { status } = result.answer
+  const isNo = status >= 400 && status < 500 && status !== 408 && status !== 429
+  if (!isNo || refusesCredentials(result.answer)) return undefined
+  options.onMisdirected?.(status)
+  const because = `${misdirectedCode}: what answers at the token address answered ${status}, and gives no tokens`
+  return { status: 'deferred', because, afterMs: Math.min(slowBaseMs * 2 ** (attempts - 1), slowMaxMs) }
 }
 
 function issued(owed: Owed, { lifetimeMs: ms }: Bearer, { clock }: TokenClientOptions): Carried {

@@ -1,6 +1,7 @@
-import { type ExchangeOptions, exchange } from '../exchange.ts'
+import { type Answer, type ExchangeOptions, exchange } from '../exchange.ts'
 import { type SecretSource, secretFrom } from '../secret.ts'
 import { readToken, writeRequestToken } from './protocol.ts'
+import { refusesCredentials } from './refusal.ts'
 
 /** Asks for a token once, and says in words what came of it. The token goes nowhere. */
 export async function tryCredentials(
@@ -19,7 +20,12 @@ export async function tryCredentials(
     const isToken = readToken(text) !== undefined
     return { ok: isToken, detail: isToken ? 'the gateway gave a token' : 'its answer cannot be read' }
   }
-  const isNo = status === 400 || status === 401 || status === 403
-  const advice = isNo ? ': correct the consumer key and secret' : ': try again later'
-  return { ok: false, detail: `the gateway answered ${status}${advice}` }
+  return { ok: false, detail: `the gateway answered ${status}: ${adviceOn(result.answer)}` }
+}
+
+function adviceOn(answer: Answer): string {
+  if (refusesCredentials(answer)) return 'correct the consumer key and secret'
+  const isAstray =
+    answer.status >= 400 && answer.status < 500 && answer.status !== 408 && answer.status !== 429
+  return isAstray ? 'look at tokenService.url, and at what stands before it' : 'try again later'
 }
