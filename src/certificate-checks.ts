@@ -32,18 +32,40 @@ async function checkCertificate(
   }
 }
 
-/** Looks at every certificate that the options give. With a way out of the host's own, they are the host's business. */
+/** A certificate that the options give, and what it is for. */
+export interface UsedCertificate {
+  readonly name: Extract<Check['name'], `${string}ertificate`>
+  readonly service: 'consentService' | 'portal' | 'receiver'
+  readonly whose: 'client' | 'server'
+  readonly source: Source<Certificate>
+}
+
+/** Every certificate that the options give. With a way out of the host's own, clients' are the host's business. */
+export function certificatesIn(options: AverbaOptions): UsedCertificate[] {
+  const client = options.fetch ? undefined : options.consentService?.certificate
+  const login = options.fetch ? undefined : portalCertificateOf(options)
+  const server = options.run?.receiver?.certificate
+  return [
+    ...(client ? [used('certificate', 'consentService', 'client', client)] : []),
+    ...(login ? [used('portalCertificate', 'portal', 'client', login)] : []),
+    ...(server ? [used('receiverCertificate', 'receiver', 'server', server)] : []),
+  ]
+}
+
+function used(
+  name: UsedCertificate['name'],
+  service: UsedCertificate['service'],
+  whose: UsedCertificate['whose'],
+  source: UsedCertificate['source'],
+): UsedCertificate {
+  return { name, service, whose, source }
+}
+
+/** Looks at every certificate that the options give. */
 export async function checkCertificates(options: AverbaOptions, clock: Clock): Promise<Check[]> {
-  const sources = {
-    certificate: options.fetch ? undefined : options.consentService?.certificate,
-    portalCertificate: options.fetch ? undefined : portalCertificateOf(options),
-    receiverCertificate: options.run?.receiver?.certificate,
-  }
   const checks: Check[] = []
-  for (const [name, source] of Object.entries(sources) as [keyof typeof sources, Source<Certificate>?][]) {
-    const whose = name === 'receiverCertificate' ? 'server' : 'client'
-    if (source !== undefined) checks.push({ name, ...(await checkCertificate(source, clock, whose)) })
-  }
+  for (const { name, source, whose } of certificatesIn(options))
+    checks.push({ name, ...(await checkCertificate(source, clock, whose)) })
   return checks
 }
 

@@ -2,6 +2,7 @@ import { brasiliaDay, readIso } from './adapters/brasilia.ts'
 import { useCertificate } from './adapters/certificate.ts'
 import { valueFrom } from './adapters/source.ts'
 import type { Area } from './area.ts'
+import { certificatesIn, type UsedCertificate } from './certificate-checks.ts'
 import { fromInstant, giveWay, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import { daysBetween } from './failures.ts'
@@ -60,15 +61,16 @@ export class Schedules {
     if (!schedules) return
     await this.#retention.look()
     if (portal) await this.#harvest()
-    if (!consentService) return
-    await this.#lapse()
+    if (consentService) await this.#lapse()
     if (this.#area.clock.now() - this.#watchedAt < dayMs) return
     this.#watchedAt = this.#area.clock.now()
-    await this.#watchFreshness()
-    await this.#watchCertificate().catch((error: unknown) => {
-      if (!(error instanceof AverbaError)) throw error
-      this.#onTrouble(error.message, error)
-    })
+    if (consentService) await this.#watchFreshness()
+    for (const used of certificatesIn(this.#area.options)) {
+      await this.#watchCertificate(used).catch((error: unknown) => {
+        if (!(error instanceof AverbaError)) throw error
+        this.#onTrouble(error.message, error)
+      })
+    }
   }
 
   /** Once a day: whether consents can be kept as fresh as asked. */
@@ -137,24 +139,11 @@ export class Schedules {
   }
 
   /** Once a day: the machine says which of the days that are left are worth an event. */
-  async #watchCertificate(): Promise<void> {
-    const { engine } = this.#area
-    const daysLeft = await this.certificateDaysLeft()
-    if (daysLeft !== undefined) {
-      const message = { type: 'certificate.observe', data: { service: 'consentService', daysLeft } }
-      await engine.record(async () => ({ targets: [{ stream: 'certificate-consentService', message }] }))
-    }
-  }
-
-  /**
-   * The days that are left of the client certificate; `undefined` where it is the host's business.
-   *
-   * @throws {AverbaError} `MISCONFIGURED` when it cannot be had, cannot be used, or has expired
-   */
-  async certificateDaysLeft(): Promise<number | undefined> {
-    const { options, clock } = this.#area
-    if (!options.consentService || options.fetch) return undefined
-    const certificate = await valueFrom(options.consentService.certificate, 'client certificate')
-    return (await useCertificate(certificate, clock.now())).daysLeft
+  async #watchCertificate({ service, source, whose }: UsedCertificate): Promise<void> {
+    const { engine, clock } = this.#area
+    const certificate = await valueFrom(source, `${whose} certificate`)
+    const { daysLeft } = await useCertificate(certificate, clock.now(), whose)
+    const message = { type: 'certificate.observe', data: { service, daysLeft } }
+    await engine.record(async () => ({ targets: [{ stream: `certificate-${service}`, message }] }))
   }
 }

@@ -6,7 +6,7 @@ import { type Machine, record } from './machine.ts'
 // Events
 
 interface Left {
-  /** The service that the certificate is shown to. */
+  /** The service that the certificate is shown to, or `receiver` for what ours is served with. */
   readonly service: string
   readonly daysLeft: number
 }
@@ -64,5 +64,5 @@ function warningOf(daysLeft: number): number | undefined {
   return warnings.findLast(days => daysLeft <= days)
 }
 
-/** The client certificate of one service, as its end comes near. */
+/** A certificate of ours, as its end comes near. */
 export const certificateMachine: Machine = defineMachine({ name: 'certificate', version: 1, chart, decide })

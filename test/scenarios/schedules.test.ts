@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createAuthority } from '../../src/adapters/authority.ts'
-import { openAverba } from '../../src/index.ts'
+import { openAverba, portalSession } from '../../src/index.ts'
 import { samples, simulate, VirtualClock, type World } from '../../src/simulation/index.ts'
 
 const minuteMs = 60_000
@@ -244,5 +244,31 @@ test('a client certificate that ends soon is said to, at every warning once', as
   expect(left).toEqual([30, 14, 7, 3, 1])
   // One that has ended holds up nothing else.
   expect(told).toContain('MISCONFIGURED')
+  await averba.close()
+})
+
+test('the certificates of the portal and of the receiver are watched too, each by itself, also without a consent service', async () => {
+  const clock = new VirtualClock()
+  const authority = await createAuthority(clock.now() - 355 * dayMs)
+  const certificate = () => authority.issueClient('despachante')
+  const averba = await openAverba({
+    store: ':memory:',
+    clock,
+    schedules: true,
+    portal: {
+      baseUrl: 'https://portal.exemplo.br',
+      authenticate: portalSession({ certificate: await certificate(), roleType: 'IMPEXP' }),
+    },
+    receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
+    run: { receiver: { certificate: await certificate() } },
+  })
+  const told: unknown[] = []
+  averba.on('certificate.expiring', event => told.push(event.data))
+  await averba.settle({ timeoutMs: 0 })
+  const data = { daysLeft: 10 }
+  expect(told).toEqual([
+    { service: 'portal', ...data },
+    { service: 'receiver', ...data },
+  ])
   await averba.close()
 })
