@@ -3,8 +3,24 @@ import { AverbaError } from './errors.ts'
 import { type Handling, type HandlingState, stateOf } from './machines/notification.ts'
 import type { Instant, Json, PartAddress } from './message.ts'
 
-/** A notification in the inbox (document 3, section 6). */
-export interface Notification<B = Json> {
+/**
+ * A notification in the inbox (document 3, section 6). A recovered one comes from a failure record of the portal, which
+ * does not tell for whom it was, and may be a copy of one that is stored.
+ */
+export type Notification<B = Json> = Stored<B> & (Delivered | Recovered)
+
+interface Delivered {
+  readonly origin: 'delivered'
+  /** Whom the portal named; absent when it is no longer there. */
+  readonly recipient?: { readonly tipo: string | null; readonly id: string }
+}
+
+interface Recovered {
+  readonly origin: 'recovered'
+  readonly recipient?: never
+}
+
+interface Stored<B> {
   readonly id: string
   readonly evento: string
   /** The body as JSON, of any shape, or as text when it is not JSON; null when it is no longer there. */
@@ -13,13 +29,9 @@ export interface Notification<B = Json> {
   readonly raw: Uint8Array
   /** `parked` or `failing` when a handler is, `handled` when all handlers are done, `received` until then. */
   readonly state: HandlingState
-  /** A recovered one comes from a failure record of the portal, and may be a copy of one that is stored. */
-  readonly origin: 'delivered' | 'recovered'
   /** How often the same content came for the same recipient, the first time included. */
   readonly copies: number
   readonly at: Instant
-  /** Whom the portal named; absent when it is no longer there, and for a recovered one: failure records do not tell. */
-  readonly recipient?: { readonly tipo: string | null; readonly id: string }
   /** Where each handler stands that was called, or is known to wait for it. */
   readonly handlers: readonly Handling[]
 }
@@ -42,21 +54,22 @@ export type Open = (address: PartAddress) => Promise<Json | undefined>
 /** Opens what is sealed of a notification, by `open` where it is given. */
 export async function openNotification(
   { store }: Pick<Area, 'store'>,
-  { stream, body, recipient, ...clear }: ClearNotification,
+  { stream, body, recipient, origin, ...clear }: ClearNotification,
   open: Open = address => store.open(address),
 ): Promise<Notification> {
   const sealed = await open(body)
   const raw = Buffer.from(String(sealed ?? ''), 'base64')
   const opened = recipient === null ? undefined : await open(recipient)
-  const named = opened as Notification['recipient'] // Sealed by `routeNotification`.
-  return {
+  const named = opened as Delivered['recipient'] // Sealed by `routeNotification`.
+  const stored = {
     id: stream.slice('notification-'.length),
     ...clear,
     body: sealed === undefined ? null : parseBody(raw),
     raw,
     state: stateOf(clear.handlers),
-    ...(named && { recipient: { tipo: named.tipo, id: named.id } }),
   }
+  if (origin === 'recovered') return { ...stored, origin }
+  return { ...stored, origin, ...(named && { recipient: { tipo: named.tipo, id: named.id } }) }
 }
 
 /** Opens a part, or gives nothing where it was moved out to a bundle: what is listed is still listed. */

@@ -242,8 +242,11 @@ test('handlers are called for what was recovered, as for what was delivered, wit
   const world = await given()
   const { averba } = world
   const handled: unknown[] = []
-  averba.notifications.handle(evento, 'gravar', async ({ origin, body, recipient }) => {
+  averba.notifications.handle(evento, 'gravar', async notification => {
+    const { origin, body, recipient } = notification
     handled.push([origin, body, recipient?.id])
+    // @ts-expect-error: its type says that a recovered one has none
+    if (notification.origin === 'recovered') expect(notification.recipient?.id).toBeUndefined()
   })
   await lose(world, { numero: '26BR1' })
   await notify(world, { numero: '26BR2' })

@@ -91,6 +91,30 @@ test('a handler is called after the commit, once for each notification of its ev
   await averba.close()
 })
 
+test.each<[string, unknown]>([
+  ['an object', { numero: '26BR1' }],
+  ['an array', [{ numero: '26BR1' }, [1, null]]],
+  ['an empty array', []],
+  ['a text', 'concluído'],
+  ['a number', 4.5],
+  ['nothing', null],
+])('a body may be %s, and its handler and the inbox have it as it came', async (_, body) => {
+  const { averba } = await given()
+  const seen: unknown[] = []
+  averba.notifications.handle(evento, 'ler', async notification => {
+    seen.push([notification.body, Buffer.from(notification.raw).toString()])
+  })
+  await notify(averba, body)
+  await averba.settle()
+  for await (const notification of averba.notifications.list())
+    seen.push([notification.body, notification.state])
+  expect(seen).toEqual([
+    [body, JSON.stringify(body)],
+    [body, 'handled'],
+  ])
+  await averba.close()
+})
+
 test('one that fails is tried again with growing waits and then parked, and holds up no other', async () => {
   const { averba, clock, said } = await given()
   const tried: number[] = []

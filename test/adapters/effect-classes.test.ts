@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { createConsentClient } from '../../src/adapters/consent/client.ts'
+import { createPortalClient } from '../../src/adapters/portal/client.ts'
+import { createTokenClient } from '../../src/adapters/token/client.ts'
+import { createValidationClient } from '../../src/adapters/validation/client.ts'
+import { rulesOf } from '../../src/machines/rules.ts'
+import type { Owed } from '../../src/message.ts'
+import { VirtualClock } from '../../src/simulation/index.ts'
+import { machines } from '../../src/wiring.ts'
+
+const common = { clock: new VirtualClock(), fetch: async () => new Response('', { status: 500 }) }
+const keeper = { find: async () => undefined, keep: async () => undefined, drop: async () => undefined }
+const baseUrl = 'https://servico.exemplo.br'
+const performers = {
+  ...createConsentClient(baseUrl, common),
+  ...createTokenClient({ ...common, url: `${baseUrl}/token`, consumerKey: 'k', consumerSecret: 's', keeper }),
+  ...createValidationClient({
+    ...common,
+    baseUrl,
+    service: 'pf',
+    tokens: {
+      current: async () => ({ status: 'held', value: 't' }),
+      renew: async () => ({ status: 'held', value: 't' }),
+    },
+  }),
+  ...createPortalClient({ ...common, baseUrl, authenticate: async () => ({}), secretsOf: async () => ({}) }),
+}
+
+const rules = machines.flatMap(({ name }) => Object.entries(rulesOf(name).makes))
+
+test('every operation declares its class, and nothing is owed that has none', () => {
+  const classes = Object.entries(performers).map(([type, { effectClass }]) => [type, effectClass])
+  expect(Object.fromEntries(classes)).toEqual({
+    'consentService.listConsents': 'read',
+    'consentService.readConsent': 'read',
+    'consentService.changeStatus': 'probed',
+    'consentService.listAwareness': 'read',
+    'consentService.readAwareness': 'read',
+    'consentService.readLogin': 'read',
+    'consentService.readLoginAddress': 'read',
+    'tokenService.requestToken': 'idempotent',
+    'validationService.validatePerson': 'once',
+    'portal.subscribe': 'probed',
+    'portal.changeSubscription': 'probed',
+    'portal.deleteSubscription': 'probed',
+    'portal.listSubscriptions': 'read',
+    'portal.listFailures': 'read',
+  })
+  const owed = new Set(rules.flatMap(([, made]) => made.flatMap(rule => rule.owes ?? [])))
+  // What never leaves the store and its keyring is no operation of a service.
+  const outside = [...owed].filter(type => !type.startsWith('keys.'))
+  expect(outside.sort()).toEqual(Object.keys(performers).sort())
+})
+
+test('what became of a probed operation is told by a reading, which the event of its doubt owes', () => {
+  const how = Object.entries(performers).flatMap(([type, { effectClass, lost }]) => {
+    if (effectClass !== 'probed') return []
+    const owed = { type, data: {}, stream: 's-1' } as unknown as Owed // As far as `lost` looks.
+    const doubt = lost(owed).type
+    const asked = rules
+      .filter(([fact]) => fact === doubt)
+      .flatMap(([, made]) => made.flatMap(rule => rule.owes ?? []))
+    return [[type, asked]]
+  })
+  expect(Object.fromEntries(how)).toEqual({
+    'consentService.changeStatus': ['consentService.readConsent'],
+    'portal.subscribe': ['portal.listSubscriptions'],
+    'portal.changeSubscription': ['portal.listSubscriptions'],
+    'portal.deleteSubscription': ['portal.listSubscriptions'],
+  })
+})
