@@ -26,12 +26,16 @@ export interface AwarenessDetail extends Awareness, Partial<Omit<CienciaDetalhad
 /** Awareness records of data subjects (document 1, operations 4 and 5). */
 export interface AwarenessArea {
   /**
-   * Lists the awareness records of a data subject, all or of one controller.
+   * Lists the awareness records of a data subject, all or of one controller; those that the service lists no more only
+   * with `vanished`.
    *
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_CNPJ`
    */
-  list(filter: Who & Fresh & { cnpj?: string }): Promise<Awareness[]>
-  /** One record in full, or `undefined` when the subject has none under this id. */
+  list(filter: Who & Fresh & { cnpj?: string; vanished?: boolean }): Promise<Awareness[]>
+  /**
+   * One record in full, or `undefined` when the subject has none under this id. One that has vanished is given as it was
+   * last read in full, and nothing is asked of it.
+   */
   get(which: Which & Fresh): Promise<AwarenessDetail | undefined>
 }
 
@@ -108,7 +112,10 @@ export function createAwareness(area: Area): AwarenessArea {
         .where('subject', '=', subject)
         .orderBy('awareness')
       const rows = await query.execute()
-      const wanted = rows.filter(row => cnpj === undefined || row.controller === cnpj)
+      const wanted = rows.filter(row => {
+        if (row.vanished_at !== null && !filter.vanished) return false
+        return cnpj === undefined || row.controller === cnpj
+      })
       return Promise.all(wanted.map(row => toAwareness(row, readAt)))
     },
     async get(which) {
@@ -116,8 +123,10 @@ export function createAwareness(area: Area): AwarenessArea {
       if (!(await find(subject, which.id))) await refresh(subject, which.ageMaxMs)
       const row = await find(subject, which.id)
       if (!row) return undefined
+      const hasVanished = row.vanished_at !== null
+      if (hasVanished && row.detail === null) return undefined
       const isFresh = row.detail !== null && area.isFresh(row.described_at, which.ageMaxMs)
-      const described = isFresh ? row : await describe(row, which.id)
+      const described = isFresh || hasVanished ? row : await describe(row, which.id)
       const detail = (await store.open(described.detail ?? '')) as Partial<CienciaDetalhada> // Kept as it came.
       const awareness = await toAwareness(described, described.described_at)
       return { ...detail, ...awareness, dataHora: readIso(detail.dataHora) ?? awareness.dataHora }
@@ -126,7 +135,12 @@ export function createAwareness(area: Area): AwarenessArea {
 }
 
 /** Sends each listed record to the subject's stream, which knows those it has seen. */
-export async function routeAwareness(area: Area, owed: Owed, fact: Carried): Promise<Delivery> {
+export async function routeAwareness(
+  area: Area,
+  owed: Owed,
+  fact: Carried,
+  since: number,
+): Promise<Delivery> {
   const { items, unreadable } = fact.data as Listing<Listed<AwarenessSummary>> // As the client reads it.
   const owner = owed.stream
   const subject = owner.slice('subject-'.length)
@@ -134,6 +148,7 @@ export async function routeAwareness(area: Area, owed: Owed, fact: Carried): Pro
   const claims = []
   // Of a person who was erased meanwhile, only how much was read is recorded.
   const isErased = await area.subjects.isErased(owner)
+  const seen = new Set<string>()
   for (const [id, { summary, record }] of new Map(items.map(item => [item.id, item]))) {
     if (isErased) break
     const key = `${subject}\0${id}`
@@ -142,10 +157,15 @@ export async function routeAwareness(area: Area, owed: Owed, fact: Carried): Pro
     if (known === undefined) {
       claims.push({ kind: 'awareness', digest: area.store.digest('awareness', key), value: awareness })
     }
+    seen.add(awareness)
     const parts = { record: { owner, value: record } }
     const data = { ...summary, record: awareness }
     targets.push({ stream: owner, message: { type: 'subject.observeAwareness', data, parts } })
   }
+  // A record that cannot be read may be any of those that seem to be missing.
+  const held = isErased || unreadable.length > 0 ? [] : await listedOf(area, subject)
+  for (const record of held.filter(each => !seen.has(each)))
+    targets.push({ stream: owner, message: { type: 'subject.missAwareness', data: { record } }, since })
   const data = { read: items.length, unreadable: unreadable.length }
   const listed: Carried = {
     type: 'consentService.awarenessListed',
@@ -153,4 +173,15 @@ export async function routeAwareness(area: Area, owed: Owed, fact: Carried): Pro
     ...(unreadable.length > 0 && { parts: { unreadable: { owner, value: unreadable } } }),
   }
   return { targets: [...targets, { stream: owner, message: listed }], claims }
+}
+
+/** Our ids of the records that the last list had. */
+async function listedOf({ views }: Area, subject: string): Promise<string[]> {
+  const rows = await views
+    .selectFrom('awareness')
+    .select('awareness')
+    .where('subject', '=', subject)
+    .where('vanished_at', 'is', null)
+    .execute()
+  return rows.map(row => row.awareness)
 }

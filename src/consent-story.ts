@@ -1,7 +1,7 @@
 import { type ConsentRecorded, tell } from './consent-timeline.ts'
 import { AverbaError } from './errors.ts'
 import { checkInstant } from './given.ts'
-import type { SubjectEvent } from './machines/subject.ts'
+import type { SubjectEvent } from './machines/subject-messages.ts'
 import type { Instant, Recorded } from './message.ts'
 import type { Standing } from './standings.ts'
 import type { Store } from './store/store.ts'

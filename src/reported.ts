@@ -1,5 +1,5 @@
 import type { ConsentRecorded } from './consent-timeline.ts'
-import type { SubjectEvent } from './machines/subject.ts'
+import type { SubjectEvent } from './machines/subject-messages.ts'
 import type { Recorded as AnyRecorded } from './message.ts'
 import type {
   ReportedConsent,

@@ -1,7 +1,7 @@
 import { type Cpf, parseCpf } from './cpf.ts'
 import type { Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
-import type { Origin } from './machines/subject.ts'
+import type { Origin } from './machines/subject-messages.ts'
 import type { Store } from './store/store.ts'
 
 /** A data subject by a random name: safe in your tables and logs. */

@@ -1,7 +1,7 @@
 import type { Area } from './area.ts'
 import { toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
-import type { SyncAgain } from './machines/subject.ts'
+import type { SyncAgain } from './machines/subject-messages.ts'
 import type { Carried, Owed } from './message.ts'
 import { fractionOf } from './retry-policy.ts'
 

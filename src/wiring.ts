@@ -111,7 +111,7 @@ export function createRouters(area: Area, desired: Desired, history: SecretHisto
     'consentService.readDeclined': async (owed, fact, since) => ({
       targets: [{ stream: owed.stream, message: againAfterDecline(area, owed, fact), since }],
     }),
-    'consentService.awarenessListed': (owed, fact) => routeAwareness(area, owed, fact),
+    'consentService.awarenessListed': (owed, fact, since) => routeAwareness(area, owed, fact, since),
     'validationService.answered': (owed, fact, since) => routeAnswer(area, owed, fact, since),
     'portal.subscriptionsListed': async (_, fact, since) => {
       const { delivery, asOurs } = await routeSubscriptions(area, desired, fact, since)

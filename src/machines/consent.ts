@@ -202,7 +202,8 @@ function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<C
       return { events: events.map(event => withReading(state, event)) }
     }
     case 'consent.miss':
-      return isUnknown(state) || message.isStale ? record() : record({ type: 'consent.vanished', data: {} })
+      if (isUnknown(state) || message.isStale) return record()
+      return record({ type: 'consent.vanished', data: {}, anomaly: 'the service lists it no more' })
     case 'consent.passTime':
       return { events: lapse(heldOf(state), state.context.lapsed, message.data.now) }
     case 'consent.erase':

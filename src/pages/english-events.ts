@@ -27,6 +27,7 @@ export const englishEvents: EventWords = {
   'subject.unscheduled': () => 'Consents are read periodically no more',
   'subject.synced': ({ read, changed }) => `List of consents read: ${readings(read)}, ${changed} changed`,
   'subject.awarenessAppeared': () => 'An awareness record appeared',
+  'subject.awarenessVanished': () => 'The service lists an awareness record no more',
   'subject.awarenessListed': ({ read }) => `List of awareness records read: ${readings(read)}`,
   'subject.awarenessDetailRequested': () => 'Whole reading of an awareness record asked for',
   'subject.awarenessDescribed': () => 'An awareness record was read in full',

@@ -26,6 +26,7 @@ const tones: Readonly<Record<string, 'good' | 'bad' | 'doubt'>> = {
   'consent.revoked': 'bad',
   'consent.expired': 'bad',
   'consent.vanished': 'bad',
+  'subject.awarenessVanished': 'bad',
   'consent.useRefused': 'bad',
   'subject.useRefused': 'bad',
   'validation.declined': 'bad',

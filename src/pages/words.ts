@@ -4,7 +4,7 @@ import type { EffectEvent } from '../machines/effect.ts'
 import type { NotificationEvent } from '../machines/notification.ts'
 import type { RetentionEvent } from '../machines/retention.ts'
 import type { RevealEvent } from '../machines/reveal.ts'
-import type { SubjectEvent } from '../machines/subject.ts'
+import type { SubjectEvent } from '../machines/subject-messages.ts'
 import type { ValidationEvent } from '../machines/validation.ts'
 import type { EffectState } from '../message.ts'
 

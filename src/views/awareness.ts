@@ -1,4 +1,4 @@
-import type { SubjectEvent } from '../machines/subject.ts'
+import type { SubjectEvent } from '../machines/subject-messages.ts'
 import type { Instant, PartAddress } from '../message.ts'
 import { defineView, type RecordedOf } from '../view.ts'
 
@@ -9,6 +9,8 @@ export interface AwarenessRow {
   created_at: Instant | null
   controller: string | null
   appeared_at: Instant
+  /** When a list had it no more; null while it is listed. */
+  vanished_at: Instant | null
   /** Where the service's id and texts stand, sealed. */
   record: PartAddress
   /** Where the last detail stands, sealed; null before the first. */
@@ -19,20 +21,27 @@ export interface AwarenessRow {
 /** The view of awareness records. */
 export const awareness = defineView<AwarenessRow, RecordedOf<SubjectEvent>>({
   name: 'awareness',
-  version: 1,
+  version: 2,
   columns: {
     awareness: 'text',
     subject: 'text',
     created_at: 'text',
     controller: 'text',
     appeared_at: 'text',
+    vanished_at: 'text',
     record: 'text',
     detail: 'text',
     described_at: 'text',
   },
   key(event) {
-    const isRecord = event.type === 'subject.awarenessAppeared' || event.type === 'subject.awarenessDescribed'
-    return isRecord ? event.data.record : undefined
+    switch (event.type) {
+      case 'subject.awarenessAppeared':
+      case 'subject.awarenessDescribed':
+      case 'subject.awarenessVanished':
+        return event.data.record
+      default:
+        return undefined
+    }
   },
   fold(row, event) {
     if (event.type === 'subject.awarenessAppeared') {
@@ -43,11 +52,13 @@ export const awareness = defineView<AwarenessRow, RecordedOf<SubjectEvent>>({
         created_at: createdAt,
         controller,
         appeared_at: event.at,
+        vanished_at: null,
         record: `${event.id}/record`,
-        detail: null,
-        described_at: null,
+        detail: row?.detail ?? null,
+        described_at: row?.described_at ?? null,
       }
     }
+    if (event.type === 'subject.awarenessVanished') return row && { ...row, vanished_at: event.at }
     return row && { ...row, detail: `${event.id}/detail`, described_at: event.at }
   },
 })

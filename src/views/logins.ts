@@ -1,4 +1,4 @@
-import type { SubjectEvent } from '../machines/subject.ts'
+import type { SubjectEvent } from '../machines/subject-messages.ts'
 import type { Instant } from '../message.ts'
 import { defineView, type RecordedOf } from '../view.ts'
 

@@ -197,6 +197,7 @@ export const samples: readonly Sample[] = [
       { type: 'subject.readLoginAddress', data: { hasRedirect: true } },
       { type: 'subject.observeAwareness', data: { record: 'a1', createdAt: null, controller: null } },
       { type: 'consentService.consentsListed', data: { read: 1, changed: 1, unreadable: 0 } },
+      { type: 'subject.missAwareness', data: { record: 'a1' } },
       { type: 'consentService.awarenessListed', data: { read: 1, unreadable: 0 } },
       { type: 'consentService.awarenessRead', data: { record: 'a1' } },
       { type: 'consentService.loginRead', data: { isAuthenticated: true, expiresAt: null } },

@@ -169,13 +169,14 @@ test('what the contract does not foresee is recorded as an anomaly and announced
     )
   })
   other.world.averba.on('subject.synced', event => void heard.push(`${event.type}: ${event.anomaly}`))
-  other.world.averba.on('consent.vanished', event => void heard.push(event.type))
+  other.world.averba.on('consent.vanished', event => void heard.push(`${event.type}: ${event.anomaly}`))
   valueOf(await other.world.averba.consents.sync({ subject: other.subject }))
   expect(heard).toEqual(['subject.synced: records could not be read'])
   // A record that is listed no more.
   isEmpty = true
   valueOf(await other.world.averba.consents.sync({ subject: other.subject }))
-  expect(heard.filter(each => each === 'consent.vanished')).toHaveLength(3)
+  const vanished = 'consent.vanished: the service lists it no more'
+  expect(heard.filter(each => each === vanished)).toHaveLength(3)
   await other.world.close()
 })
 

@@ -61,3 +61,39 @@ test('awareness records are read again when they are older than the host allows,
   expect((await averba.awareness.get({ ...fresh, id }))?.readAt).toBe(new Date(clock.now()).toISOString())
   await world.close()
 })
+
+test('an awareness record that the service lists no more has vanished, which is announced, and may appear again', async () => {
+  let hidden: 'none' | 'all' | 'unreadable' = 'none'
+  const world = await simulate({
+    intercept: async (request, forward) => {
+      if (hidden === 'none' || !/ciencias\/\d+$/.test(request.url)) return forward(request)
+      return Response.json(hidden === 'all' ? [] : [{ id: 7 }])
+    },
+  })
+  const { averba, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const heard: unknown[] = []
+  averba.on('subject.awarenessVanished', event => heard.push(event.anomaly))
+  const fresh = { subject, ageMaxMs: 0 }
+  const again = async () => {
+    await world.clock.advance(1_000)
+    return (await averba.awareness.list(fresh)).map(each => each.id)
+  }
+  const [id = ''] = await again()
+  const known = await averba.awareness.get({ subject, id })
+  // A record that cannot be read may be the one that seems to be missing.
+  hidden = 'unreadable'
+  expect(await again()).toEqual([id])
+  hidden = 'all'
+  expect(await again()).toEqual([])
+  expect(await again()).toEqual([])
+  expect(heard).toEqual(['the service lists it no more'])
+  expect(await averba.awareness.list({ subject, vanished: true })).toMatchObject([{ id }])
+  const asked = world.requests.length
+  expect(await averba.awareness.get({ ...fresh, id })).toEqual(known)
+  expect(world.requests.length).toBe(asked)
+  hidden = 'none'
+  expect(await again()).toEqual([id])
+  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await world.close()
+})

@@ -1,0 +1,92 @@
+import type { Event, Instant, Message } from '../message.ts'
+import type { Erased, ErasureCompleted, ErasureRequest } from './erasure.ts'
+
+// Events
+
+/** Where averba met a person first. */
+export type Origin = 'host' | 'validation' | 'notification'
+
+/** A login state as the service gave it. */
+export interface LoginReading {
+  readonly isAuthenticated: boolean
+  readonly expiresAt: Instant | null
+}
+
+/** An awareness record without personal data; `record` is our id of it. */
+export interface AwarenessReading {
+  readonly record: string
+  readonly createdAt: Instant | null
+  readonly controller: string | null
+}
+
+/** When a reading that recurs is due next. `schedule` numbers what the host asked for: only the newest goes on. */
+export interface SyncAgain {
+  readonly schedule: number
+  readonly dueAt: Instant
+}
+
+export type SubjectEvent =
+  /** Always the first: its part `cpf` holds the CPF. */
+  | Event<'subject.enrolled', { subject: string; origin: Origin }>
+  | Event<'subject.syncRequested' | 'subject.awarenessRequested' | 'subject.loginRequested', unknown>
+  /** Its consents are read again and again, so often. */
+  | Event<'subject.scheduled', { everyMs: number }>
+  /** Its consents are no longer read by themselves. */
+  | Event<'subject.unscheduled', unknown>
+  | Event<'subject.synced', { read: number; changed: number; unreadable: number }>
+  /** Its part `record` holds the service's own id and texts. */
+  | Event<'subject.awarenessAppeared', AwarenessReading & { subject: string }>
+  /** The service lists it no more: it is kept, and may appear again. */
+  | Event<'subject.awarenessVanished', { record: string }>
+  | Event<'subject.awarenessListed', { read: number; unreadable: number }>
+  | Event<'subject.awarenessDetailRequested', { record: string }>
+  /** Its part `detail` holds the whole answer. */
+  | Event<'subject.awarenessDescribed', { record: string }>
+  | Event<'subject.loginRead', LoginReading & { subject: string }>
+  /** Its part `redirect`, where there is one, holds the address to return to. */
+  | Event<'subject.loginAddressRequested', { hasRedirect: boolean }>
+  /** Its part `address` holds the login address. */
+  | Event<'subject.loginAddressRead', unknown>
+  | Event<'subject.readDeclined', { operation: string; httpStatus: number }>
+  /** Data was to be used under a consent that nobody has seen: its part `id` holds the id. */
+  | Event<'subject.useRefused', { at: Instant; because: 'never-read' }>
+  /** Nothing of the person is destroyed because its time is over, until it is let go. */
+  | Event<'subject.held' | 'subject.released', { because: string }>
+  | Event<'subject.erasureRequested', ErasureRequest>
+  /** In the same transaction as the request: what there was of the person is gone, but for what is kept. */
+  | Event<'subject.erased', Erased>
+  /** All other keys are wrapped by an epoch that began afterwards, and the file no longer holds what was destroyed. */
+  | Event<'subject.erasureCompleted', ErasureCompleted>
+  /** What there was opens in no backup any more. */
+  | Event<'subject.epochsDestroyed', { epochs: readonly number[] }>
+
+// Commands, and facts from outside
+
+export type SubjectMessage =
+  | Message<'subject.enrol', { subject: string; origin: Origin }>
+  | Message<'subject.sync' | 'subject.readAwareness' | 'subject.readLogin', unknown>
+  /** Carries the part `id`: the service's id of the record. */
+  | Message<'subject.readAwarenessDetail', { record: string }>
+  | Message<'subject.readLoginAddress', { hasRedirect: boolean }>
+  | Message<'subject.refuseUse', { at: Instant }>
+  /** `effects` are readings of the schedule before that are owed. */
+  | Message<'subject.schedule', { everyMs: number; dueAt: Instant; effects?: readonly string[] }>
+  | Message<'subject.unschedule', { effects?: readonly string[] }>
+  | Message<'subject.hold' | 'subject.release', { because: string }>
+  | Message<
+      'subject.erase',
+      Omit<ErasureRequest, 'subject'> & Omit<Erased, 'isPartial'> & { effects: readonly string[] }
+    >
+  | Message<'keys.rotated', ErasureCompleted>
+  | Message<'keys.epochsDestroyed', { epochs: readonly number[] }>
+  | Message<'subject.observeAwareness', AwarenessReading>
+  | Message<'subject.missAwareness', { record: string }>
+  | Message<
+      'consentService.consentsListed',
+      { read: number; changed: number; unreadable: number; again?: SyncAgain }
+    >
+  | Message<'consentService.awarenessListed', { read: number; unreadable: number }>
+  | Message<'consentService.awarenessRead', { record: string }>
+  | Message<'consentService.loginRead', LoginReading>
+  | Message<'consentService.loginAddressRead', unknown>
+  | Message<'consentService.readDeclined', { operation: string; httpStatus: number; again?: SyncAgain }>
