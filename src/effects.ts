@@ -4,6 +4,7 @@ import type { Commands } from './commands.ts'
 import type { Delivery } from './decisions.ts'
 import type { Engine } from './engine.ts'
 import { AverbaError } from './errors.ts'
+import { type Listed, listedBy } from './listed.ts'
 import type { EffectState, Owed } from './message.ts'
 import type { Ask } from './outcome.ts'
 import { refusal } from './recorder.ts'
@@ -14,7 +15,7 @@ export interface Effects {
   /** One call owed to the outside, by the id that an outcome gives. */
   get(id: string): Promise<Owed | undefined>
   /** The calls owed to the outside, the oldest first; of one state when given. */
-  list(filter?: { state?: EffectState }): Promise<Owed[]>
+  list(filter?: { state?: EffectState }): Listed<Owed>
   /**
    * Lets a call go that is parked or put off: it is due at once, and its attempts are counted anew. `run` or `settle`
    * performs it. Recorded with its actor.
@@ -32,6 +33,7 @@ export interface Effects {
   park(id: string, ask?: Ask): Promise<void>
 }
 
+const pageRows = 100
 const heldByOperator = 'an operator holds it'
 
 /** Makes the area `effects`. */
@@ -78,9 +80,19 @@ export function createEffects({
     await commands.record({ method: `effects.${verb}`, id }, deliver, ask)
   }
 
+  async function* pagesOf(state: EffectState | undefined) {
+    for (let after: Owed | undefined; ; ) {
+      const filter = { limit: pageRows, ...(state && { states: [state] }), ...(after && { after }) }
+      const page: Owed[] = await store.effects(filter)
+      if (page.length > 0) yield page
+      if (page.length < pageRows) return
+      after = page.at(-1)
+    }
+  }
+
   return {
     get: id => store.effect(id),
-    list: ({ state } = {}) => store.effects(state === undefined ? {} : { states: [state] }),
+    list: ({ state } = {}) => listedBy(() => pagesOf(state)),
     retry: (id, ask) => move(id, 'retry', ['parked', 'deferred'], ask),
     park: (id, ask) => move(id, 'park', ['owed', 'deferred'], ask),
   }

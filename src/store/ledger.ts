@@ -202,13 +202,18 @@ export function* isOpen(id: string): Steps<boolean> {
   return row?.is_open === 1
 }
 
+/** Which effects to list, and which part of the list. */
+export interface EffectFilter {
+  readonly stream?: string
+  readonly states?: readonly EffectState[]
+  /** Those that stand behind this one. */
+  readonly after?: Pick<Owed, 'id' | 'position'>
+  readonly limit?: number
+}
+
 /** Lists effects, the oldest first: those that are open, unless a state asks for others. */
-export function* listEffects(
-  connection: Connection,
-  schemas: Schemas,
-  filter: { stream?: string; states?: readonly EffectState[] },
-): Steps<Owed[]> {
-  const { stream, states } = filter
+export function* listEffects(connection: Connection, schemas: Schemas, filter: EffectFilter): Steps<Owed[]> {
+  const { stream, states, after, limit } = filter
   const hasEnded = states?.some(state => endedStates.has(state)) ?? true
   let query = hasEnded ? allEffects(connection) : openEffects(connection)
   if (stream !== undefined) {
@@ -217,6 +222,14 @@ export function* listEffects(
     )
   }
   if (states) query = query.where('effect.state', 'in', [...states])
+  if (limit !== undefined) query = query.limit(limit)
+  if (after) {
+    const [, , n] = placeOf(after.id)
+    const { position } = after
+    query = query
+      .where('effect.position', '>=', position)
+      .where(eb => eb.or([eb('effect.position', '>', position), eb('effect.n', '>', n)]))
+  }
   return (yield* rows(query.orderBy('effect.position').orderBy('effect.n'))).map(row => toOwed(row, schemas))
 }
 

@@ -24,6 +24,7 @@ import {
   type DueFilter,
   deferEffect,
   dueEffects,
+  type EffectFilter,
   extendEffect,
   findClaimable,
   heldUntil,
@@ -247,7 +248,7 @@ export class Store {
     return this.#connection.read(() => readEffect(this.#schemas, id))
   }
 
-  effects(filter: { stream?: string; states?: readonly Owed['state'][] }): Promise<Owed[]> {
+  effects(filter: EffectFilter): Promise<Owed[]> {
     return this.#connection.read(() => listEffects(this.#connection, this.#schemas, filter))
   }
 

@@ -5,6 +5,7 @@ import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { listedBy } from '../../src/listed.ts'
 import { simulate } from '../../src/simulation/index.ts'
+import { cpfOf } from '../crash/cpf-of.ts'
 
 const evento = 'dimp-situacao-import'
 const recordOf = (id: number, data: string) => ({
@@ -85,6 +86,25 @@ test('subscriptions are listed page by page, each once, the deleted only when as
   for await (const each of subscriptions.list()) seen.push(each.evento)
   expect(seen.sort()).toEqual(declared.map(each => each.evento).sort())
   expect(await subscriptions.list()).toHaveLength(230)
+  await world.close()
+})
+
+test('effects are listed page by page, each once, those of one event too', async () => {
+  const world = await simulate({ intercept: async () => new Response('', { status: 429 }) })
+  const { effects, consents } = world.averba
+  for (let n = 1; n <= 190; n++) await consents.enrol({ cpf: cpfOf(n) }, { syncEveryMs: 86_400_000 })
+  const seen: string[] = []
+  for await (const { id, state } of effects.list()) seen.push(`${id} ${state}`)
+  expect(new Set(seen).size).toBe(190)
+  expect(seen).toHaveLength(190)
+  const owed = await effects.list({ state: 'owed' })
+  expect(owed.map(each => `${each.id} owed`)).toEqual(seen)
+  expect(await effects.list({ state: 'parked' })).toEqual([])
+  // A page may end between two that one event owes.
+  await world.averba.subscriptions.harvestSoon('late', '2026-11-01T00:00:00.000Z')
+  const all = (await effects.list()).map(each => each.id)
+  expect(all.filter(id => id.startsWith('portal-main/')).length).toBeGreaterThan(10)
+  expect(new Set(all).size).toBe(all.length)
   await world.close()
 })
 
