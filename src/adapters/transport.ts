@@ -270,7 +270,13 @@ export function codeOf(error: unknown): string {
 export function describe(error: unknown): string {
   if (error instanceof AverbaError || error instanceof UnsentError) return error.message
   if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time'
-  return inWords(codeOf(error) || (error instanceof Error ? error.name : 'unknown'))
+  const code = codeOf(error) || (error instanceof Error ? error.name : '')
+  return isWord(code) ? inWords(code) : 'unknown'
+}
+
+/** A way out of the host's own may throw anything, with an address or a number for a code: it is kept for good. */
+function isWord(code: string): boolean {
+  return /^[A-Za-z_]\w{0,60}$/.test(code) && !/\d{5}/.test(code)
 }
 
 /** A certificate was there, and no chain to a trusted authority. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { valueOf, verifyLog } from '../../src/index.ts'
-import { simulate } from '../../src/simulation/index.ts'
+import { samples, simulate } from '../../src/simulation/index.ts'
 
 test('each attempt that may change or cost something is in the log before its request leaves, and a reading is not', async () => {
   const known: { request: string; attempts: unknown[] }[] = []
@@ -116,3 +116,24 @@ test.each([
     await world.close()
   },
 )
+
+test.each([
+  ['name', '25774435016'],
+  ['name', `Erro_${samples.cpf}`],
+  ['code', `https://consentimento.exemplo.br/v1/consentimentos/${samples.cpf}`],
+  ['code', 'Bearer_de exemplo'],
+])('what a way out of the host throws leaves no trace of what it names: %s %s', async (member, text) => {
+  let isDown = false
+  const world = await simulate({
+    intercept: async (request, forward) => {
+      if (isDown) throw Object.assign(new Error(text), { [member]: text })
+      return forward(request)
+    },
+  })
+  const { averba } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  isDown = true
+  expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'deferred', because: 'unknown' })
+  expect(JSON.stringify(await averba.effects.list())).not.toContain(text)
+  await world.close()
+})
