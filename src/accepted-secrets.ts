@@ -10,6 +10,8 @@ import { SecretHistory } from './secret-history.ts'
 const askedEveryMs = 60_000
 /** How often the sources of an event are asked at most because of secrets that do not fit: anybody may send such. */
 const askedAgainMs = 10_000
+/** How often a source is asked at most that has given nothing yet. */
+const askedFirstMs = 1_000
 
 /** What one event's sources gave last. */
 interface Known {
@@ -29,6 +31,7 @@ export class AcceptedSecrets {
   readonly #known = new Map<string, Known>()
   readonly #asking = new Map<string, Promise<SecretValues>>()
   readonly #triedAt = new Map<string, number>()
+  readonly #failed = new Map<string, { readonly error: unknown; readonly at: number }>()
 
   constructor(area: Area, desired: Desired, onTrouble: (what: string, error: unknown) => void) {
     this.#area = area
@@ -71,11 +74,23 @@ export class AcceptedSecrets {
 
   async #valuesOf(evento: string): Promise<SecretValues> {
     const known = this.#known.get(evento)
-    if (!known) return this.#ask(evento)
+    if (!known) return this.#askFirst(evento)
     const now = this.#area.clock.now()
     const isDue = now - known.at >= askedEveryMs && now - (this.#triedAt.get(evento) ?? 0) >= askedAgainMs
     if (isDue) void this.#askAgain(evento)
     return known.values
+  }
+
+  /** Nothing is known yet: whoever sends much while a source fails has it asked once a second. */
+  async #askFirst(evento: string): Promise<SecretValues> {
+    const failed = this.#failed.get(evento)
+    if (failed && this.#area.clock.now() - failed.at < askedFirstMs) throw failed.error
+    try {
+      return await this.#ask(evento)
+    } catch (error) {
+      this.#failed.set(evento, { error, at: this.#area.clock.now() })
+      throw error
+    }
   }
 
   /** False when it was asked only just, or the source fails: then what is known stays in use. */

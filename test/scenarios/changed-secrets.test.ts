@@ -189,6 +189,19 @@ test('a source that fails when it is asked again costs no notification, and is s
   await world.close()
 })
 
+test('a source that has given nothing yet is asked once a second, whoever sends how much', async () => {
+  const { source, ask } = givenSource()
+  source.isDown = true
+  const world = await simulate({ averba: { subscriptions: [{ evento, chaveSecreta: ask }] } })
+  const { averba, clock } = world
+  for (let times = 0; times < 10; times++) expect(await statusOf(averba, 'forjada')).toBe(503)
+  expect(source.asked).toBe(1)
+  source.isDown = false
+  await clock.advance(1_000)
+  expect([await statusOf(averba, first), await statusOf(averba, 'forjada')]).toEqual([204, 401])
+  await world.close()
+})
+
 test('where a secret was none before, what carries none is not taken', async () => {
   const { world, store } = await given(() => ({ subscriptions: [{ evento }] }))
   expect(await statusOf(world.averba, '')).toBe(204)
