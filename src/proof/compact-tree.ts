@@ -1,5 +1,5 @@
-import { putHex } from './encoding.ts'
-import { sha256 } from './sha256.ts'
+import { putHex, toBytes, toHex } from './encoding.ts'
+import { digest, sha256 } from './sha256.ts'
 
 /** The hash of a leaf (RFC 6962, section 2.1), in hexadecimal. */
 export function hashLeaf(text: string): string {
@@ -18,37 +18,72 @@ export function hashNode(left: string, right: string): string {
 /** The root of a tree without leaves. */
 export const emptyRoot: string = sha256('')
 
-/** A Merkle tree of which only the roots of its full subtrees are held, so that it takes no room however large it is. */
+/** A full subtree at the edge, and beside it the place of the one that it is hashed with. */
+interface Edge {
+  /** What is hashed for the node over both: a byte that says so, and 32 bytes of each. */
+  readonly pair: Uint8Array
+  isFull: boolean
+}
+
+const encoder = new TextEncoder()
+/** A zero byte, which says that it is a leaf, and room for its text. */
+const leafBytes = new Uint8Array(16_384)
+const leafText = leafBytes.subarray(1)
+
+/**
+ * A Merkle tree of which only the roots of its full subtrees are held, so that it takes no room however large it is.
+ * Hashes stay bytes in it, and each is written once: a leaf costs little more than the hashing.
+ */
 export class CompactTree {
   #size = 0
-  /** The root of the full subtree of `2 ** level` leaves at the edge, where there is one. */
-  readonly #levels: (string | undefined)[] = []
+  /** Of `2 ** level` leaves each. */
+  readonly #edges: Edge[] = []
 
   /** How many leaves it has. */
   get size(): number {
     return this.#size
   }
 
-  /** Adds the hash of a leaf. */
-  add(leaf: string): void {
-    let hash = leaf
+  /** Adds a leaf by its text. */
+  add(text: string): void {
+    let hash = digestLeaf(text)
     let level = 0
-    for (let left = this.#levels[level]; left !== undefined; left = this.#levels[level]) {
-      hash = hashNode(left, hash)
-      this.#levels[level] = undefined
+    for (let edge = this.#edges[level]; edge?.isFull; edge = this.#edges[level]) {
+      put(hash, edge.pair, 33)
+      hash = digest(edge.pair)
+      edge.isFull = false
       level += 1
     }
-    this.#levels[level] = hash
+    put(hash, this.#edgeOf(level).pair, 1)
+    this.#edgeOf(level).isFull = true
     this.#size += 1
+  }
+
+  #edgeOf(level: number): Edge {
+    this.#edges[level] ??= { pair: new Uint8Array(65).fill(1), isFull: false }
+    return this.#edges[level]
   }
 
   /** The root over all leaves, in hexadecimal. */
   root(): string {
     let root: string | undefined
-    for (const hash of this.#levels) {
-      if (hash === undefined) continue
-      root = root === undefined ? hash : hashNode(hash, root)
+    for (const { pair, isFull } of this.#edges) {
+      if (!isFull) continue
+      const left = toHex(pair.subarray(1, 33))
+      root = root === undefined ? left : hashNode(left, root)
     }
     return root ?? emptyRoot
   }
+}
+
+function digestLeaf(text: string): string {
+  // No character of a text takes more than three bytes.
+  if (text.length * 3 > leafText.length) return digest(toBytes(`\0${text}`))
+  const { written } = encoder.encodeInto(text, leafText)
+  return digest(leafBytes.subarray(0, 1 + written))
+}
+
+/** Puts a hash into bytes that has a character for each of its own. */
+function put(hash: string, bytes: Uint8Array, at: number): void {
+  for (let i = 0; i < 32; i++) bytes[at + i] = hash.charCodeAt(i)
 }

@@ -8,17 +8,23 @@ import { parseRecorded, type RecordedHeader } from './recorded-header.ts'
 export class HeaderReader {
   readonly #shapes = new Map<string, HeaderShape[]>()
   #count = 0
+  #last: HeaderShape | undefined
 
   /** Reads a header; `undefined` when it is not the text of one. */
   read(text: string): RecordedHeader | undefined {
     if (text.length > textMax) return parseRecorded(text)
+    // Events of one kind often stand in a row.
+    const again = this.#last?.pattern.exec(text)
+    if (this.#last && again) return this.#last.take(again)
     // What it says here only tells which patterns to try.
     const from = text.indexOf(becauseStart) + becauseStart.length
     const because = text.slice(from, text.indexOf('"', from))
     const shapes = this.#shapes.get(because) ?? []
-    for (const { pattern, take } of shapes) {
-      const found = pattern.exec(text)
-      if (found) return take(found)
+    for (const shape of shapes) {
+      const found = shape.pattern.exec(text)
+      if (!found) continue
+      this.#last = shape
+      return shape.take(found)
     }
     const header = parseRecorded(text)
     if (header?.because === because) this.#learn(text, because, shapes)

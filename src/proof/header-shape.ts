@@ -41,49 +41,68 @@ interface Same
   readonly places: readonly [at: number, position: number, stream: number, version: number]
 }
 
-/** A header whose text matched. Its data is parsed when somebody asks for it, which is seldom. */
+/** A header whose text matched: only what differs is made for each. Its data is parsed when somebody asks, which is seldom. */
 class MatchedHeader implements RecordedHeader {
-  readonly format: unknown
-  readonly type: string
-  readonly because: string
-  readonly machine: RecordedHeader['machine']
-  readonly anomaly: unknown
-  readonly effects: RecordedHeader['effects']
-  readonly at: string
-  readonly position: number
   readonly stream: string
-  readonly version: number
+  readonly at: string
   readonly parts: RecordedHeader['parts']
-  readonly #text: string
+  readonly #same: Same
+  readonly #found: RegExpExecArray
   #data: RecordedHeader['data'] | undefined
 
-  constructor({ marks, places, ...same }: Same, found: RegExpExecArray) {
-    this.format = same.format
-    this.type = same.type
-    this.because = same.because
-    this.machine = same.machine
-    this.anomaly = same.anomaly
-    this.effects = same.effects
-    this.at = found[places[0]] ?? ''
-    this.position = Number(found[places[1]])
-    this.stream = found[places[2]] ?? ''
-    this.version = Number(found[places[3]])
-    this.parts =
-      marks.length === 0
-        ? none
-        : marks.map(({ name, bytes, hash, owner }) => ({
-            name,
-            bytes: Number(found[bytes]),
-            hash: found[hash] ?? '',
-            owner: found[owner] ?? '',
-          }))
-    this.#text = found.input
+  constructor(same: Same, found: RegExpExecArray) {
+    this.#same = same
+    this.#found = found
+    this.at = found[same.places[0]] ?? ''
+    this.stream = found[same.places[2]] ?? ''
+    this.parts = same.marks.length === 0 ? none : partsOf(same.marks, found)
+  }
+
+  get format(): unknown {
+    return this.#same.format
+  }
+
+  get type(): string {
+    return this.#same.type
+  }
+
+  get because(): string {
+    return this.#same.because
+  }
+
+  get machine(): RecordedHeader['machine'] {
+    return this.#same.machine
+  }
+
+  get anomaly(): unknown {
+    return this.#same.anomaly
+  }
+
+  get effects(): RecordedHeader['effects'] {
+    return this.#same.effects
+  }
+
+  get position(): number {
+    return Number(this.#found[this.#same.places[1]])
+  }
+
+  get version(): number {
+    return Number(this.#found[this.#same.places[3]])
   }
 
   get data(): RecordedHeader['data'] {
-    this.#data ??= parseRecorded(this.#text)?.data ?? {}
+    this.#data ??= parseRecorded(this.#found.input)?.data ?? {}
     return this.#data
   }
+}
+
+function partsOf(marks: Same['marks'], found: RegExpExecArray): RecordedHeader['parts'] {
+  return marks.map(({ name, bytes, hash, owner }) => ({
+    name,
+    bytes: Number(found[bytes]),
+    hash: found[hash] ?? '',
+    owner: found[owner] ?? '',
+  }))
 }
 
 const none: readonly never[] = []

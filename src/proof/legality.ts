@@ -28,6 +28,7 @@ export interface StreamPlace {
  */
 export class Legality {
   readonly #machines = new Map<string, Map<number, CompiledMachine>>()
+  #last: CompiledMachine | undefined
 
   constructor() {
     this.#learn([logTable])
@@ -36,7 +37,7 @@ export class Legality {
   /** Says why a decision is not in the tables, if it is not, and moves the place of its stream. */
   check(event: RecordedHeader, place: StreamPlace): string | undefined {
     const { stream, machine: by } = event
-    const machine = this.#machines.get(by.name)?.get(by.version)
+    const machine = this.#machineOf(by)
     if (!machine) return `no table is in the log of version ${by.version} of the machine "${by.name}"`
     if (!stream.startsWith(machine.prefix)) return `the machine "${by.name}" decided about "${stream}"`
     let { standing = machine.start } = place
@@ -47,6 +48,13 @@ export class Legality {
     place.machine = machine
     if (stream === 'log-main') return illegal ?? this.#hear(event)
     return illegal
+  }
+
+  #machineOf({ name, version }: RecordedHeader['machine']): CompiledMachine | undefined {
+    // Events in a row are often decided by one machine.
+    if (this.#last?.name !== name || this.#last.version !== version)
+      this.#last = this.#machines.get(name)?.get(version)
+    return this.#last
   }
 
   #hear({ type, data }: RecordedHeader): string | undefined {

@@ -1,6 +1,7 @@
+import type { PartMark } from '../message.ts'
 import { Absence, type AbsenceCounts } from './absence.ts'
 import type { Checkpoint } from './checkpoint.ts'
-import { CompactTree, emptyRoot, hashLeaf } from './compact-tree.ts'
+import { CompactTree, emptyRoot } from './compact-tree.ts'
 import { Faults } from './faults.ts'
 import { HeaderReader } from './header-reader.ts'
 import { Legality, type StreamPlace } from './legality.ts'
@@ -65,7 +66,7 @@ export class LogVerifier {
     const header = this.#reader.read(text)
     const isOrigin = header?.stream === 'log-main'
     if (isOrigin) this.#checkOrigin(header, before)
-    this.#tree.add(hashLeaf(text))
+    this.#tree.add(text)
     this.#parts += parts.length
     if (header) this.#checkHeader(header, before + 1, parts)
     else this.faults.add('headers', `the text at ${before + 1} is not that of an event`)
@@ -88,8 +89,7 @@ export class LogVerifier {
       this.faults.add('positions', `at ${position} stands an event that says it stands elsewhere`)
     if (at < this.#at) this.faults.add('headers', `the time at ${position} goes back`)
     this.#at = at
-    this.#streams[stream] ??= { version: 0, machine: undefined, standing: undefined }
-    const place = this.#streams[stream]
+    const place = this.#placeOf(stream)
     place.version += 1
     if (version !== place.version)
       this.faults.add('versions', `at ${position}, "${stream}" should have version ${place.version}`)
@@ -99,16 +99,28 @@ export class LogVerifier {
     if (illegal !== undefined) this.faults.add('legality', `at ${position}, ${illegal}`)
   }
 
+  #placeOf(stream: string): StreamPlace & { version: number } {
+    const known = this.#streams[stream]
+    if (known) return known
+    const place = { version: 0, machine: undefined, standing: undefined }
+    this.#streams[stream] = place
+    return place
+  }
+
   #checkParts(header: RecordedHeader, position: number, parts: readonly PresentPart[]): void {
     if (header.parts.length === 0 && parts.length === 0) return
-    for (const { name, owner, hash, bytes } of header.parts) {
-      const part = parts.find(each => each.name === name)
+    for (let i = 0; i < header.parts.length; i++) {
+      const mark = header.parts[i] as PartMark // Within the parts.
+      const { name, owner } = mark
+      // Most stand in the order of their header.
+      const part = parts[i]?.name === name ? parts[i] : parts.find(each => each.name === name)
       if (!part) this.#absence.miss({ position, name, owner })
-      else if (part.owner !== owner || part.hash !== hash || part.bytes !== bytes)
+      else if (part.owner !== owner || part.hash !== mark.hash || part.bytes !== mark.bytes)
         this.faults.add('parts', `the part "${name}" at ${position} is not the one that its header names`)
     }
-    for (const { name } of parts) {
-      if (!header.parts.some(each => each.name === name))
+    for (let i = 0; i < parts.length; i++) {
+      const name = parts[i]?.name
+      if (header.parts[i]?.name !== name && !header.parts.some(each => each.name === name))
         this.faults.add('parts', `a part stands at ${position} that its header does not name`)
     }
     if (parts.length > 1 && new Set(parts.map(each => each.name)).size < parts.length)

@@ -1,3 +1,5 @@
+import { fromHex } from './encoding.ts'
+
 /** The runtime's own SHA-256, where it has one that answers at once: asked for by name, since browsers have no such module. */
 const native = globalThis.process?.getBuiltinModule?.('node:crypto')?.hash
 
@@ -5,6 +7,11 @@ const native = globalThis.process?.getBuiltinModule?.('node:crypto')?.hash
 export const sha256: (data: Uint8Array | string) => string = native
   ? data => native('sha256', data, 'hex')
   : portableSha256
+
+/** The same of bytes, as a text that has a character for each byte of the hash: given in two thirds of the time. */
+export const digest: (data: Uint8Array) => string = native
+  ? data => native('sha256', data, 'binary')
+  : portableDigest
 
 const fractions = (root: (prime: number) => number, count: number) => {
   const found: number[] = []
@@ -18,6 +25,11 @@ const fractions = (root: (prime: number) => number, count: number) => {
 const roundConstants = fractions(Math.cbrt, 64)
 const initialState = fractions(Math.sqrt, 8)
 const words = new Int32Array(64)
+
+/** The hash in plain JavaScript, as a text that has a character for each of its bytes. */
+export function portableDigest(data: Uint8Array): string {
+  return String.fromCharCode(...fromHex(portableSha256(data)))
+}
 
 /** SHA-256 (FIPS 180-4) in plain JavaScript, for runtimes without one that answers at once. */
 export function portableSha256(data: Uint8Array | string): string {

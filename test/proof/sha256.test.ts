@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fromBase64, fromHex, toBase64, toHex } from '../../src/proof/encoding.ts'
-import { portableSha256, sha256 } from '../../src/proof/sha256.ts'
+import { digest, portableDigest, portableSha256, sha256 } from '../../src/proof/sha256.ts'
 
 const own = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex')
 
@@ -11,6 +11,8 @@ test('the hash in plain JavaScript is that of the runtime, at every length aroun
     const bytes = Uint8Array.from({ length }, (_, i) => (i * 31 + length) % 256)
     expect(portableSha256(bytes)).toBe(own(bytes))
     expect(sha256(bytes)).toBe(own(bytes))
+    for (const of of [digest, portableDigest])
+      expect(Buffer.from(of(bytes), 'latin1').toString('hex')).toBe(own(bytes))
   }
   expect(portableSha256('ação \u{1f600}')).toBe(own('ação \u{1f600}'))
 })
