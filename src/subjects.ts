@@ -32,8 +32,12 @@ export class Subjects {
     const found =
       'cpf' in who ? await this.#store.lookUp('cpf', parseCpf(who.cpf)) : await this.#known(who.subject)
     if (found !== undefined) return found as SubjectRef // Only refs are kept under this kind.
-    throw new AverbaError('NOT_FOUND', 'Cannot find the data subject: nobody is enrolled under it', {
-      hint: 'Call consents.enrol first',
+    const by = 'cpf' in who ? 'this CPF' : 'this ref'
+    // The same whether somebody was erased or never known: that nothing tells is what an erasure is.
+    const erased =
+      'or, of somebody who was erased, ask by their ref: nothing leads from a CPF to them any more'
+    throw new AverbaError('NOT_FOUND', `Cannot find the data subject: nobody is enrolled under ${by}`, {
+      hint: `Call consents.enrol first${'cpf' in who ? `; ${erased}` : ''}`,
     })
   }
 
@@ -60,7 +64,9 @@ export class Subjects {
   async #known(subject: SubjectRef): Promise<string | undefined> {
     const state = await this.#store.owners.stateOf(`subject-${subject}`)
     if (state === 'erased')
-      throw new AverbaError('SUBJECT_ERASED', 'Cannot find the data subject: they were erased')
+      throw new AverbaError('SUBJECT_ERASED', 'Cannot find the data subject: they were erased', {
+        hint: 'subjects.receipt and subjects.report say what was destroyed and what is left',
+      })
     return state && subject
   }
 }

@@ -98,7 +98,19 @@ test('a person who was erased has a report that says so, with what the receipt s
   expect(pages[1]).toContain('The personal data of this person was erased')
   const text = [...pages, JSON.stringify(erased)].join()
   expect([samples.cpf, '257.744', 'Canário'].filter(canary => text.includes(canary))).toEqual([])
-  // Nothing leads from a CPF to who was erased.
-  await expect(averba.subjects.report({ cpf: samples.cpf })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  // Whether there ever was such a person, nobody can tell by the CPF: the answer says so, and how to ask.
+  const byCpf = await averba.subjects.report({ cpf: samples.cpf }).catch(error => error)
+  expect([byCpf.code, byCpf.hint]).toEqual([
+    'NOT_FOUND',
+    expect.stringMatching(/who was erased, ask by their ref/),
+  ])
+  expect(String(byCpf)).not.toContain(samples.cpf)
+  const stranger = await averba.subjects.report({ cpf: '11144477735' }).catch(error => error)
+  expect([stranger.message, stranger.hint]).toEqual([byCpf.message, byCpf.hint])
+  const refused = await averba.consents.sync({ subject }).catch(error => error)
+  expect([refused.code, refused.hint]).toEqual([
+    'SUBJECT_ERASED',
+    expect.stringContaining('subjects.receipt'),
+  ])
   await close()
 })
