@@ -8,11 +8,10 @@ export interface MissingPart {
   readonly owner: string
 }
 
-/** Parts that events say are gone: which ones they may be, and how many. */
-interface Explanation {
-  readonly kind: AbsenceKind
-  covers(part: MissingPart): boolean
-  /** At most so many; decreases when they come back. */
+/** Parts that an event says were moved out: how many of those in a range of positions still are. */
+interface Archived {
+  readonly from: number
+  readonly to: number
   count: number
 }
 
@@ -28,7 +27,11 @@ export type AbsenceCounts = Readonly<Record<AbsenceKind, number>>
  */
 export class Absence {
   readonly #missing: MissingPart[] = []
-  readonly #explanations = new Map<string, Explanation>()
+  /** By the owner, where the last erasure stands: it explains all that was theirs before it. */
+  readonly #erased = new Map<string, number>()
+  /** The parts that retention names, as `<position>/<name>`. */
+  readonly #retained = new Set<string>()
+  readonly #archived = new Map<string, Archived>()
 
   miss(part: MissingPart): void {
     this.#missing.push(part)
@@ -37,39 +40,66 @@ export class Absence {
   /** Hears every event, and remembers those that explain an absence. */
   hear(event: RecordedHeader): void {
     const { type, stream } = event
-    if (type === 'subject.erased' || type === 'retention.applied') this.#hearErased(event)
+    if (type === 'subject.erased') this.#erased.set(stream, Number(event.position))
+    if (type === 'retention.applied' && Array.isArray(event.data.parts))
+      for (const part of event.data.parts) this.#retained.add(String(part))
     if (stream !== 'log-main') return
     const { bundle, count, from, to } = event.data
     if (typeof bundle !== 'string' || typeof count !== 'number') return
-    if (type === 'log.partsArchived') {
-      const covers = ({ position }: MissingPart) => Number(from) <= position && position <= Number(to)
-      this.#explanations.set(bundle, { kind: 'archived', covers, count })
-    } else if (type === 'log.partsRestored') {
-      const known = this.#explanations.get(bundle)
+    if (type === 'log.partsArchived')
+      this.#archived.set(bundle, { from: Number(from), to: Number(to), count })
+    else if (type === 'log.partsRestored') {
+      const known = this.#archived.get(bundle)
       if (known) known.count -= count
     }
-  }
-
-  /** An erasure explains all that was its owner's before it, retention the parts that it names. */
-  #hearErased({ type, data, stream, position: at }: RecordedHeader): void {
-    const named = new Set(Array.isArray(data.parts) ? data.parts.map(String) : [])
-    const covers = ({ position, name, owner }: MissingPart) =>
-      type === 'subject.erased' ? owner === stream && position < Number(at) : named.has(`${position}/${name}`)
-    this.#explanations.set(`${type} ${at}`, { kind: 'erased', covers, count: Number.POSITIVE_INFINITY })
   }
 
   /** Counts what is explained, and names what is not. */
   judge(faults: Faults): AbsenceCounts {
     const counts = { archived: 0, erased: 0 }
-    const left = [...this.#explanations.values()].map(each => ({ ...each }))
+    const ranges = new Ranges([...this.#archived.values()])
     for (const part of this.#missing) {
-      const reason = left.find(each => each.count > 0 && each.covers(part))
-      if (reason) {
-        reason.count -= 1
-        counts[reason.kind] += 1
-      } else
+      if (this.#isErased(part)) counts.erased += 1
+      else if (ranges.take(part.position)) counts.archived += 1
+      else
         faults.add('parts', `the part "${part.name}" at ${part.position} is missing, and no event says why`)
     }
     return counts
+  }
+
+  #isErased({ position, name, owner }: MissingPart): boolean {
+    return position < (this.#erased.get(owner) ?? 0) || this.#retained.has(`${position}/${name}`)
+  }
+}
+
+/**
+ * Gives what is missing to ranges that overlap, so that none is left without one where all could have one: of those that
+ * a part may be in, the range that ends first is used up first. Each range is begun and left once.
+ */
+class Ranges {
+  readonly #waiting: Archived[]
+  /** Begun, and not used up; the one that ends first stands last. */
+  readonly #begun: Archived[] = []
+
+  constructor(ranges: readonly Archived[]) {
+    this.#waiting = ranges.map(each => ({ ...each })).sort((a, b) => b.from - a.from)
+  }
+
+  /** Takes one from a range that a position is in; positions come in order. */
+  take(position: number): boolean {
+    for (let next = this.#waiting.at(-1); next && next.from <= position; next = this.#waiting.at(-1)) {
+      this.#waiting.pop()
+      const { to } = next
+      const at = this.#begun.findIndex(each => each.to < to)
+      this.#begun.splice(at < 0 ? this.#begun.length : at, 0, next)
+    }
+    for (let range = this.#begun.at(-1); range; range = this.#begun.at(-1)) {
+      if (range.count > 0 && range.to >= position) {
+        range.count -= 1
+        return true
+      }
+      this.#begun.pop()
+    }
+    return false
   }
 }
