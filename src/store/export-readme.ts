@@ -31,8 +31,9 @@ It also looks every decision up in the tables that the log holds, which the step
    of a byte 1, the left and the right hash. The tree is split at the largest power of two below its size. Its root, in
    base64, is the third line of the checkpoint, and the number of lines the second.
 3. The events: \`position\` is the number of the line, and \`version\` counts the events of each \`stream\` from 1.
-4. The parts: each that a header names is there with that length and that SHA-256, or an event \`log.partsArchived\`
-   further on covers it.
+4. The parts: each that a header names is there with that length and that SHA-256, or an event further on says why it
+   is not. \`subject.erased\` explains all that was its stream's before it; \`retention.applied\` each part that it names as
+   position/name; \`log.partsArchived\` as many as it says, in its range.
 
 Save this as verify.py beside these files, and run it with python3 in this folder:
 
@@ -86,7 +87,7 @@ if not signed:
     fail("the checkpoint is not signed with the key")
 
 # 2. The leaves, 3. the events
-subtrees, versions, named, archived = [], {}, {}, {}
+subtrees, versions, named, archived, erased, retained = [], {}, {}, {}, {}, set()
 count = 0
 with open("leaves.ndjson", "rb") as file:
     for line in file:
@@ -105,6 +106,10 @@ with open("leaves.ndjson", "rb") as file:
             fail("event %d stands elsewhere than it says" % count)
         for part in event.get("parts", []):
             named[(count, part["name"])] = part
+        if event["type"] == "subject.erased":
+            erased[stream] = count
+        if event["type"] == "retention.applied":
+            retained.update(event["data"]["parts"])
         if stream == "log-main" and event["type"] == "log.partsArchived":
             archived[event["data"]["bundle"]] = dict(event["data"])
         if stream == "log-main" and event["type"] == "log.partsRestored":
@@ -126,13 +131,20 @@ with open("parts.ndjson", "rb") as file:
                 part["owner"], len(sealed), sha256(sealed).hex()):
             fail("a part at %d is not the one that its header names" % part["position"])
         there += 1
-gone = 0
+moved, destroyed = 0, 0
 for position, name in sorted(named):
-    reason = next((each for each in archived.values()
-                   if each["count"] > 0 and each["from"] <= position <= each["to"]), None)
+    owner = named[(position, name)]["owner"]
+    if position < erased.get(owner, 0) or "%d/%s" % (position, name) in retained:
+        destroyed += 1
+        continue
+    # Of bundles that overlap, the one that ends first is used up first.
+    covering = [each for each in archived.values()
+                if each["count"] > 0 and each["from"] <= position <= each["to"]]
+    reason = min(covering, key=lambda each: each["to"], default=None)
     if reason is None:
         fail("the part %s at %d is missing, and no event says why" % (name, position))
     reason["count"] -= 1
-    gone += 1
-print("self-consistent: %d events, %d parts, %d archived, log %s, root %s" % (count, there, gone, origin, root))
+    moved += 1
+print("self-consistent: %d events, %d parts, %d archived, %d erased, log %s, root %s" % (
+    count, there, moved, destroyed, origin, root))
 `

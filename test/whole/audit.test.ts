@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { openAverba, type Verdict, verifyLog } from '../../src/index.ts'
+import { archiveParts, openAverba, type Verdict, verifyLog } from '../../src/index.ts'
+import { simulate } from '../../src/simulation/index.ts'
 import { copyStore, makeSampleStore } from '../store/sample-store.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -62,6 +63,14 @@ const lines = (text: string, change: (all: string[]) => string[]) =>
     .map(line => `${line}\n`)
     .join('')
 
+/** The program of a bundle's README, in a file. */
+function programOf(dir: string): string {
+  const [, program = ''] = /```python\n([\s\S]*?)```/.exec(readFileSync(join(dir, 'README'), 'utf8')) ?? []
+  const file = join(newFolder(), 'verify.py')
+  writeFileSync(file, program)
+  return file
+}
+
 /** What an owner without the keyring can do to a bundle, with the program of its README and with averba. */
 const wrongs: [string, string, (text: string) => string][] = [
   ['an event edited', 'leaves.ndjson', text => text.replace('"bodyBytes":', '"bodyBytes":1')],
@@ -100,16 +109,49 @@ describe('a bundle', () => {
   })
 
   test('is verified by someone with Python and openssl alone, by the steps of its README', async () => {
-    const [, program = ''] =
-      /```python\n([\s\S]*?)```/.exec(readFileSync(join(bundle, 'README'), 'utf8')) ?? []
-    const file = join(newFolder(), 'verify.py')
-    writeFileSync(file, program)
+    const file = programOf(bundle)
     const good = await run('python3', [file], bundle)
     expect(good.stdout, good.stderr).toMatch(/^self-consistent: \d+ events, \d+ parts, 0 archived/)
     for (const [name, of, change] of wrongs) {
       const bad = await run('python3', [file], changed(of, change))
       expect(bad.code, `${name}: ${bad.stdout}`).not.toBe(0)
     }
+  })
+
+  test('with parts that were erased, destroyed by retention and archived is verified by those steps too', async () => {
+    const path = join(newFolder(), 'erased.sqlite')
+    const retention = { 'validation.claims': 'until-settled' } as const
+    const world = await simulate({ averba: { store: path, retention, schedules: true } })
+    const { cpf } = world.samples
+    const [subject, stays] = [
+      await world.averba.consents.enrol({ cpf }),
+      await world.averba.consents.enrol({ cpf: '11144477735' }),
+    ]
+    for (const who of [subject, stays]) await world.averba.consents.sync({ subject: who })
+    await world.averba.validations.validate({ id: 'p1', cpf, claims: { nome: 'X' } })
+    await world.clock.advance(2 * 86_400_000)
+    await world.averba.settle()
+    await archiveParts({ store: path, before: '2100-01-01', to: join(newFolder(), 'parts') })
+    await world.averba.consents.sync({ subject })
+    await world.averba.subjects.erase({ subject }, { requester: 'r', legalBasis: 'LGPD art. 18, VI' })
+    const dir = join(newFolder(), 'bundle')
+    await world.averba.audit.export(dir)
+    await world.close()
+    const { absent, faults, parts } = await verifyLog({ store: dir })
+    expect(faults).toEqual([])
+    expect(Math.min(absent.archived, absent.erased)).toBeGreaterThan(0)
+    const good = await run('python3', [programOf(dir)], dir)
+    expect(good.stdout).toContain(`${parts} parts, ${absent.archived} archived, ${absent.erased} erased`)
+    // What nobody erased is still missed.
+    const file = join(dir, 'parts.ndjson')
+    writeFileSync(
+      file,
+      lines(readFileSync(file, 'utf8'), all => all.filter(each => !each.includes(stays))),
+    )
+    expect((await run('python3', [programOf(dir)], dir)).stdout).toMatch(
+      /^BROKEN: the part \S+ at \d+ is missing/,
+    )
+    expect((await verifyLog({ store: dir })).level).toBe('broken')
   })
 
   test.each(wrongs)('is broken with %s', async (_, file, change) => {
