@@ -100,6 +100,8 @@ function* describe(verdict: Verdict): Iterable<string> {
   yield `log          ${origin}: ${events} events, root ${verdict.root}`
   yield `parts        ${parts} there, ${absent.archived} in bundles`
   yield `checkpoints  ${checkpoints}, over up to ${signed} events; held up to ${verdict.held}, anchored up to ${verdict.anchored}`
+  if (verdict.stamped)
+    yield `time stamp   names the checkpoint over ${verdict.stamped.size} events, at ${verdict.stamped.at}; its signature is not verified here`
   yield `level        ${level}`
   if (next !== '') yield `             ${next}`
   for (const { check, count, examples } of faults) {

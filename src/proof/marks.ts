@@ -1,17 +1,25 @@
 import { parseCheckpoint, type SignedCheckpoint } from './checkpoint.ts'
 import type { Faults } from './faults.ts'
 import { type VerifierKey, verifyNote } from './note.ts'
+import { isStampOf, readTimeStamp } from './time-stamp.ts'
 
 /** A checkpoint as it stands beside a log, with what an anchor gave for it. */
 export interface GivenCheckpoint {
   readonly note: string
-  readonly anchor?: string | undefined
+  readonly anchor?: Uint8Array | undefined
 }
 
-/** Checkpoints whose signatures hold, the smallest first, and the largest that somebody else has signed. */
+/** A checkpoint that a time stamp names: over how many events, and when by the clock of the authority. */
+export interface StampedCheckpoint {
+  readonly size: number
+  readonly at: string
+}
+
+/** Checkpoints whose signatures hold, the smallest first, and the largest that somebody else has signed or stamped. */
 export interface TrustedCheckpoints {
   readonly checkpoints: readonly SignedCheckpoint[]
   readonly anchored: number
+  readonly stamped: StampedCheckpoint | undefined
 }
 
 /**
@@ -28,6 +36,7 @@ export async function verifyCheckpoints(
 ): Promise<TrustedCheckpoints> {
   const checkpoints: SignedCheckpoint[] = []
   let anchored = 0
+  let stamped: StampedCheckpoint | undefined
   for (const [i, { note, anchor }] of given.entries()) {
     const checkpoint = await verifyCheckpoint(note, keys)
     if (typeof checkpoint === 'string') {
@@ -37,12 +46,17 @@ export async function verifyCheckpoints(
     if (checkpoint.size <= (checkpoints.at(-1)?.size ?? 0))
       faults.add('checkpoints', `checkpoint ${i + 1} is not over more events than the one before`)
     checkpoints.push(checkpoint)
-    const others = await cosigners(checkpoint, [note, ...(anchor === undefined ? [] : [anchor])], witnesses)
+    const stamp = anchor && readTimeStamp(anchor)
+    if (stamp && !(await isStampOf(stamp, note)))
+      faults.add('signatures', `the time stamp of checkpoint ${i + 1} is one of something else`)
+    else if (stamp) stamped = { size: checkpoint.size, at: stamp.at }
+    const texts = [note, ...(anchor ? [new TextDecoder().decode(anchor)] : [])]
+    const others = await cosigners(checkpoint, texts, witnesses)
     if (others === undefined)
       faults.add('signatures', `a witness's signature of checkpoint ${i + 1} is wrong`)
     else if (others > 0) anchored = checkpoint.size
   }
-  return { checkpoints, anchored }
+  return { checkpoints, anchored, stamped }
 }
 
 /** A checkpoint with a good signature of the log, or what is wrong with it, in words. */
@@ -68,7 +82,7 @@ async function cosigners(
   const found = new Set<string>()
   for (const text of texts) {
     const given = parseCheckpoint(text)
-    // What is no note, such as a time stamp, is kept for who can read it.
+    // What is no note is kept for who can read it.
     if (given?.note.text !== note.text) continue
     const signed = await verifyNote(given.note, witnesses)
     if (!signed) return undefined

@@ -1,5 +1,6 @@
 import type { AbsenceCounts } from './absence.ts'
 import type { Fault } from './faults.ts'
+import type { StampedCheckpoint } from './marks.ts'
 
 /**
  * What a log was found to be, the worst first:
@@ -31,6 +32,11 @@ export interface Verdict {
   /** Up to which event it was held against a checkpoint from outside, and up to which somebody else signed; else 0. */
   readonly held: number
   readonly anchored: number
+  /**
+   * The newest checkpoint that a time stamp (RFC 3161) was kept for, which names that very checkpoint. Whether its authority
+   * gave it is not looked at, and so it is no level.
+   */
+  readonly stamped?: StampedCheckpoint | undefined
   /** The root over all events, in hexadecimal. */
   readonly root: string
 }
@@ -63,7 +69,7 @@ function levelOf({ faults, held, anchored }: Pick<Findings, 'faults' | 'held' | 
 
 function unprovenAt(
   level: Level,
-  { events, signed, held, anchored }: Omit<Findings, 'whyNotHeld' | 'isKeyGiven'>,
+  { events, signed, held, anchored, stamped }: Omit<Findings, 'whyNotHeld' | 'isKeyGiven'>,
   isKeyGiven: boolean,
 ): string[] {
   if (level === 'broken') return ['A log that is broken proves nothing.']
@@ -71,8 +77,10 @@ function unprovenAt(
     to < events ? [`Events ${to + 1} to ${events} are ${what}: they may still be exchanged.`] : []
   const key =
     'That its key is the one of its owner: it was taken from what was verified. Compare it with one that you have from elsewhere.'
+  const stamp = `That an authority gave its time stamps: the newest names the checkpoint over ${stamped?.size} events, at ${stamped?.at}; who signed that, "openssl ts -verify" tells.`
   const always = [
     ...(isKeyGiven ? [] : [key]),
+    ...(stamped ? [stamp] : []),
     'That what was recorded was true when it was recorded: a log holds what it was told.',
     'That the times in it are right: they are those of the clock of its owner.',
   ]

@@ -42,7 +42,8 @@ export async function verifyBundle(read: ReadFile, options: VerifyBundleOptions 
   const own = await keysIn(read, faults)
   const keys = options.keys ? options.keys.map(readKey) : own
   const given = await checkpointsIn(read, faults)
-  const { checkpoints, anchored } = await verifyCheckpoints(given, keys, witnesses.map(readKey), faults)
+  const trusted = await verifyCheckpoints(given, keys, witnesses.map(readKey), faults)
+  const { checkpoints, anchored, stamped } = trusted
   const mark = outside === undefined ? undefined : await verifyCheckpoint(outside, keys)
   if (typeof mark === 'string') faults.add('mark', `the given checkpoint ${mark}`)
   const held = typeof mark === 'object' ? mark : undefined
@@ -61,6 +62,7 @@ export async function verifyBundle(read: ReadFile, options: VerifyBundleOptions 
     signed: end,
     held: held?.size ?? 0,
     anchored,
+    stamped,
     isKeyGiven: options.keys !== undefined,
     whyNotHeld: 'No checkpoint from elsewhere was given to hold it against.',
   })
@@ -165,7 +167,7 @@ async function checkpointsIn(read: ReadFile, faults: Faults): Promise<GivenCheck
       const { note, anchor } = parseObject(decoder.decode(line)) ?? {}
       const bytes = typeof anchor === 'string' ? fromBase64(anchor) : undefined
       if (typeof note !== 'string') faults.add('bundle', 'a line of checkpoints.ndjson is no checkpoint')
-      else given.push({ note, ...(bytes && { anchor: new TextDecoder().decode(bytes) }) })
+      else given.push({ note, ...(bytes && { anchor: bytes }) })
     }
   } catch (error) {
     faults.add('bundle', `checkpoints.ndjson cannot be read: ${reasonOf(error)}`)

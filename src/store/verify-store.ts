@@ -84,12 +84,12 @@ async function prove(snapshot: Snapshot, options: VerifyStoreOptions, faults: Fa
   const signed = trusted.checkpoints.at(-1)?.size ?? 0
   if (mark && mark.size > signed && mark.size <= verified.events)
     faults.add('checkpoints', `the checkpoint over ${mark.size} events is missing`)
-  const { anchored } = trusted
-  return { ...verified, checkpoints: stored.length, signed, held: mark?.size ?? 0, anchored }
+  const { anchored, stamped } = trusted
+  return { ...verified, checkpoints: stored.length, signed, held: mark?.size ?? 0, anchored, stamped }
 }
 
 function toGiven({ note, anchor }: StoredCheckpoint): GivenCheckpoint {
-  return { note, anchor: anchor ? Buffer.from(anchor).toString() : undefined }
+  return { note, anchor: anchor ?? undefined }
 }
 
 /** The keys that the log has to be signed with. Those that stand in it are only as good as it is. */

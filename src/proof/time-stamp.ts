@@ -1,0 +1,91 @@
+import { toBytes, toHex } from './encoding.ts'
+
+/** What a token of a time stamp (RFC 3161) says. That its authority says so is for its signature to show: not read here. */
+export interface TimeStamp {
+  /** The hash that it stamps, in hexadecimal, and by which algorithm of WebCrypto it was made. */
+  readonly imprint: string
+  readonly algorithm: string
+  /** When, by the clock of the authority. */
+  readonly at: string
+}
+
+/** An element of DER: its tag, and what stands in it. */
+interface Element {
+  readonly tag: number
+  readonly content: Uint8Array<ArrayBuffer>
+}
+
+const sequence = 0x30
+const objectId = 0x06
+const octets = 0x04
+const generalizedTime = 0x18
+const explicit = 0xa0
+
+const signedData = '2a864886f70d010702'
+const stampInfo = '2a864886f70d0109100104'
+const algorithms: Readonly<Record<string, string>> = {
+  '608648016503040201': 'SHA-256',
+  '608648016503040202': 'SHA-384',
+  '608648016503040203': 'SHA-512',
+}
+
+/**
+ * Reads a token of a time stamp, or the answer of an authority that holds one (RFC 3161, sections 2.4.2): as much of its
+ * DER as tells what was stamped, and when. `undefined` for anything else, and for a hash that nobody should use any more.
+ */
+export function readTimeStamp(bytes: Uint8Array): TimeStamp | undefined {
+  const outer = within(elementsOf(Uint8Array.from(bytes))[0], sequence)
+  // An answer is a status, and then the token.
+  const [kind, signed] = outer[0]?.tag === sequence ? within(outer[1], sequence) : outer
+  if (hexOf(kind, objectId) !== signedData) return undefined
+  const [, , encapsulated] = within(within(signed, explicit)[0], sequence)
+  const [what, wrapped] = within(encapsulated, sequence)
+  const text = within(wrapped, explicit)[0]
+  if (hexOf(what, objectId) !== stampInfo || text?.tag !== octets) return undefined
+  const [, , stamped, , time] = within(elementsOf(text.content)[0], sequence)
+  const [by, hash] = within(stamped, sequence)
+  const algorithm = algorithms[hexOf(within(by, sequence)[0], objectId)]
+  const at = time?.tag === generalizedTime ? instantOf(time.content) : undefined
+  if (algorithm === undefined || hash?.tag !== octets || at === undefined) return undefined
+  return { algorithm, imprint: toHex(hash.content), at }
+}
+
+/** Reports whether a time stamp is one of this text. */
+export async function isStampOf({ algorithm, imprint }: TimeStamp, text: string): Promise<boolean> {
+  return toHex(new Uint8Array(await crypto.subtle.digest(algorithm, toBytes(text)))) === imprint
+}
+
+/** The elements in a row of them; none where it is no DER. */
+function elementsOf(bytes: Uint8Array<ArrayBuffer>): Element[] {
+  const elements: Element[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const [tag = 0, first = 0] = bytes.subarray(at, at + 2)
+    // From 128 on, it says in how many bytes the length stands; none of ours takes more than four.
+    const more = first < 128 ? 0 : first - 128
+    const start = at + 2 + more
+    if (first === 128 || more > 4 || start > bytes.length) return []
+    const length =
+      more === 0 ? first : bytes.subarray(at + 2, start).reduce((sum, byte) => sum * 256 + byte, 0)
+    if (start + length > bytes.length) return []
+    elements.push({ tag, content: bytes.subarray(start, start + length) })
+    at = start + length
+  }
+  return elements
+}
+
+function within(element: Element | undefined, tag: number): Element[] {
+  return element?.tag === tag ? elementsOf(element.content) : []
+}
+
+function hexOf(element: Element | undefined, tag: number): string {
+  return element?.tag === tag ? toHex(element.content) : ''
+}
+
+/** A time as DER writes it, such as `20261121161321Z`, with a fraction or without. */
+function instantOf(bytes: Uint8Array): string | undefined {
+  const [, year, month, day, hour, minute, second, fraction = ''] =
+    /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\.\d{1,9})?Z$/.exec(
+      String.fromCharCode(...bytes.subarray(0, 32)),
+    ) ?? []
+  return year && `${year}-${month}-${day}T${hour}:${minute}:${second}${fraction}Z`
+}

@@ -1,0 +1,110 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { RFC3161Timestamp } from '@sigstore/core'
+import fc from 'fast-check'
+import { beforeAll, expect, test } from 'vitest'
+import { openAverba, verifyLog } from '../../src/index.ts'
+import { isStampOf, readTimeStamp } from '../../src/proof/time-stamp.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'averba-stamps-'))
+const inFolder = (name: string) => join(folder, name)
+const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' })
+
+/** An authority of time stamps, made by openssl. */
+beforeAll(() => {
+  const config = `[tsa]\ndefault_tsa=c\n[c]\nserial=./serial\ncrypto_device=builtin\nsigner_cert=./cert.pem
+signer_key=./key.pem\nsigner_digest=sha256\ndefault_policy=1.2.3.4\ndigests=sha1,sha256,sha384,sha512\n`
+  writeFileSync(inFolder('tsa.cnf'), config)
+  writeFileSync(inFolder('serial'), '01\n')
+  const usage = ['-addext', 'extendedKeyUsage=critical,timeStamping']
+  const subject = ['-subj', '/CN=Autoridade de carimbo', '-days', '2', ...usage]
+  openssl(
+    'req',
+    '-x509',
+    '-newkey',
+    'rsa:2048',
+    '-nodes',
+    '-keyout',
+    'key.pem',
+    '-out',
+    'cert.pem',
+    ...subject,
+  )
+})
+
+/** What the authority answers for a text: the token alone, or with its status. */
+function stamp(text: string, digest = 'sha256', isToken = true): Uint8Array {
+  writeFileSync(inFolder('text'), text)
+  openssl('ts', '-query', '-data', 'text', `-${digest}`, '-cert', '-out', 'query')
+  const kind = isToken ? ['-token_out'] : []
+  openssl('ts', '-reply', '-config', 'tsa.cnf', '-queryfile', 'query', '-out', 'reply', ...kind)
+  return Uint8Array.from(readFileSync(inFolder('reply')))
+}
+
+test.each(['sha256', 'sha384', 'sha512'])(
+  'what is stamped with %s, and when, is read as Sigstore reads it',
+  async digest => {
+    const [token, answer] = [stamp('log\n3\nAAA\n', digest), stamp('log\n3\nAAA\n', digest, false)]
+    const theirs = RFC3161Timestamp.parse(Buffer.from(answer)).tstInfo
+    for (const bytes of [token, answer]) {
+      const read = readTimeStamp(bytes)
+      expect(read?.imprint).toBe(theirs.messageImprintHashedMessage.toString('hex'))
+      expect(read?.algorithm.replace('-', '').toLowerCase()).toBe(digest)
+      expect(Math.abs(Date.parse(read?.at ?? '') - theirs.genTime.getTime())).toBeLessThan(60_000)
+      expect(read && (await isStampOf(read, 'log\n3\nAAA\n'))).toBe(true)
+      expect(read && (await isStampOf(read, 'log\n4\nAAA\n'))).toBe(false)
+    }
+  },
+)
+
+test('what is no time stamp, or one of a hash that nobody should use any more, is none', () => {
+  const token = stamp('text')
+  expect(readTimeStamp(stamp('text', 'sha1'))).toBeUndefined()
+  for (let length = 0; length < token.length; length++)
+    expect(readTimeStamp(token.subarray(0, length))).toBeUndefined()
+  fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), bytes => readTimeStamp(bytes) === undefined))
+  // Whatever one byte is changed to, reading ends, with a hash of some length or with nothing.
+  fc.assert(
+    fc.property(fc.nat(token.length - 1), fc.nat(255), (at, byte) => {
+      expect(readTimeStamp(token.with(at, byte))?.imprint ?? '').toMatch(/^([0-9a-f]{2})*$/)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('a time stamp of a checkpoint is held against it, and what it does not prove is said', async () => {
+  const store = inFolder('log.sqlite')
+  const averba = await openAverba({ store, anchor: async note => stamp(Buffer.from(note).toString()) })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  await averba.audit.checkpoint()
+  await averba.close()
+  const again = await openAverba({ store })
+  const bundle = inFolder('bundle')
+  await again.audit.export(bundle)
+  await again.close()
+  for (const each of [store, bundle]) {
+    const { faults, level, anchored, events, stamped, unproven } = await verifyLog({ store: each })
+    expect([faults, anchored]).toEqual([[], 0])
+    expect(level).not.toBe('anchored')
+    expect(stamped).toEqual({ size: events, at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]+Z$/) })
+    expect(unproven.join()).toMatch(
+      /That an authority gave its time stamps: .* who signed that, "openssl ts -verify" tells/,
+    )
+  }
+  const path = join(bundle, 'checkpoints.ndjson')
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
+  const last: { note: string; anchor: string } = JSON.parse(lines.at(-1) ?? '')
+  // The token is one that openssl verifies, against the note as it stands in the bundle.
+  writeFileSync(inFolder('note'), last.note)
+  writeFileSync(inFolder('token'), Buffer.from(last.anchor, 'base64'))
+  const verify = ['ts', '-verify', '-data', 'note', '-in', 'token', '-token_in', '-CAfile', 'cert.pem']
+  expect(openssl(...verify).toString()).toContain('Verification: OK')
+
+  const other = { ...last, anchor: Buffer.from(stamp('another text')).toString('base64') }
+  writeFileSync(path, [...lines.slice(0, -1), JSON.stringify(other), ''].join('\n'))
+  const broken = await verifyLog({ store: bundle })
+  expect(broken).toMatchObject({ level: 'broken', faults: [{ check: 'signatures' }] })
+  expect(broken.faults[0]?.examples.join()).toContain('is one of something else')
+})
