@@ -142,6 +142,8 @@ describe('a bundle', () => {
     expect(Math.min(absent.archived, absent.erased)).toBeGreaterThan(0)
     const good = await run('python3', [programOf(dir)], dir)
     expect(good.stdout).toContain(`${parts} parts, ${absent.archived} archived, ${absent.erased} erased`)
+    const said = (await averba('verify', dir)).stdout
+    expect(said).toContain(`${parts} there, ${absent.archived} in bundles, ${absent.erased} erased`)
     // What nobody erased is still missed.
     const file = join(dir, 'parts.ndjson')
     writeFileSync(
