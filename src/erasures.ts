@@ -40,7 +40,7 @@ export interface Erasures {
 }
 
 /** How many pieces of what was destroyed the file is searched for. */
-const piecesMax = 64
+const piecesMax = 256
 
 /** Makes the erasures of the area `subjects`. */
 export function createErasures(area: Area): Erasures {

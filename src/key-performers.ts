@@ -21,11 +21,19 @@ function toPerformer(perform: Performer['perform']): Performer {
 /** Wraps all other keys anew, empties the journal, and searches the file for what was destroyed. */
 async function rotate({ store, clock, options }: Area, owed: Owed): Promise<Outcome> {
   const rotated = await store.owners.rotate(owed.position)
-  if (!(await store.owners.emptyJournal()))
-    return { status: 'deferred', because: 'a reader still needs the journal of the file' }
+  const needed = { status: 'deferred', because: 'a reader still needs the journal of the file' } as const
+  if (!(await store.owners.emptyJournal())) return needed
   const erased = await store.readAt(owed.position)
-  const { endings = [] } = (erased?.data ?? {}) as { endings?: readonly string[] } // As the machine writes it.
-  const { bytes, found } = await store.owners.searchFile(endings.map(ending => Buffer.from(ending, 'hex')))
+  const { endings = [], parts = 0 } = (erased?.data ?? {}) as { endings?: readonly string[]; parts?: number } // As the machine writes it.
+  const pieces = endings.map(ending => Buffer.from(ending, 'hex'))
+  let searched = await store.owners.searchFile(pieces)
+  // Where not every part can be searched for, the same is done as where something was found.
+  if (searched.found > 0 || parts > pieces.length) {
+    await store.owners.rewrite()
+    if (!(await store.owners.emptyJournal())) return needed
+    searched = await store.owners.searchFile(pieces)
+  }
+  const { bytes, found } = searched
   const { backupRetentionDays = defaultRetentionDays } = options
   const data = {
     ...rotated,

@@ -48,6 +48,11 @@ export interface Connection {
   readOnly(query: CompiledQuery): Promise<readonly unknown[]>
   /** Moves all that was written into the file, and empties its journal. False while a reader still needs that. */
   emptyJournal(): Promise<boolean>
+  /**
+   * Writes the whole file anew, and takes as long: nothing stays in it but what its tables hold. The journal has to be
+   * emptied afterwards.
+   */
+  rewrite(): Promise<void>
   /** Searches the raw file for pieces of 16 bytes, which what was overwritten no longer holds. */
   searchFile(pieces: readonly Uint8Array[]): Promise<Searched>
   close(): Promise<void>

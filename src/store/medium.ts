@@ -52,6 +52,7 @@ export class Medium {
       read: steps => alive(() => database.read(steps)),
       readOnly: query => alive(() => database.readOnly(query)),
       emptyJournal: () => alive(() => database.emptyJournal()),
+      rewrite: () => alive(() => database.rewrite()),
       searchFile: pieces => alive(() => database.searchFile(pieces)),
       close: async () => {
         if (life.isOver) return

@@ -106,6 +106,14 @@ export class Owners {
     return this.#connection.emptyJournal()
   }
 
+  /**
+   * Writes the whole file anew. SQLite overwrites what is deleted, and not what it moves: a copy of a row may stay where
+   * it was, and outlive it.
+   */
+  rewrite(): Promise<void> {
+    return this.#connection.rewrite()
+  }
+
   /** Searches the raw file for pieces of what was destroyed. */
   searchFile(pieces: readonly Uint8Array[]): Promise<Searched> {
     return this.#connection.searchFile(pieces)

@@ -202,6 +202,11 @@ class SqliteConnection implements Connection {
     })
   }
 
+  async rewrite(): Promise<void> {
+    this.#checkOpen()
+    guarded(this.#path, () => this.#database.exec('vacuum'), this.#database)
+  }
+
   async searchFile(pieces: readonly Uint8Array[]): Promise<Searched> {
     return this.#path === inMemory ? { bytes: 0, found: 0 } : searchFile(this.#path, pieces)
   }

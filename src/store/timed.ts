@@ -26,6 +26,7 @@ export function timed(
     read: steps => connection.read(steps),
     readOnly: query => connection.readOnly(query),
     emptyJournal: () => connection.emptyJournal(),
+    rewrite: () => connection.rewrite(),
     searchFile: pieces => connection.searchFile(pieces),
     close: () => connection.close(),
   }

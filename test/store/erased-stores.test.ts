@@ -8,6 +8,7 @@ import { simulate } from '../../src/simulation/index.ts'
 import type { Append } from '../../src/store/append.ts'
 import { Store } from '../../src/store/store.ts'
 import { views } from '../../src/views/views.ts'
+import { cpfOf } from '../crash/cpf-of.ts'
 import { copyStore, newPath } from './sample-store.ts'
 
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
@@ -92,6 +93,33 @@ test('not a byte of what was destroyed is left in the file or its journal, while
   expect(found.map(part => part.name)).toEqual(others.map(part => part.name).filter(name => name !== 'key'))
   await close()
 })
+
+// Found by trying: with these lengths it had left a copy behind.
+test('nor is it where SQLite has moved rows about, which leaves copies of them', async () => {
+  const store = newPath()
+  const { averba, close } = await simulate({ seed: 9, averba: { store } })
+  const below = lengthsFrom(9 * 7_919)
+  for (let i = 1; i <= 110; i++) {
+    const cpf = cpfOf(700_000_000 + below(12))
+    await averba.validations.validate({ id: `p-${i}`, cpf, claims: { nome: 'X'.repeat(1 + below(400)) } })
+    if (i % 10 > 0) continue
+    const subject = await averba.consents.enrol({ cpf })
+    const pieces = sealedOf(store, subject).map(part => part.bytes.subarray(-16))
+    expect((await averba.subjects.erase({ subject }, asked)).completed).toMatchObject({ found: 0 })
+    const bytes = Buffer.concat([readFileSync(store), readFileSync(`${store}-wal`)])
+    expect(pieces.filter(piece => bytes.includes(piece))).toEqual([])
+  }
+  await close()
+})
+
+/** Numbers below one, always the same. */
+function lengthsFrom(start: number): (end: number) => number {
+  let state = start
+  return end => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return Math.floor(state / 65_536) % end
+  }
+}
 
 test('every view is the same by rebuild before and after, and an erasure changes no row but those it is told to', async () => {
   const { averba, store, gone, close } = await twoPersons()

@@ -223,6 +223,7 @@ test('two processes that bring back the same view at once apply no event twice, 
     read: steps => connection.read(steps),
     readOnly: query => connection.readOnly(query),
     emptyJournal: () => connection.emptyJournal(),
+    rewrite: () => connection.rewrite(),
     searchFile: pieces => connection.searchFile(pieces),
     close: () => connection.close(),
     async transact(steps) {

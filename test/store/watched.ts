@@ -18,6 +18,7 @@ export function around(connection: Connection, { transact, read }: Around): Conn
     read: steps => (read ? read(steps, work => connection.read(work)) : connection.read(steps)),
     readOnly: query => connection.readOnly(query),
     emptyJournal: () => connection.emptyJournal(),
+    rewrite: () => connection.rewrite(),
     searchFile: pieces => connection.searchFile(pieces),
     close: () => connection.close(),
   }
