@@ -131,7 +131,12 @@ function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decis
     case 'tokenService.credentialsRefused':
       return record({ type: 'token.locked', data: { ...message.data, credential } })
     case 'tokenService.requestLost':
-      return record({ type: 'token.requestFailed', data: {} })
+      // Nobody has it and nobody can find it out: another one is asked for.
+      return record({
+        type: 'token.requestFailed',
+        data: {},
+        resolves: { effect: 'tokenService.requestToken', as: 'declined' },
+      })
   }
 }
 

@@ -31,6 +31,19 @@ test('a late 401 about an older token says nothing', () => {
   expect(after(...renewed, reject(2))).toMatchObject({ events: [{ type: 'token.rejected' }] })
 })
 
+test('nobody waits for a token whose answer is lost: the request is over, and another may be made', () => {
+  const lost: Message = { type: 'tokenService.requestLost', data: {} }
+  expect(after(request('absent'), lost)).toMatchObject({
+    events: [
+      {
+        type: 'token.requestFailed',
+        resolves: { effect: 'tokenService.requestToken', as: 'declined' },
+      },
+    ],
+  })
+  expect(after(request('absent'), lost, request('absent'))).toHaveProperty('events')
+})
+
 test('wrong credentials stop the asking until they are changed', () => {
   const refused: Message = { type: 'tokenService.credentialsRefused', data: { httpStatus: 401 } }
   expect(after(request('absent'), refused, request('absent'))).toHaveProperty('refused')
