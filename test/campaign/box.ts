@@ -15,7 +15,7 @@ import { Disk } from './disk.ts'
 import type { Backup, Erased } from './erased.ts'
 import { Host } from './host.ts'
 import { DiedError, type Ground, Life } from './life.ts'
-import { peopleCount, personOf, secretFrom, subscriptions } from './people.ts'
+import { peopleCount, personOf, receiverUrl, secretFrom, subscriptions } from './people.ts'
 import { PeopleAtService } from './people-at-service.ts'
 import { TrackedClock, turn } from './tracked-clock.ts'
 
@@ -85,13 +85,12 @@ export class Box {
       const { cpf, titular } = personOf(person)
       this.services.validationService.addPerson(cpf, { nome: titular.nome })
     }
-    const fetch = this.#fetch()
     this.people = new PeopleAtService(this.services.consentService)
     const { consumerKey, consumerSecret, service, portalHeaders } = credentials
     this.#options = {
       store: this.disk.path,
       entropy,
-      fetch: request => this.#exchange(request, fetch),
+      fetch: this.#fetch(),
       logger: line => this.book.lines.push(line),
       consentService: {
         baseUrl: `https://${hosts.consentService}`,
@@ -100,13 +99,22 @@ export class Box {
       tokenService: { url: `https://${hosts.tokenService}/token`, consumerKey, consumerSecret },
       validationService: { baseUrl: `https://${hosts.validationService}`, service, traceHeader },
       portal: { baseUrl: `https://${hosts.portal}`, authenticate: staticHeaders(portalHeaders) },
-      receiver: { publicUrl: 'https://receptor.exemplo.br/averba', secretFrom },
+      receiver: { publicUrl: receiverUrl, secretFrom },
       subscriptions,
       // Where nobody looks for the claims: in every third world.
       ...(seed % 3 === 0 && { retention: { 'validation.claims': 'until-settled' } }),
+      // Where backups are not kept for long, and older keys end within days: in every other one.
+      ...(seed % 2 === 0 && { backupRetentionDays: 2 }),
     }
     const jumpMs = () => this.jumpMs
-    this.#ground = { clock, points: this.points, disk: this.disk, jumpMs, wiring: () => this.wiring }
+    this.#ground = {
+      clock,
+      points: this.points,
+      disk: this.disk,
+      jumpMs,
+      wiring: () => this.wiring,
+      onExchanged: (...what) => book.tell('exchanged', ...what),
+    }
   }
 
   get isAlive(): boolean {
@@ -270,17 +278,6 @@ export class Box {
       if (!service) throw new TypeError('No simulated service has this name')
       return service(request)
     })
-  }
-
-  async #exchange(request: Request, fetch: Fetch): Promise<Response> {
-    try {
-      const response = await fetch(request)
-      this.book.tell('exchanged', request, response)
-      return response
-    } catch (error) {
-      this.book.tell('exchanged', request, undefined)
-      throw error
-    }
   }
 
   /** The way of a notification: nobody listens where the engine is dead. */

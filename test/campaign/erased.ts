@@ -4,6 +4,8 @@ import type { SubjectRef } from '../../src/subjects.ts'
 export interface Erased {
   readonly cpf: string
   readonly subject: SubjectRef
+  /** The law has kept something. */
+  readonly keeps: boolean
   /** The ends of what was destroyed, as it stood in the file. */
   readonly pieces: readonly Buffer[]
 }

@@ -25,6 +25,8 @@ export interface Ground {
   readonly jumpMs: () => number
   /** What it decides and shows by: those of a newer version after an upgrade. */
   readonly wiring: () => Wiring
+  /** Told of every request when its answer is read, or when it is known that none comes. */
+  readonly onExchanged: (request: Request, response: Response | undefined) => void
 }
 
 /**
@@ -117,13 +119,21 @@ export class Life {
     return this.#isOver ? never : result
   }
 
-  #send(request: Request, fetch: NonNullable<AverbaOptions['fetch']>): Promise<Response> {
-    return this.inside('request.before', 'request.after', async () => {
-      const response = await fetch(request)
-      if (this.#pause === 'coming') this.#pause = Promise.withResolvers()
-      await this.#whenAwake()
+  async #send(request: Request, fetch: NonNullable<AverbaOptions['fetch']>): Promise<Response> {
+    const { onExchanged } = this.#ground
+    try {
+      const response = await this.inside('request.before', 'request.after', async () => {
+        const answer = await fetch(request)
+        if (this.#pause === 'coming') this.#pause = Promise.withResolvers()
+        await this.#whenAwake()
+        return answer
+      })
+      onExchanged(request, response)
       return response
-    })
+    } catch (error) {
+      onExchanged(request, undefined)
+      throw error
+    }
   }
 
   async #whenAwake(): Promise<void> {

@@ -20,10 +20,10 @@ export class PeopleAtService {
     this.#consents[person]?.push(this.#service.addConsent(consent))
   }
 
-  /** One of a person's consents; `undefined` while there is none. */
+  /** One of a person's consents, -1 the newest; `undefined` while there is none. */
   consentOf(person: number, which: number): At | undefined {
     const own = this.#consents[person] ?? []
-    const id = own[which % own.length]
+    const id = own.at(which % own.length)
     return id === undefined ? undefined : { cpf: personOf(person).cpf, id }
   }
 

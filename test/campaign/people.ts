@@ -32,3 +32,6 @@ export const secretFrom = 'canario-mestre-dos-segredos-derivados'
 export const derivedEvento = 'ncm-alteracao'
 
 export const eventos = subscriptions.map(each => each.evento)
+
+/** Where notifications go to. */
+export const receiverUrl = 'https://receptor.exemplo.br/averba'

@@ -3,6 +3,7 @@ import { Chance } from './chance.ts'
 import { crashPoints } from './crash-points.ts'
 import { rareDeedsOf } from './rare-deeds.ts'
 import type { Deed, Step } from './step.ts'
+import { storiesOf } from './stories.ts'
 
 const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
@@ -183,7 +184,7 @@ export function planOf(seed: number, days: number): Step[] {
     deed: draw(),
     at: random.below(days * dayMs),
   }))
-  drawn.push(...rareDeedsOf(seed, days))
+  drawn.push(...rareDeedsOf(seed, days), ...storiesOf(seed, days))
   drawn.sort((a, b) => a.at - b.at)
   const all = [...first.map((deed, i) => ({ deed, at: i })), ...drawn]
   return all.map(({ deed, at }, id) => ({ ...deed, id, at }))

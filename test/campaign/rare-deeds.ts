@@ -40,6 +40,7 @@ const deeds: readonly (readonly [weight: number, make: Make])[] = [
       what: r.of(['validate', 'validate', 'sync', 'settle', 'apply']),
       minutes: r.of([0, 2, 25]),
       isDeclined: r.below(4) === 0,
+      erases: false,
     }),
   ],
   [
@@ -48,6 +49,7 @@ const deeds: readonly (readonly [weight: number, make: Make])[] = [
       do: 'changeMind',
       evento: r.below(4),
       fault: r.of([undefined, ...portalFaults]),
+      isTaken: r.below(3) === 0,
     }),
   ],
   [1, () => ({ do: 'fail', who: 'handler', times: 60 })],

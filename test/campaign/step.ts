@@ -60,6 +60,8 @@ export type Deed =
   | { readonly do: 'endToken' }
   /** A data subject is erased, with what was asked of them still under way; or all but what the law has kept. */
   | { readonly do: 'erase'; readonly person: number; readonly isBusy: boolean; readonly keeps: boolean }
+  /** What was kept of somebody who was erased goes too. */
+  | { readonly do: 'eraseRest' }
   /** Somebody opens what is sealed of a person. */
   | { readonly do: 'reveal'; readonly person: number }
   /** A person logs in, and the host looks. */
@@ -81,9 +83,17 @@ export type Deed =
       readonly minutes: number
       /** The answer is that it is not done. */
       readonly isDeclined: boolean
+      /** The person is erased before the answer is read. */
+      readonly erases: boolean
     }
   /** The host no longer wants to be notified of something, then it does again; the portal's answer to either may be lost. */
-  | { readonly do: 'changeMind'; readonly evento: number; readonly fault: Fault | undefined }
+  | {
+      readonly do: 'changeMind'
+      readonly evento: number
+      readonly fault: Fault | undefined
+      /** In between somebody else registers it, just as we would. */
+      readonly isTaken: boolean
+    }
   /** Machines and views of a newer version open the store. */
   | { readonly do: 'upgrade'; readonly machine: number; readonly view: number }
   | { readonly do: 'settle' }

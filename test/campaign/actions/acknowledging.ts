@@ -4,18 +4,29 @@ import type { Outcome } from '../../../src/outcome.ts'
 import type { Box } from '../box.ts'
 import type { Asked } from '../host.ts'
 
+type Work<T> = (averba: Averba) => Promise<Outcome<T>>
+
+/**
+ * Tells the checks what a command is answered, at the moment at which the caller has it: a host may have passed it on
+ * before the engine dies.
+ */
+export function acknowledged<T>(box: Box, commandId: string, work: Work<T>): Work<T> {
+  return async averba => {
+    const { life } = box
+    const outcome = await work(averba)
+    const { position, status } = outcome
+    const again = () => work(box.averba)
+    if (!life.isOver) box.book.tell('acknowledged', { commandId, position, status, again })
+    return outcome
+  }
+}
+
 /** Asks for something under a command id, and tells the checks what it was answered. */
-export async function acknowledging<T>(
+export function acknowledging<T>(
   box: Box,
   commandId: string,
-  work: (averba: Averba) => Promise<Outcome<T>>,
+  work: Work<T>,
   expected: readonly ErrorCode[],
 ): Promise<Asked<Outcome<T>>> {
-  const asked = await box.host.ask(work, expected)
-  if (asked && 'value' in asked) {
-    const { position, status } = asked.value
-    const again = () => work(box.averba)
-    box.book.tell('acknowledged', { commandId, position, status, again })
-  }
-  return asked
+  return box.host.ask(acknowledged(box, commandId, work), expected)
 }

@@ -1,10 +1,10 @@
 import type { Averba } from '../../../src/averba.ts'
-import type { Outcome } from '../../../src/outcome.ts'
 import type { Box } from '../box.ts'
 import { peopleCount, personOf } from '../people.ts'
 import type { Performs } from '../perform.ts'
 import type { Step } from '../step.ts'
-import { acknowledging } from './acknowledging.ts'
+import { acknowledged, acknowledging } from './acknowledging.ts'
+import { erase } from './keeping.ts'
 import { perform as performValidations } from './validations.ts'
 
 const minuteMs = 60_000
@@ -55,6 +55,10 @@ export const perform: Performs<'beside' | 'pause' | 'upgrade'> = {
     box.book.reach('engine paused')
     const former = await box.openAnother()
     await box.passUntil(clock.now() + step.minutes * minuteMs)
+    if (step.erases && !box.disk.isFull) {
+      const { cpf } = personOf(step.person)
+      await erase(box, { cpf, commandId: `erase-paused-${step.id}`, isBusy: false, keeps: false })
+    }
     await box.host.ask(work, ['OUTCOME', 'STALE_PLAN', 'PLAN_DELETES', 'NOT_FOUND'])
     // A person decides before the answer is read.
     if (step.minutes > 2) await resolveAll(box, step.id)
@@ -88,11 +92,7 @@ function workOf(
     case 'validate': {
       const input = { id: `paused-${id}`, cpf, claims: { nome: titular.nome } }
       box.validations.push(input)
-      return async averba => {
-        const { position, status }: Outcome<unknown> = await averba.validations.validate(input)
-        const again = () => box.averba.validations.validate(input)
-        box.book.tell('acknowledged', { commandId: input.id, position, status, again })
-      }
+      return acknowledged(box, input.id, averba => averba.validations.validate(input))
     }
     case 'sync':
       return averba => averba.consents.sync({ cpf })

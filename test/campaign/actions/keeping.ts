@@ -1,9 +1,12 @@
 import Sqlite from 'better-sqlite3'
+import type { ErasureReceipt } from '../../../src/erasure-receipt.ts'
 import { AverbaError } from '../../../src/errors.ts'
 import { backupStore, restoreStore } from '../../../src/operating.ts'
 import type { Box } from '../box.ts'
+import type { Erased } from '../erased.ts'
 import { personOf } from '../people.ts'
 import type { Performs } from '../perform.ts'
+import { perform as performOperations } from './operations.ts'
 
 const request = { requester: 'pedido-do-titular', legalBasis: 'LGPD art. 18, VI' }
 const actor = { kind: 'person', ref: 'atendente' } as const
@@ -11,12 +14,19 @@ const actor = { kind: 'person', ref: 'atendente' } as const
 const pieceBytes = 24
 
 /** What is kept of people, and what is not. */
-export const perform: Performs<'erase' | 'reveal' | 'handleAgain' | 'logInNow' | 'backUp' | 'restore'> = {
+export const perform: Performs<
+  'erase' | 'eraseRest' | 'reveal' | 'handleAgain' | 'logInNow' | 'backUp' | 'restore'
+> = {
   async erase(box, { id, person, isBusy, keeps }) {
     // What it has destroyed, and what it could not finish, is only known where it is answered.
     if (box.disk.isFull) return
     const { cpf } = personOf(person)
     await erase(box, { cpf, commandId: `erase-${id}`, isBusy, keeps })
+  },
+  async eraseRest(box, { id }) {
+    if (box.disk.isFull) return
+    const found = [...box.erased.values()].find(each => each.keeps)
+    if (found) await eraseRest(box, found, `erase-rest-${id}`)
   },
   async reveal(box, { person }) {
     const { cpf } = personOf(person)
@@ -53,7 +63,7 @@ export const perform: Performs<'erase' | 'reveal' | 'handleAgain' | 'logInNow' |
     box.backup = { position, at: box.clock.now(), erased: new Map(box.erased) }
     box.book.reach('backup made')
   },
-  async restore(box) {
+  async restore(box, step) {
     const { backup, clock, disk, entropy } = box
     if (!backup || disk.isFull) return
     await box.close()
@@ -73,8 +83,12 @@ export const perform: Performs<'erase' | 'reveal' | 'handleAgain' | 'logInNow' |
     box.rollbacks += 1
     box.book.tell('rolledBack', backup)
     const since = [...box.erased].filter(([subject]) => !backup.erased.has(subject))
+    const rests = [...backup.erased.values()].filter(
+      ({ subject, keeps }) => keeps && box.erased.get(subject)?.keeps === false,
+    )
     box.erased.clear()
     for (const [subject, each] of backup.erased) box.erased.set(subject, each)
+    for (const each of rests) await eraseRest(box, each, `erase-rest-again-${box.rollbacks}-${each.subject}`)
     for (const [subject, { cpf }] of since) {
       await erase(box, {
         cpf,
@@ -83,6 +97,8 @@ export const perform: Performs<'erase' | 'reveal' | 'handleAgain' | 'logInNow' |
         keeps: false,
       })
     }
+    // The host lets it catch up at once: the portal keeps failures for thirty days.
+    await performOperations.settle(box, { ...step, do: 'settle' })
   },
 }
 
@@ -93,7 +109,8 @@ interface Erasing {
   readonly keeps: boolean
 }
 
-async function erase(box: Box, { cpf, commandId, isBusy, keeps }: Erasing): Promise<void> {
+/** Erases somebody, and keeps what was destroyed to look for it. */
+export async function erase(box: Box, { cpf, commandId, isBusy, keeps }: Erasing): Promise<void> {
   const { book, host } = box
   const keep = keeps ? (['validation.result'] as const) : []
   const sealed = sealedParts(box)
@@ -115,14 +132,28 @@ async function erase(box: Box, { cpf, commandId, isBusy, keeps }: Erasing): Prom
   )
   if (!asked) return book.wrong('erased-for-good', 'nobody answers an erasure')
   if (!('value' in asked)) return
-  const { subject, destroyed } = asked.value
-  const pieces = destroyed.parts.flatMap(({ position, name }) => sealed.get(`${position}/${name}`) ?? [])
-  box.erased.set(subject, { cpf, subject, pieces })
+  const { subject } = asked.value
+  box.erased.set(subject, { cpf, subject, keeps, pieces: piecesOf(asked.value, sealed) })
   book.reach('person erased')
   book.tell('erased', cpf)
   const refused = await host.ask(averba => averba.consents.sync({ subject }), ['SUBJECT_ERASED'])
   if (refused && !('code' in refused))
     book.wrong('erased-for-good', 'a command for somebody erased was taken')
+}
+
+/** Erases what was kept of somebody. */
+async function eraseRest(box: Box, found: Erased, commandId: string): Promise<void> {
+  const { subject } = found
+  const sealed = sealedParts(box)
+  const asked = await box.host.ask(averba => averba.subjects.erase({ subject }, { ...request, commandId }))
+  if (!asked || !('value' in asked)) return
+  const pieces = [...found.pieces, ...piecesOf(asked.value, sealed)]
+  box.erased.set(subject, { ...found, keeps: false, pieces })
+  box.book.reach('rest erased')
+}
+
+function piecesOf({ destroyed }: ErasureReceipt, sealed: ReadonlyMap<string, Buffer>): Buffer[] {
+  return destroyed.parts.flatMap(({ position, name }) => sealed.get(`${position}/${name}`) ?? [])
 }
 
 /** The ends of all sealed parts, as they stand in the file. */

@@ -1,22 +1,26 @@
 import { credentials } from '../../../src/simulation/services.ts'
-import { companies, derivedEvento, eventos, personOf, subscriptions } from '../people.ts'
+import type { Box } from '../box.ts'
+import { companies, derivedEvento, eventos, personOf, receiverUrl, subscriptions } from '../people.ts'
 import type { Performs } from '../perform.ts'
 
 const base = 'https://portal.exemplo.br/portal/api/ext/webhook'
+const headers = { ...credentials.portalHeaders, 'content-type': 'application/json' }
 
 /** The portal: subscriptions on both sides, and notifications. */
 export const perform: Performs<'apply' | 'changeMind' | 'meddle' | 'notify' | 'rotate'> = {
   async apply(box, { deletions }) {
     const planned = await box.host.ask(averba => averba.subscriptions.plan(), ['OUTCOME'])
     if (!planned || !('value' in planned)) return
-    const options = { deletions: deletions ? 'allow' : 'refuse' } as const
+    // What we made since a backup, and somebody changed, is nobody's we know of.
+    const options = { deletions: deletions ? 'allow' : 'refuse', takeOver: box.rollbacks > 0 } as const
     await box.host.ask(
       averba => averba.subscriptions.apply(planned.value, options),
       ['OUTCOME', 'STALE_PLAN', 'PLAN_DELETES'],
     )
   },
-  async changeMind(box, { evento, fault }) {
+  async changeMind(box, { evento, fault, isTaken }) {
     for (const wanted of [subscriptions.filter((_, i) => i !== evento), subscriptions]) {
+      if (isTaken && wanted === subscriptions) await registerAsWeDo(box, evento)
       box.wanted = wanted
       await box.close()
       await box.open()
@@ -30,7 +34,6 @@ export const perform: Performs<'apply' | 'changeMind' | 'meddle' | 'notify' | 'r
     }
   },
   async meddle(box, { evento, how }) {
-    const headers = { ...credentials.portalHeaders, 'content-type': 'application/json' }
     const listed = await box.services.portal.fetch(new Request(base, { headers }))
     const all = (await listed.json()) as { id: number; evento: string; endpoint: string }[] // As the portal writes them.
     const found = all.find(each => each.evento === eventos[evento])
@@ -70,4 +73,12 @@ export const perform: Performs<'apply' | 'changeMind' | 'meddle' | 'notify' | 'r
     await box.open()
     await box.wait(() => Promise.all(all.map(send)))
   },
+}
+
+/** Somebody else registers what we would, with our secrets; the portal refuses what is there already. */
+async function registerAsWeDo(box: Box, evento: number): Promise<void> {
+  const declared = subscriptions[evento]
+  if (!declared) return
+  const body = JSON.stringify({ ...declared, endpoint: receiverUrl })
+  await box.services.portal.fetch(new Request(base, { method: 'POST', headers, body }))
 }

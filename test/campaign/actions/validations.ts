@@ -1,6 +1,6 @@
 import { peopleCount, personOf } from '../people.ts'
 import type { Performs } from '../perform.ts'
-import { acknowledging } from './acknowledging.ts'
+import { acknowledged, acknowledging } from './acknowledging.ts'
 
 const hourMs = 3_600_000
 
@@ -14,10 +14,11 @@ export const perform: Performs<'validate' | 'validateAgain' | 'payAgain' | 'reso
     })
     box.validations.push(...inputs)
     // Together, as from many requests of a server; each by itself again where the engine died of it.
-    await box.host.ask(averba => Promise.allSettled(inputs.map(input => averba.validations.validate(input))))
-    for (const input of inputs) {
-      await acknowledging(box, input.id, averba => averba.validations.validate(input), [])
-    }
+    const works = inputs.map(input =>
+      acknowledged(box, input.id, averba => averba.validations.validate(input)),
+    )
+    await box.host.ask(averba => Promise.allSettled(works.map(work => work(averba))))
+    for (const work of works) await box.host.ask(work)
   },
   async payAgain(box, { id, which }) {
     const input = box.validations[which % box.validations.length]

@@ -1,26 +1,32 @@
 import type { MakeCheck } from '../check.ts'
 
+/** The portal keeps failures for thirty days, and a restored engine may take some to get through to it. */
+const keptMs = 23 * 86_400_000
+
 /**
  * What the portal counts as delivered is in the inbox, what failed was recovered, each failure record at most once, and
  * the handlers were called for all of it.
  */
 export const inTheInbox: MakeCheck = (box, say) => {
   const delivered = new Map<string, { readonly at: number; readonly cpf: string | undefined }>()
-  const failed = new Map<string, string | undefined>()
+  const failed = new Map<string, { readonly at: number; readonly cpf: string | undefined }>()
   const handled = new Set<string>()
   const recovered = new Set<string>()
   return {
     sent({ number, cpf, delivered: taken, failed: lost }) {
       if (taken > 0) delivered.set(number, { at: box.clock.now(), cpf })
-      if (lost > 0) failed.set(number, cpf)
+      if (lost > 0) failed.set(number, { at: box.clock.now(), cpf })
     },
     erased(cpf) {
       for (const [number, each] of delivered) if (each.cpf === cpf) delivered.delete(number)
-      for (const [number, each] of failed) if (each === cpf) failed.delete(number)
+      for (const [number, each] of failed) if (each.cpf === cpf) failed.delete(number)
     },
     rolledBack(to) {
       // The portal has its answer: what came since the backup comes from nowhere again.
       for (const [number, { at }] of delivered) if (at >= to.at) delivered.delete(number)
+      // What was recovered once may be with nobody now.
+      const keptSince = box.clock.now() - keptMs
+      for (const [number, { at }] of failed) if (at < keptSince) failed.delete(number)
       recovered.clear()
     },
     handled: number => void handled.add(number),

@@ -1,8 +1,12 @@
+import { fromInstant } from '../../../src/clock.ts'
 import type { MakeCheck } from '../check.ts'
 
+/** How far the engine's clock may be wrong in a run. */
+const wrongClockMs = 3_600_000
+
 /**
- * A token is asked for when there is none, when an operation rejected the one that was given, or when the answer was
- * lost on its way: at most once for each.
+ * A token is asked for when there is none, when an operation rejected the one that was given, when the answer was lost on
+ * its way, or when the keys that it was kept under have ended: at most once for each.
  */
 export const oneToken: MakeCheck = (box, say) => {
   /** Whether there is a reason to ask that was not used yet. */
@@ -10,10 +14,16 @@ export const oneToken: MakeCheck = (box, say) => {
   let given = ''
   /** Whether an operation has called with the token that was given: then it was kept. */
   let isUsed = false
+  let givenAt = 0
+  /** Requests that nothing explains but keys that ended: the log says so when it is read. */
+  const doubtful: { readonly from: number; readonly to: number }[] = []
+  const keysEnded: number[] = []
   return {
     served(service, request, response) {
       if (service === 'tokenService' && response.status === 200) {
-        if (!isWanted) say('a token was asked for while the one before was good')
+        const now = box.clock.now()
+        if (!isWanted) doubtful.push({ from: givenAt - wrongClockMs, to: now + wrongClockMs })
+        givenAt = now
         isUsed = false
       }
       if (service !== 'validationService') return
@@ -37,8 +47,17 @@ export const oneToken: MakeCheck = (box, say) => {
       // An answer that was heard of and not kept is lost with the process.
       if (!isUsed) isWanted = true
     },
-    recorded({ type }) {
+    recorded({ type, at }) {
       if (type.startsWith('token.')) box.book.reach(type)
+      // With the older keys goes what is kept under them.
+      if (type === 'subject.epochsDestroyed') keysEnded.push(fromInstant(at))
+    },
+    async end() {
+      for (const { from, to } of doubtful) {
+        const which = keysEnded.findIndex(at => at >= from && at <= to)
+        if (which < 0) say('a token was asked for while the one before was good')
+        else keysEnded.splice(which, 1)
+      }
     },
   }
 }
