@@ -68,7 +68,7 @@ export type ConsentMessage =
   | Message<'consent.erase', unknown>
   | Message<'consentService.consentRead', ConsentReading & { history: readonly HistoryEntry[] }>
   | Message<'consentService.changeDeclined' | 'consentService.readDeclined', { httpStatus: number }>
-  | Message<'consentService.changeLost', unknown>
+  | Message<'consentService.changeLost', { status?: RequestableStatus }>
 
 /** What becomes of a message once the data subject was erased: of any other, it is recorded and owes nothing. */
 export const whenErased: Readonly<Partial<Record<ConsentMessage['type'], 'refused' | 'passed over'>>> = {

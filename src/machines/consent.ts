@@ -8,7 +8,16 @@ import {
   type Use,
   whenErased,
 } from './consent-events.ts'
-import { answered, type Held, type HistoryEntry, lapse, movesOf, observed, seen } from './consent-readings.ts'
+import {
+  answered,
+  type Held,
+  type HistoryEntry,
+  lapse,
+  lost,
+  movesOf,
+  observed,
+  seen,
+} from './consent-readings.ts'
 import { judge } from './consent-standing.ts'
 import { askedFrom, type ConsentStatus, type RequestableStatus } from './consent-status.ts'
 import { defineMachine } from './define-machine.ts'
@@ -219,7 +228,7 @@ function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<C
     case 'consentService.changeDeclined':
       return record({ type: 'consent.changeDeclined', data: message.data })
     case 'consentService.changeLost':
-      return record({ type: 'consent.changeLost', data: {}, effects: [readConsent(state.context)] })
+      return record(lost(heldOf(state), message.data, readConsent(state.context)))
     case 'consentService.readDeclined': {
       const { shown } = state.context
       // What the list showed is believed, though nobody tells when it came to be.

@@ -103,7 +103,8 @@ function change(row: ConsentRow, event: RecordedOf<ConsentEvent>): Partial<Conse
     case 'consent.changeRequested':
       return { knowledge: 'changing' }
     case 'consent.changeLost':
-      return { knowledge: 'uncertain' }
+      // Where a list had told of it before, there is no doubt.
+      return event.resolves ? {} : { knowledge: 'uncertain' }
     case 'consent.confirmed':
       return { status: event.data.status, knowledge: 'known' }
     case 'consent.changeDeclined':

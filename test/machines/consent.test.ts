@@ -154,6 +154,23 @@ describe('a change whose answer was lost', () => {
     ])
   })
 
+  test.each([
+    { shown: 'EXPIRADO', as: 'declined' },
+    { shown: 'ATIVO', as: 'settled' },
+  ])('is in no doubt where a list had told of it: $shown', ({ shown, as }) => {
+    const told = [observe('PENDENTE'), { type: 'consent.approve', data: {} }, observe(shown)]
+    const [event, ...others] = eventsAfter(...told, {
+      type: 'consentService.changeLost',
+      data: { status: 'ATIVO' },
+    })
+    expect(others).toEqual([])
+    expect(event).toEqual({
+      type: 'consent.changeLost',
+      data: {},
+      resolves: { effect: 'consentService.changeStatus', as },
+    })
+  })
+
   test('lets no other change out', () => {
     expect(after(...lost, { type: 'consent.deny', data: {} })).toHaveProperty('refused')
   })

@@ -113,7 +113,7 @@ function toPerformer(
   options: ExchangeOptions,
 ): Performer {
   const { effectClass } = operation
-  const lost = (): Carried => ({ type: 'consentService.changeLost', data: {} })
+  const lost = ({ data }: Owed): Carried => ({ type: 'consentService.changeLost', data })
   return {
     effectClass,
     lost,
@@ -125,7 +125,7 @@ function toPerformer(
         settled: (text: string) => operation.read(text, owed, opened),
         declined: (answer: Answer) => declined(verb, answer, owed),
         isSuccess: (status: number) => status === 200,
-        lost,
+        lost: () => lost(owed),
       }
       return conclude(result, effectClass, reading, options.clock)
     },
