@@ -75,10 +75,10 @@ export const perform: Performs<'apply' | 'changeMind' | 'meddle' | 'notify' | 'r
   },
 }
 
-/** Somebody else registers what we would, with our secrets; the portal refuses what is there already. */
+/** Somebody else registers what we would, where our secrets are known to others. */
 async function registerAsWeDo(box: Box, evento: number): Promise<void> {
   const declared = subscriptions[evento]
-  if (!declared) return
+  if (declared?.chaveSecreta === undefined) return
   const body = JSON.stringify({ ...declared, endpoint: receiverUrl })
   await box.services.portal.fetch(new Request(base, { method: 'POST', headers, body }))
 }
