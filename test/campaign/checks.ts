@@ -12,6 +12,7 @@ import { paidOnce } from './checks/paid-once.ts'
 import { pictureEqualsTruth } from './checks/picture-equals-truth.ts'
 import { secretsCompared } from './checks/secrets-compared.ts'
 import { transitionsWalked } from './checks/transitions-walked.ts'
+import { unknownAfterRestore } from './checks/unknown-after-restore.ts'
 import { usedWhileEffective } from './checks/used-while-effective.ts'
 import { viewsEqualReplay } from './checks/views-equal-replay.ts'
 
@@ -30,6 +31,7 @@ export const checks: Readonly<Record<string, MakeCheck>> = {
   'picture-equals-truth': pictureEqualsTruth,
   'secrets-compared': secretsCompared,
   'transitions-walked': transitionsWalked,
+  'unknown-after-restore': unknownAfterRestore,
   'used-while-effective': usedWhileEffective,
   'views-equal-replay': viewsEqualReplay,
 }

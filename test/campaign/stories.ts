@@ -96,6 +96,15 @@ const stories: readonly ((random: Chance) => Story)[] = [
     [4 * dayMs + 1, { do: 'reopen' }],
     [4 * dayMs + 2, { do: 'validate', person: r.person, isTrue: true, count: 1, hours: 0 }],
   ],
+  // What is owed when a backup is made is in doubt once that is restored.
+  r => [
+    [0, { do: 'endToken' }],
+    [1, fault({ kind: 'refuse', service: r.of(['tokenService', 'validationService']), times: 30 })],
+    [2, { do: 'validate', person: r.person, isTrue: true, count: r.of([1, 3]), hours: 0 }],
+    [3, { do: 'backUp' }],
+    [4, { do: 'calm' }],
+    [hourMs, { do: 'restore' }],
+  ],
   // What the law had kept of somebody goes too.
   r => {
     const { person } = r
@@ -114,7 +123,11 @@ const stories: readonly ((random: Chance) => Story)[] = [
       [2, false],
       [25, false],
     ] as const)
-    return [[0, { do: 'pause', person, what: 'validate', minutes, isDeclined: r.isTrue, erases }]]
+    return [
+      // The token is good by then: the answer that it stands still with is that of the validation.
+      [0, { do: 'validate', person: r.person, isTrue: true, count: 1, hours: 0 }],
+      [1, { do: 'pause', person, what: 'validate', minutes, isDeclined: r.isTrue, erases }],
+    ]
   },
 ]
 
