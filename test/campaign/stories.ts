@@ -12,6 +12,8 @@ const rotated = 3
 /** How many stories ten days have. */
 const storiesPerTenDays = 5
 
+const appends = ['append.before', 'append.unfinished', 'append.unfinished', 'append.after'] as const
+
 /** Deeds that follow each other, each so long after the beginning of its story. */
 type Story = readonly (readonly [afterMs: number, deed: Deed])[]
 
@@ -43,10 +45,16 @@ const stories: readonly ((random: Chance) => Story)[] = [
     [0, { do: 'crash', crash: { point: r.of(crashPoints), skip: r.below(4) } }],
     [1, r.of(answered)(r)],
   ],
-  r => [
-    [0, { do: 'crash', crash: { point: 'append.unfinished', skip: r.below(4) } }],
-    [1, r.of(answered)(r)],
-  ],
+  // It dies at one of the three commits of a validation, for which there is a token.
+  r => {
+    const validate = { do: 'validate', person: r.person, isTrue: true, count: 1, hours: 0 } as const
+    return [
+      [0, { do: 'calm' }],
+      [1, validate],
+      [2, { do: 'crash', crash: { point: r.of(appends), skip: r.below(3) } }],
+      [3, validate],
+    ]
+  },
   // A move that no list has shown is read in full.
   r =>
     fresh(r, 400, (person, isActive) => [
