@@ -89,6 +89,11 @@ class PgliteConnection implements Connection {
     return true
   }
 
+  /** PostgreSQL keeps what it moved as SQLite does, until it is vacuumed. */
+  async rewrite(): Promise<void> {
+    await this.#database.exec('vacuum full')
+  }
+
   async searchFile() {
     return { bytes: 0, found: 0 }
   }
