@@ -1,4 +1,4 @@
-import type { Effect, Event, Instant } from '../message.ts'
+import type { Event, Instant } from '../message.ts'
 import type { ConsentEvent, ConsentReading, Move } from './consent-events.ts'
 import { type ConsentStatus, moveType, type RequestableStatus } from './consent-status.ts'
 
@@ -67,19 +67,6 @@ export function answered(held: Held, given: ConsentReading): readonly ConsentEve
   }
   if (status === reading.status) return [...amended, { type: 'consent.confirmed', data: { status } }]
   return [...amended, move(reading.status, { status, by: 'us' })]
-}
-
-/**
- * What became of a change is not known, and found by a reading in full; unless a list has told already, while nobody knew
- * that the process that made it had died.
- */
-export function lost(
-  { reading, isQuiet }: Held,
-  { status }: { readonly status?: RequestableStatus },
-  read: Effect,
-): ConsentEvent {
-  const follows = isQuiet ? resolution(reading.status === status) : { effects: [read] }
-  return { type: 'consent.changeLost', data: {}, ...follows }
 }
 
 /** Time passed: whether the end of a consent that still stands has come, and was not said before. */
@@ -156,6 +143,6 @@ function move(held: ConsentStatus, data: Move): ConsentEvent {
 }
 
 /** Ends the change whose answer was lost. */
-function resolution(isDone: boolean): Pick<Event, 'resolves'> {
+export function resolution(isDone: boolean): Pick<Event, 'resolves'> {
   return { resolves: { effect: 'consentService.changeStatus', as: isDone ? 'settled' : 'declined' } }
 }

@@ -8,20 +8,12 @@ import {
   type Use,
   whenErased,
 } from './consent-events.ts'
-import {
-  answered,
-  type Held,
-  type HistoryEntry,
-  lapse,
-  lost,
-  movesOf,
-  observed,
-  seen,
-} from './consent-readings.ts'
+import { answered, type Held, type HistoryEntry, lapse, movesOf, observed, seen } from './consent-readings.ts'
 import { judge } from './consent-standing.ts'
 import { askedFrom, type ConsentStatus, type RequestableStatus } from './consent-status.ts'
 import { defineMachine } from './define-machine.ts'
 import { decideErased } from './erased.ts'
+import { lostChange } from './lost-change.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
 
 // Events, commands, and facts from outside: consent-events.ts
@@ -228,7 +220,7 @@ function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<C
     case 'consentService.changeDeclined':
       return record({ type: 'consent.changeDeclined', data: message.data })
     case 'consentService.changeLost':
-      return record(lost(heldOf(state), message.data, readConsent(state.context)))
+      return record(lostChange(heldOf(state), message.data, readConsent(state.context)))
     case 'consentService.readDeclined': {
       const { shown } = state.context
       // What the list showed is believed, though nobody tells when it came to be.
