@@ -16,11 +16,9 @@ import { decideErased } from './erased.ts'
 import { lostChange } from './lost-change.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
 
-// Events, commands, and facts from outside: consent-events.ts
+// Events, commands, and facts from outside: consent-events.ts. Effects: consent-effects.ts
 
 const asks = { 'consent.approve': 'ATIVO', 'consent.deny': 'NEGADO', 'consent.revoke': 'REVOGADO' } as const
-
-// Effects: consent-effects.ts
 
 // Chart
 
