@@ -18,6 +18,9 @@ function toPerformer(perform: Performer['perform']): Performer {
   return { effectClass: 'idempotent', isLocal: true, perform, lost: () => ({ type: 'keys.lost', data: {} }) }
 }
 
+/** The largest file that is written anew while everybody waits: seconds of it. */
+const rewriteBytesMax = 256 * 1024 ** 2
+
 /** Wraps all other keys anew, empties the journal, and searches the file for what was destroyed. */
 async function rotate({ store, clock, options }: Area, owed: Owed): Promise<Outcome> {
   const rotated = await store.owners.rotate(owed.position)
@@ -28,7 +31,8 @@ async function rotate({ store, clock, options }: Area, owed: Owed): Promise<Outc
   const pieces = endings.map(ending => Buffer.from(ending, 'hex'))
   let searched = await store.owners.searchFile(pieces)
   // Where not every part can be searched for, the same is done as where something was found.
-  if (searched.found > 0 || parts > pieces.length) {
+  const isDoubtful = searched.found > 0 || parts > pieces.length
+  if (isDoubtful && searched.bytes <= rewriteBytesMax) {
     await store.owners.rewrite()
     if (!(await store.owners.emptyJournal())) return needed
     searched = await store.owners.searchFile(pieces)

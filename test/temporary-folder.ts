@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -6,6 +6,8 @@ const folder = mkdtempSync(join(tmpdir(), 'averba-tests-'))
 
 /** Gives a whole run of tests one folder for what they write: none of them has to clean up. */
 export function setup(): void {
+  // Some tests run as somebody else.
+  chmodSync(folder, 0o755)
   process.env.TMPDIR = folder
 }
 
