@@ -25,6 +25,9 @@ test('more notifications than can wait for the disk are answered 503 before anyt
     statuses.push(status)
     return status
   }
+  // The first makes known what the secrets are, which is written down as well.
+  expect(await notify(-1)).toBe(204)
+  statuses.length = 0
   const other = new Sqlite(store)
   other.exec('begin immediate')
   const all = Array.from({ length: 10_050 }, (_, n) => notify(n))
@@ -38,6 +41,6 @@ test('more notifications than can wait for the disk are answered 503 before anyt
   // What was turned away is brought again, and let in.
   for (const [n, status] of answered.entries()) if (status === 503) expect(await notify(n)).toBe(204)
   const kept = await averba.views.selectFrom('notifications').select('notification').execute()
-  expect(kept).toHaveLength(10_050)
+  expect(kept).toHaveLength(10_051)
   await averba.close()
 }, 60_000)
