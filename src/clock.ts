@@ -105,9 +105,16 @@ export const systemEntropy: Entropy = {
   },
 }
 
-/** Writes milliseconds since 1970 as ISO 8601 text in UTC. */
+let lastMs = Number.NaN
+let lastInstant = ''
+
+/** Writes milliseconds since 1970 as ISO 8601 text in UTC. Many ask within the same millisecond. */
 export function toInstant(ms: number): Instant {
-  return new Date(ms).toISOString()
+  if (ms !== lastMs) {
+    lastInstant = new Date(ms).toISOString()
+    lastMs = ms
+  }
+  return lastInstant
 }
 
 /** Reads ISO 8601 text as milliseconds since 1970. */

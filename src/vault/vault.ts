@@ -28,6 +28,8 @@ export class Vault {
   readonly keyring: Keyring
   readonly #entropy: Entropy
   readonly #keys = new Map<string, KeyObject>()
+  /** The same, by the very objects that were asked with: the writer asks with the same ones again and again. */
+  #asked = new WeakMap<OwnerKey, KeyObject>()
 
   constructor(keyring: Keyring, entropy: Entropy) {
     this.keyring = keyring
@@ -78,15 +80,17 @@ export class Vault {
   /** Forgets the keys kept in memory. */
   forget(): void {
     this.#keys.clear()
+    this.#asked = new WeakMap()
   }
 
   #unwrap(key: OwnerKey): KeyObject {
+    const asked = this.#asked.get(key)
+    if (asked) return asked
     const name = nameOf(key)
-    const known = this.#keys.get(name)
-    if (known) return known
-    const unwrapped = this.#opened(key)
-    this.#keep(name, unwrapped)
-    return unwrapped
+    const known = this.#keys.get(name) ?? this.#opened(key)
+    this.#keep(name, known)
+    this.#asked.set(key, known)
+    return known
   }
 
   #opened(key: OwnerKey): KeyObject {
