@@ -1,6 +1,6 @@
 /**
- * What a list gives: awaited it is an array of all, and `for await` goes through it page by page, with no more than a
- * page in memory. Each use of it reads anew.
+ * What a list gives: awaited it is an array of all, which is read once, and `for await` goes through it page by page,
+ * with no more than a page in memory, and reads anew each time.
  */
 export type Listed<T> = Promise<T[]> & AsyncIterable<T>
 
