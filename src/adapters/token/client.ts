@@ -31,7 +31,7 @@ const unstatedMs = 60_000
 const lifetimeMs = 3_600_000
 /** The waits for something else than the token endpoint to go away: each twice the one before. */
 const slowBaseMs = 60_000
-const slowMaxMs = 3_600_000
+const slowMaxMs = 15 * 60_000
 
 /** The token endpoint over a way out (document 2, section 4.1). */
 export function createTokenClient(options: TokenClientOptions): Performers {
@@ -77,14 +77,16 @@ export const misdirectedCode = 'TOKEN_MISDIRECTED'
  * A no that says nothing about the credentials, such as a proxy's 404: they may be right, and whoever corrects the address
  * has not changed them. It is asked on, ever more seldom.
  */
-function misdirected(result: Exchange, { attempts }: Owed, options: TokenClientOptions): Outcome | undefined {
+function misdirected(result: Exchange, owed: Owed, options: TokenClientOptions): Outcome | undefined {
   if (result.status !== 'answered') return undefined
   const { status } = result.answer
   const isNo = status >= 400 && status < 500 && status !== 408 && status !== 429
   if (!isNo || refusesCredentials(result.answer)) return undefined
   options.onMisdirected?.(status)
   const because = `${misdirectedCode}: what answers at the token address answered ${status}, and gives no tokens`
-  return { status: 'deferred', because, afterMs: Math.min(slowBaseMs * 2 ** (attempts - 1), slowMaxMs) }
+  // Attempts that failed otherwise, as in an outage before, say nothing of this.
+  const before = owed.because.startsWith(misdirectedCode) ? owed.attempts - 1 : 0
+  return { status: 'deferred', because, afterMs: Math.min(slowBaseMs * 2 ** before, slowMaxMs) }
 }
 
 function issued(owed: Owed, { lifetimeMs: ms }: Bearer, { clock }: TokenClientOptions): Carried {
