@@ -6,10 +6,14 @@ import type { Outcome, Owed } from './message.ts'
 const dayMs = 86_400_000
 const defaultRetentionDays = 30
 
-/** What an erasure owes beside its own transaction. Each may be done again: cut off, it goes on. */
-export function createKeyPerformers(area: Area): Performers {
+/**
+ * What an erasure owes beside its own transaction. Each may be done again: cut off, it goes on.
+ *
+ * @param rewriteBytesMax the largest file that is written anew while everybody waits, which takes seconds
+ */
+export function createKeyPerformers(area: Area, rewriteBytesMax = 256 * 1024 ** 2): Performers {
   return {
-    'keys.rotate': toPerformer(owed => rotate(area, owed)),
+    'keys.rotate': toPerformer(owed => rotate(area, owed, rewriteBytesMax)),
     'keys.destroyEpochs': toPerformer(owed => destroyEpochs(area, owed)),
   }
 }
@@ -18,11 +22,12 @@ function toPerformer(perform: Performer['perform']): Performer {
   return { effectClass: 'idempotent', isLocal: true, perform, lost: () => ({ type: 'keys.lost', data: {} }) }
 }
 
-/** The largest file that is written anew while everybody waits: seconds of it. */
-const rewriteBytesMax = 256 * 1024 ** 2
-
 /** Wraps all other keys anew, empties the journal, and searches the file for what was destroyed. */
-async function rotate({ store, clock, options }: Area, owed: Owed): Promise<Outcome> {
+async function rotate(
+  { store, clock, options }: Area,
+  owed: Owed,
+  rewriteBytesMax: number,
+): Promise<Outcome> {
   const rotated = await store.owners.rotate(owed.position)
   const needed = { status: 'deferred', because: 'a reader still needs the journal of the file' } as const
   if (!(await store.owners.emptyJournal())) return needed
@@ -31,11 +36,12 @@ async function rotate({ store, clock, options }: Area, owed: Owed): Promise<Outc
   const pieces = endings.map(ending => Buffer.from(ending, 'hex'))
   let searched = await store.owners.searchFile(pieces)
   // Where not every part can be searched for, the same is done as where something was found.
-  const isDoubtful = searched.found > 0 || parts > pieces.length
-  if (isDoubtful && searched.bytes <= rewriteBytesMax) {
+  let unsearched = Math.max(0, parts - pieces.length)
+  if ((searched.found > 0 || unsearched > 0) && searched.bytes <= rewriteBytesMax) {
     await store.owners.rewrite()
     if (!(await store.owners.emptyJournal())) return needed
     searched = await store.owners.searchFile(pieces)
+    unsearched = 0
   }
   const { bytes, found } = searched
   const { backupRetentionDays = defaultRetentionDays } = options
@@ -44,6 +50,7 @@ async function rotate({ store, clock, options }: Area, owed: Owed): Promise<Outc
     searchedBytes: bytes,
     searchedFor: endings.length,
     found,
+    unsearched,
     copiesOpenUntil: toInstant(clock.now() + backupRetentionDays * dayMs),
   }
   return { status: 'settled', fact: { type: 'keys.rotated', data } }

@@ -105,9 +105,10 @@ function describe({
     console.log('Not complete yet: run this again with --subject, or an engine.')
     return
   }
-  const { rewrapped, epoch, searchedBytes, searchedFor, found, copiesOpenUntil } = completed
+  const { rewrapped, epoch, searchedBytes, searchedFor, found, unsearched, copiesOpenUntil } = completed
   console.log(`${rewrapped} other keys were wrapped anew, by epoch ${epoch}.`)
   console.log(`${searchedBytes} bytes of the file were searched for ${searchedFor} pieces: ${found} found.`)
+  if (unsearched > 0) console.log(`${unsearched} other parts were not searched for: the file is large.`)
   if (epochsDestroyedAt === null)
     console.log(`Until ${copiesOpenUntil} a backup of the store opens it with a backup of the keyring.`)
   else console.log(`No backup opens it since ${epochsDestroyedAt}.`)

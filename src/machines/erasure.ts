@@ -30,5 +30,7 @@ export interface ErasureCompleted {
   readonly searchedBytes: number
   readonly searchedFor: number
   readonly found: number
+  /** Parts that were destroyed and not searched for, in a file too large to be written anew for them. */
+  readonly unsearched: number
   readonly copiesOpenUntil: Instant
 }

@@ -55,7 +55,7 @@ export type SubjectEvent =
   | Event<'subject.erasureRequested', ErasureRequest>
   /** In the same transaction as the request: what there was of the person is gone, but for what is kept. */
   | Event<'subject.erased', Erased>
-  /** All other keys are wrapped by an epoch that began afterwards, and the file no longer holds what was destroyed. */
+  /** All other keys are wrapped by an epoch that began afterwards, and the file was searched for what was destroyed. */
   | Event<'subject.erasureCompleted', ErasureCompleted>
   /** What there was opens in no backup any more. */
   | Event<'subject.epochsDestroyed', { epochs: readonly number[] }>

@@ -49,7 +49,7 @@ const erasure = {
   ...{ parts: 1, list: 'l', indexRows: 1, endings: ['e'] },
 }
 const completed = {
-  ...{ epoch: 2, previous: [1], rewrapped: 1, searchedBytes: 4_096, searchedFor: 1, found: 0 },
+  ...{ epoch: 2, previous: [1], rewrapped: 1, searchedBytes: 4_096, searchedFor: 1, found: 0, unsearched: 0 },
   copiesOpenUntil: failure.failedAt,
 }
 
