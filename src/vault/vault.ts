@@ -87,10 +87,13 @@ export class Vault {
     const asked = this.#asked.get(key)
     if (asked) return asked
     const name = nameOf(key)
-    const known = this.#keys.get(name) ?? this.#opened(key)
-    this.#keep(name, known)
-    this.#asked.set(key, known)
-    return known
+    let found = this.#keys.get(name)
+    if (!found) {
+      found = this.#opened(key)
+      this.#keep(name, found)
+    }
+    this.#asked.set(key, found)
+    return found
   }
 
   #opened(key: OwnerKey): KeyObject {
