@@ -152,7 +152,7 @@ export class Attempts {
     const policy = retryPolicyOf(owed, effectClass)
     const { id: effect, type, attempts } = owed
     const elapsedMs = clock.now() - (await this.#countedFrom(owed))
-    const choice = choose(policy, { attempts, elapsedMs, namedMs: afterMs }, entropy)
+    const choice = choose(policy, { attempts, elapsedMs, knownMs: afterMs }, entropy)
     const data = { effect, type, attempts, because, policy: policy.name, elapsedMs }
     if ('givenUp' in choice) {
       const parked = { ...data, because: `${because}; ${choice.givenUp}` }

@@ -66,9 +66,9 @@ export function retryPolicyOf(owed: { type: string; data: unknown }, effectClass
  */
 function exhaustion(
   policy: RetryPolicy,
-  { attempts, elapsedMs, isWaitNamed }: { attempts: number; elapsedMs: number; isWaitNamed: boolean },
+  { attempts, elapsedMs, isWaitKnown }: { attempts: number; elapsedMs: number; isWaitKnown: boolean },
 ): string | undefined {
-  if (!isWaitNamed && attempts >= policy.attemptsMax) return `given up after ${attempts} attempts`
+  if (!isWaitKnown && attempts >= policy.attemptsMax) return `given up after ${attempts} attempts`
   if (attempts >= attemptsMin && elapsedMs >= policy.elapsedMaxMs) {
     return `given up after ${Math.floor(elapsedMs / 3_600_000)} hours`
   }
@@ -79,33 +79,33 @@ function exhaustion(
 export interface Attempted {
   readonly attempts: number
   readonly elapsedMs: number
-  /** The wait that the service named, or what is known of when it is closed. */
-  readonly namedMs?: number | undefined
+  /** The wait that the service named, or that is known otherwise: it is closed, or a token is asked for then. */
+  readonly knownMs?: number | undefined
 }
 
 /** When a call goes again, and what says so; or why it does not. */
 export type Choice =
-  | { readonly waitMs: number; readonly wait: 'named' | 'backoff' }
+  | { readonly waitMs: number; readonly wait: 'known' | 'backoff' }
   | { readonly givenUp: string }
 
 /**
  * A wait that a service names is taken as it is this often. Then it is a lower bound: one that says "in a second" all
  * day long would have us ask, and write events, all day long.
  */
-const namedTaken = 20
+const knownTaken = 20
 
 /** Chooses what becomes of a call after an attempt that certainly did nothing. */
 export function choose(
   policy: RetryPolicy,
-  { attempts, elapsedMs, namedMs }: Attempted,
+  { attempts, elapsedMs, knownMs }: Attempted,
   entropy: Entropy,
 ): Choice {
-  const givenUp = exhaustion(policy, { attempts, elapsedMs, isWaitNamed: namedMs !== undefined })
+  const givenUp = exhaustion(policy, { attempts, elapsedMs, isWaitKnown: knownMs !== undefined })
   if (givenUp !== undefined) return { givenUp }
-  if (namedMs !== undefined && attempts <= namedTaken) return { waitMs: namedMs, wait: 'named' }
+  if (knownMs !== undefined && attempts <= knownTaken) return { waitMs: knownMs, wait: 'known' }
   const waitMs = backoffMs(policy, attempts, entropy)
-  return namedMs !== undefined && namedMs >= waitMs
-    ? { waitMs: namedMs, wait: 'named' }
+  return knownMs !== undefined && knownMs >= waitMs
+    ? { waitMs: knownMs, wait: 'known' }
     : { waitMs, wait: 'backoff' }
 }
 

@@ -27,8 +27,11 @@ interface ByPolicy {
 }
 
 interface Deferred extends Parked, ByPolicy {
-  /** `named`: the service said until when, or is known to be closed. `backoff`: full jitter, by the policy. */
-  readonly wait: 'named' | 'backoff'
+  /**
+   * `known`: until a time that something else sets, as `because` says: the service named it or is closed until then, or
+   * what the call needs is asked for then. `backoff`: full jitter, by the policy.
+   */
+  readonly wait: 'known' | 'backoff'
   readonly dueAt: Instant
 }
 

@@ -85,9 +85,7 @@ export const englishEvents: EventWords = {
     `The time to keep it is over, data destroyed: ${englishRetained[kind] ?? kind}`,
   'effect.attempted': ({ attempts }) => `Call sent to the service, attempt ${attempts}`,
   'effect.deferred': ({ wait }) =>
-    wait === 'named'
-      ? 'Call put off until the service can take it'
-      : 'Call not made yet: it is tried again later',
+    wait === 'known' ? 'Call put off until a known time' : 'Call not made yet: it is tried again later',
   'effect.parked': ({ by }) =>
     by === 'operator' ? 'Call put on hold by an operator' : 'Call put on hold after many attempts',
   'effect.resumed': () => 'Call let go by an operator',

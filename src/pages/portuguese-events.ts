@@ -88,8 +88,8 @@ export const portugueseEvents: EventWords = {
     `Prazo de conservação encerrado, dados eliminados: ${portugueseRetained[kind] ?? kind}`,
   'effect.attempted': ({ attempts }) => `Chamada enviada ao serviço, tentativa ${attempts}`,
   'effect.deferred': ({ wait }) =>
-    wait === 'named'
-      ? 'Chamada adiada até que o serviço possa recebê-la'
+    wait === 'known'
+      ? 'Chamada adiada até um horário conhecido'
       : 'Chamada ainda não feita: haverá nova tentativa',
   'effect.parked': ({ by }) =>
     by === 'operator' ? 'Chamada suspensa por um operador' : 'Chamada suspensa depois de muitas tentativas',

@@ -81,7 +81,7 @@ test('when a call goes again, and why then, is in the log with what the policy w
   const choice = { effect, type: 'consentService.changeStatus', policy: 'day-1' }
   const because = 'the consent service answered 429'
   expect(deferred).toMatchObject([
-    { data: { ...choice, because, attempts: 1, wait: 'named', elapsedMs: 0 }, correlationId: 'c' },
+    { data: { ...choice, because, attempts: 1, wait: 'known', elapsedMs: 0 }, correlationId: 'c' },
     { data: { ...choice, because, attempts: 2, wait: 'backoff', elapsedMs: 120_000 } },
   ])
   const [first, second] = deferred.map(each => each.data as { dueAt: string })
