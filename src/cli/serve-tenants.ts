@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { nameOf } from '../handler-time.ts'
 import {
   type Averba,
@@ -28,7 +29,7 @@ interface Served extends Tenant {
  * Serves the receivers of all tenants over HTTPS: one server for those that name the same host and port, which tells
  * them apart by path, and shows each name the certificate of its tenant.
  *
- * @throws {AverbaError} `MISCONFIGURED` as `serveReceivers` does, and when two tenants have one path
+ * @throws {AverbaError} `MISCONFIGURED` as `serveReceivers` does, and when two tenants have one path, or one name and two certificates
  */
 export async function serveTenants(tenants: readonly Tenant[]): Promise<ReceiverServer[]> {
   const together = new Map<string, Served[]>()
@@ -58,21 +59,34 @@ async function serve(served: readonly Served[]): Promise<ReceiverServer> {
   const [first] = served
   if (!first) throw new TypeError('Cannot serve no tenant')
   const { clock } = first.options
-  const certificates = Object.assign(
-    {},
-    ...served.map(({ receiver, on }) => ({
-      [new URL(receiver.publicUrl).hostname]: on.certificate,
-      ...on.certificates,
-    })),
-  )
   return serveReceivers({
     ...first.on,
     receivers: receiversOf(served),
-    certificates,
+    certificates: certificatesOf(served),
     onTrouble: error =>
       first.logger({ message: 'the certificate of the receiver could not be renewed', error: nameOf(error) }),
     ...(clock && { clock }),
   })
+}
+
+/** The certificate that each name is shown. */
+function certificatesOf(served: readonly Served[]): NonNullable<ServeReceiversOptions['certificates']> {
+  const byName: Record<string, ServeReceiversOptions['certificate']> = {}
+  for (const { config, receiver, on } of served) {
+    const own = { [new URL(receiver.publicUrl).hostname]: on.certificate, ...on.certificates }
+    for (const [name, certificate] of Object.entries(own)) {
+      if (byName[name] !== undefined && !isDeepStrictEqual(byName[name], certificate))
+        throw new AverbaError(
+          'MISCONFIGURED',
+          `Cannot serve the receiver of ${config}: another one shows "${name}" another certificate`,
+          {
+            hint: 'Give the receivers of one name one certificate, or each run.receiver a port',
+          },
+        )
+      byName[name] = certificate
+    }
+  }
+  return byName
 }
 
 function receiversOf(served: readonly Served[]): ServeReceiversOptions['receivers'] {

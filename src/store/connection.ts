@@ -38,8 +38,9 @@ export interface Connection {
    */
   readonly foreignWrites: Statement
   /**
-   * Runs the steps in one write transaction, durable when it resolves. Rolls back when they throw. A lock that
-   * another process holds is waited for, for seconds, without holding up the event loop.
+   * Runs the steps in one write transaction, durable when it resolves. Rolls back when they throw. Write transactions
+   * exclude each other from their first statement on, whatever process they are of: what one reads, nobody changes before
+   * it ends. A lock that another process holds is waited for, for seconds, without holding up the event loop.
    */
   transact<T>(steps: () => Steps<T>): Promise<T>
   /** Runs the steps on one consistent reading of the database. */

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import type { SimulationAddresses } from '../../src/cli/simulate.ts'
@@ -205,6 +205,22 @@ test('two logs with one path are not served', async () => {
   expect(await run.ended).toBe(1)
   expect(run.said()).toMatch(
     /^MISCONFIGURED: .*um\.config\.ts and dois\.config\.ts: both have the path "\/averba"/,
+  )
+})
+
+test('two logs that show one name different certificates are not served', async () => {
+  const folder = newFolder()
+  const at = await startServices(folder)
+  configureTenant(folder, at, 'um')
+  const other = readFileSync(join(folder, 'um.config.ts'), 'utf8')
+    .replaceAll('um.sqlite', 'dois.sqlite')
+    .replaceAll('um.exemplo.br/', 'um.exemplo.br/dois/')
+    .replace(/cert: (textOf\([^)]*\))/, "cert: $1 + '\\n'")
+  writeFileSync(join(folder, 'dois.config.ts'), other)
+  const run = start(folder, ['run', '--config', 'um.config.ts', 'dois.config.ts'])
+  expect(await run.ended).toBe(1)
+  expect(run.said()).toMatch(
+    /^MISCONFIGURED: .*dois\.config\.ts: another one shows "um\.exemplo\.br" another/,
   )
 })
 
