@@ -169,7 +169,9 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
       const { plan, listed } = await look()
       if (plan.hash !== given.hash) {
         const cannot = 'Cannot apply the plan: the portal or the options have changed since'
-        throw new AverbaError('STALE_PLAN', cannot, { hint: 'Make a new plan' })
+        throw new AverbaError('STALE_PLAN', cannot, {
+          hint: 'Make a new plan: averba plan, or subscriptions.plan()',
+        })
       }
       if (deletions !== 'allow' && plan.changes.some(change => change.action === 'delete')) {
         throw new AverbaError('PLAN_DELETES', 'Cannot apply the plan: it deletes subscriptions', {

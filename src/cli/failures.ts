@@ -32,7 +32,9 @@ async function failures({ config, day, recover = false, json = false }: Options)
       console.log(describe(each))
       count += 1
     }
-    console.log(count === 0 ? 'No delivery failed.' : `${count} failed deliveries.`)
+    console.log(
+      count === 0 ? 'No delivery failed.' : `${count} failed ${count === 1 ? 'delivery' : 'deliveries'}.`,
+    )
   })
 }
 

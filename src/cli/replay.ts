@@ -16,6 +16,7 @@ export function replayCommand(): Command {
     .addHelpText(
       'after',
       '\nWhat a command was refused is not in the log, and is not replayed.' +
+        '\nNo handler is called: notifications are handled again with notifications.replay() of the API.' +
         '\nExit codes: 0 all come out as recorded, 1 it cannot be read, 2 one comes out otherwise.',
     )
     .action(replay)

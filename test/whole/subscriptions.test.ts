@@ -114,7 +114,10 @@ test('plan, apply and failures: from a configuration to subscriptions that are a
     { isDelivered: false },
   ])
   const read = await averba('failures')
-  expect(read).toMatchObject({ code: 0, out: expect.stringMatching(/ um \d+ .*not looked for.*\n1 failed/) })
+  expect(read).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/ um \d+ .*not looked for.*\n1 failed delivery\.$/),
+  })
   expect(read.out).not.toContain('26BR1')
   const recovered = JSON.parse((await averba('failures', '--recover', '--json')).out)
   expect(recovered.failures).toMatchObject([{ recovery: 'recovered', conteudo: '{"numero":"26BR1"}' }])
