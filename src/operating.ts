@@ -11,6 +11,7 @@ import {
   toInstant,
 } from './clock.ts'
 import { AverbaError } from './errors.ts'
+import { findLasting } from './lasting-parts.ts'
 import type { Instant } from './message.ts'
 import { parseVerifierKey } from './proof/note.ts'
 import type { Verdict } from './proof/verdict.ts'
@@ -196,7 +197,8 @@ export interface ReplayLogOptions extends ReplayOptions {
 
 /**
  * Moves sealed parts of events recorded before an instant out to a bundle, and records it. Headers, rows and
- * replay stay as they are. What later calls and lists open stays: CPFs, and the records of consents and awareness.
+ * replay stay as they are. What is still needed stays: CPFs, the records of consents and awareness, and notifications that a
+ * handler has not come through.
  *
  * @returns `undefined` when there is nothing to move
  * @throws {AverbaError} `INVALID_INPUT`, `STORE_UNSAFE`, `STORE_BUSY`, `CORRUPT`, and as `openAverba`
@@ -209,14 +211,7 @@ export async function archiveParts(options: {
 }): Promise<PartsMoved | undefined> {
   const before = parseInstant(options.before)
   return withStore(options, async (store, at) => {
-    const newest = await store.read({
-      stream: 'portal-main',
-      types: ['portal.listed'],
-      backward: true,
-      limit: 1,
-    })
-    const stays = ({ type, name, position }: { type: string; name: string; position: number }) =>
-      lasting.has(`${type}/${name}`) || position === newest[0]?.position
+    const stays = await findLasting(store)
     return moveOut({ path: options.store, store, before, to: options.to, at, entropy: systemEntropy, stays })
   })
 }
@@ -263,13 +258,6 @@ export function migrationsFrom(version: number, dialect: string): string[] {
     },
   )
 }
-
-/** Parts that calls and lists of current state open, however old their events are. */
-const lasting: ReadonlySet<string> = new Set([
-  'subject.enrolled/cpf',
-  'consent.appeared/record',
-  'subject.awarenessAppeared/record',
-])
 
 /** A store that is there, and what it is opened with. */
 interface Surroundings {

@@ -24,7 +24,7 @@ export interface ArchiveOptions {
   readonly at: Instant
   readonly entropy: Entropy
   /** Parts that stay, however old they are: what comes later opens them again. */
-  readonly stays: (part: { type: string; name: string; position: number }) => boolean
+  readonly stays: (part: { stream: string; type: string; name: string; position: number }) => boolean
 }
 
 /** How many parts are deleted or put back in one transaction. */
@@ -128,7 +128,7 @@ function* select(snapshot: Snapshot, { before, stays }: ArchiveOptions): Generat
     for (const { stream, version, type, ...part } of page) {
       const { position, name } = part
       const isNeeded = owing.has(position) || opened.has(`${stream}/${version}/${name}`)
-      if (!isNeeded && !stays({ type, name, position })) yield part
+      if (!isNeeded && !stays({ stream, type, name, position })) yield part
     }
     const end = page.at(-1)
     if (!end) return

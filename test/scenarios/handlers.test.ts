@@ -417,6 +417,24 @@ test('a process that woke up calls no handler beside the one that has it by now'
   await averba.close()
 })
 
+test('what a handler has not come through stays in the log, however old it is', async () => {
+  const { averba, clock, store } = await given()
+  let isBroken = false
+  averba.notifications.handle(evento, 'crm', async () => {
+    if (isBroken) throw new TypeError('broken')
+  })
+  await notify(averba, { n: 1 })
+  await averba.settle()
+  isBroken = true
+  await notify(averba, { n: 2 })
+  await averba.settle()
+  await averba.close()
+  const at = new Date(clock.now() + minuteMs).toISOString()
+  const moved = await archiveParts({ store, before: at, to: `${store}.parts`, clock })
+  const left = new Sqlite(store).prepare('select distinct position from part').all()
+  expect([moved?.count, left.length]).toEqual([2, 1])
+})
+
 test('a body that was moved out fails until it is put back, and one that is gone is parked at once', async () => {
   const { averba, clock, store } = await given()
   for (const n of [1, 2]) await notify(averba, { n })

@@ -1,0 +1,35 @@
+import type { ArchiveOptions } from './store/archive.ts'
+import type { Store } from './store/store.ts'
+import { openViews } from './store/views-handle.ts'
+import type { Views } from './views/views.ts'
+
+/** Parts that calls and lists of current state open, however old their events are. */
+const lasting: ReadonlySet<string> = new Set([
+  'subject.enrolled/cpf',
+  'consent.appeared/record',
+  'subject.awarenessAppeared/record',
+])
+
+/** Tells which parts something still needs: current state, or a handler that has not come through. */
+export async function findLasting(store: Store): Promise<ArchiveOptions['stays']> {
+  const [listed] = await store.read({
+    stream: 'portal-main',
+    types: ['portal.listed'],
+    backward: true,
+    limit: 1,
+  })
+  const followers = await store.followers.list()
+  // Every handler has come by there: what it failed at is told by the view.
+  const passed = Math.min(...followers.map(each => each.position))
+  const waiting = await openViews<Views>(store.reader)
+    .selectFrom('notifications')
+    .select('notification')
+    .where('state', '!=', 'handled')
+    .where('handlers', '!=', '[]')
+    .execute()
+  const waited = new Set(waiting.map(row => row.notification))
+  return ({ stream, type, name, position }) => {
+    if (lasting.has(`${type}/${name}`) || position === listed?.position) return true
+    return stream.startsWith('notification-') && (position > passed || waited.has(stream))
+  }
+}
