@@ -21,15 +21,16 @@ export async function findLasting(store: Store): Promise<ArchiveOptions['stays']
   const followers = await store.followers.list()
   // Every handler has come by there: what it failed at is told by the view.
   const passed = Math.min(...followers.map(each => each.position))
-  const waiting = await openViews<Views>(store.reader)
+  const open = await openViews<Views>(store.reader)
     .selectFrom('notifications')
-    .select('notification')
+    .select(['notification', 'handlers'])
     .where('state', '!=', 'handled')
-    .where('handlers', '!=', '[]')
     .execute()
-  const waited = new Set(waiting.map(row => row.notification))
+  // Of the others no handler is known yet.
+  const waitedFor = new Map(open.map(row => [row.notification, row.handlers !== '[]']))
   return ({ stream, type, name, position }) => {
     if (lasting.has(`${type}/${name}`) || position === listed?.position) return true
-    return stream.startsWith('notification-') && (position > passed || waited.has(stream))
+    const isWaitedFor = waitedFor.get(stream)
+    return isWaitedFor === true || (isWaitedFor === false && position > passed)
   }
 }
