@@ -9,11 +9,13 @@ import { checkShape } from './check-options.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { Desired } from './desired.ts'
 import { AverbaError } from './errors.ts'
-import { type Check, type Found, inWords } from './health.ts'
+import { type Check, type Found, foundTroubled, inWords } from './health.ts'
 import { diagnoseStore } from './operating.ts'
 import type { AverbaOptions } from './options.ts'
 import { reachServices } from './reach-services.ts'
+import { rows } from './store/connection.ts'
 import type { Diagnosis } from './store/diagnose.ts'
+import { Snapshot } from './store/snapshot.ts'
 
 /** What an examination found. */
 export interface Examination {
@@ -46,6 +48,9 @@ export async function examine(
   const checks = [
     configuration,
     ...storeChecks(options.store, diagnosis),
+    typeof diagnosis === 'object'
+      ? await found('notifications', () => findTroubled(options.store))
+      : undefined,
     await found('writing', async () => checkAccess(options.store)),
     ...(await checkCertificates(options, clock)),
     ...(await reachServices(options, clock)),
@@ -124,6 +129,22 @@ function missingStore(store: string): Check {
   }
   return { name, ok: true, detail: 'it is not there yet: it is made when it is opened' }
 }
+
+async function findTroubled(store: string): Promise<Found> {
+  const snapshot = await Snapshot.open(store)
+  try {
+    const counted = snapshot.run(() =>
+      rows<{ trouble: string; count: number }>({ sql: countTroubled, parameters: [] }),
+    )
+    const of = (trouble: string) => counted.find(each => each.trouble === trouble)?.count ?? 0
+    return foundTroubled({ failing: of('failing'), parked: of('parked') })
+  } finally {
+    snapshot.close()
+  }
+}
+
+const countTroubled = `select trouble, count(*) as count from notifications where trouble is not null
+  group by trouble`
 
 /** SQLite makes files beside the store. */
 function checkAccess(store: string): Found {

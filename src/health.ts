@@ -4,7 +4,7 @@ import { misdirectedCode } from './adapters/token/client.ts'
 import type { Area } from './area.ts'
 import { checkCertificates } from './certificate-checks.ts'
 import { AverbaError } from './errors.ts'
-import { countTroubled } from './figures.ts'
+import { countTroubled, type Troubled } from './figures.ts'
 import type { Followers } from './followers.ts'
 import { nameOf } from './handler-time.ts'
 import { reachServices } from './reach-services.ts'
@@ -117,11 +117,7 @@ export async function checkHealth(
       return { ok: false, detail: `${parked.join(', ')} parked: see log.retry and log.skip` }
     },
     async notifications() {
-      const { failing, parked } = await countTroubled(views)
-      const detail = `${parked} parked, ${failing} to be tried again`
-      if (parked === 0) return { ok: true, detail }
-      const todo = 'mend the handler, then notifications.replay({ parked: true })'
-      return { ok: false, detail: `${detail}: ${todo}` }
+      return foundTroubled(await countTroubled(views))
     },
     async consents() {
       if (!options.consentService) return undefined
@@ -172,4 +168,11 @@ export async function checkHealth(
 export function inWords(error: unknown): string {
   if (error instanceof AverbaError) return [error.message, error.hint].filter(Boolean).join(': ')
   return nameOf(error)
+}
+
+/** What the notifications that a handler has failed at come to. */
+export function foundTroubled({ failing, parked }: Troubled): Found {
+  const detail = `${parked} parked, ${failing} to be tried again`
+  if (parked === 0) return { ok: true, detail }
+  return { ok: false, detail: `${detail}: mend the handler, then notifications.replay({ parked: true })` }
 }

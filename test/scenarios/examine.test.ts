@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, renameSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAuthority } from '../../src/adapters/authority.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
@@ -46,6 +47,31 @@ test('what is well is looked at from end to end, and nothing is called, made or 
   expect(services.tokenService.requests).toBe(before.tokens)
   const sent = services.requests.slice(before.requests)
   expect(sent.filter(({ method, path }) => method !== 'HEAD' || path !== '/')).toEqual([])
+})
+
+test('a notification that a handler was given up at is said, and one that it is called for again is no trouble', async () => {
+  const options = given()
+  const averba = await openAverba({
+    ...options,
+    receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
+  })
+  averba.notifications.handle('e', 'crm', async () => {
+    throw new TypeError('broken')
+  })
+  const headers = { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
+  const request = new Request('https://receptor.exemplo.br/averba', {
+    ...{ method: 'POST', body: '{}', headers: { ...headers, secret: 'segredo-canario' } },
+  })
+  expect((await averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status).toBe(204)
+  await averba.settle()
+  const found = async () => (await examine(options)).checks.find(each => each.name === 'notifications')
+  expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 1 to be tried again' })
+  await averba.close()
+  const database = new Sqlite(options.store)
+  // As the twelfth attempt does, half an hour later.
+  database.exec("update notifications set state = 'parked', trouble = 'parked'")
+  database.close()
+  expect(await found()).toMatchObject({ ok: false, detail: expect.stringMatching(/^1 parked, 0 .*replay/) })
 })
 
 test('a store that is in use is looked at too, and what is parked or gone is said', async () => {
