@@ -87,7 +87,9 @@ export class SecretHistory {
     if (!kept) return false
     const isNewer = kept.source !== this.#ours.get(evento)
     const accepted = await this.#accepted(evento, kept)
-    const pairs = [...(isNewer ? kept.pairs : []), ...accepted.flatMap(each => each.pairs)]
+    // Where another process has no secret, it may only lack it: what asks for nothing would fit whatever comes.
+    const newer = isNewer ? kept.pairs.filter(isSecret) : []
+    const pairs = [...newer, ...accepted.flatMap(each => each.pairs)]
     return pairs.some(pair => this.#isCarried(pair, head))
   }
 

@@ -216,3 +216,19 @@ test('where a secret was none before, what carries none is not taken', async () 
   expect([await statusOf(later, ''), await statusOf(later, first)]).toEqual([401, 204])
   await later.close()
 })
+
+test('a process that lacks the secret does not make those that have it take what is forged', async () => {
+  const { world, store } = await given(() => ({ subscriptions: [{ evento, chaveSecreta: first }] }))
+  const { averba, clock } = world
+  const lacking = await openAverba({ store, clock, subscriptions: [{ evento }], receiver: { publicUrl } })
+  expect(await statusOf(lacking, 'forjada')).toBe(204)
+  for (const waitMs of [2_000, minuteMs, 2 * minuteMs]) {
+    await clock.advance(waitMs)
+    expect([await statusOf(averba, 'forjada'), await statusOf(averba, '')]).toEqual([401, 401])
+    expect([await statusOf(averba, 'forjada', 'evento-novo'), await statusOf(averba, first)]).toEqual([
+      401, 204,
+    ])
+  }
+  await lacking.close()
+  await world.close()
+})
