@@ -9,6 +9,7 @@ import { type Connection, each, first, rows, type Searched, type Steps } from '.
 import { parseHeader } from './header.ts'
 import { type Leaf, readLeaf } from './read.ts'
 import { selectPosition } from './schema.ts'
+import { resealSecrets } from './secrets.ts'
 import { type Survey, survey } from './survey.ts'
 
 /** What became of a rotation: the epoch that wraps every key now, and those before it that the keyring still holds. */
@@ -120,6 +121,7 @@ export class Owners {
   }
 
   async #rewrap(): Promise<number> {
+    await this.#connection.transact(() => resealSecrets(this.#vault))
     let rewrapped = 0
     for (let after = 0; ; ) {
       const page = await this.#connection.transact(() => rewrapPage(this.#vault, after))
@@ -171,6 +173,7 @@ function* destroyEpochs(keyring: Keyring, epochs: readonly number[]): Steps<void
     const used = yield* first({ sql: selectUse, parameters: [epoch] })
     if (used || epoch >= keyring.epoch)
       throw new AverbaError('KEYS_MISMATCH', `Cannot destroy the epoch ${epoch}: keys are wrapped by it`)
+    // What still opened was sealed anew.
     yield* rows({ sql: deleteSecrets, parameters: [epoch] })
     keyring.destroyEpoch(epoch)
   }

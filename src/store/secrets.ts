@@ -1,5 +1,5 @@
 import type { Vault } from '../vault/vault.ts'
-import { type Connection, first, rows, type Steps } from './connection.ts'
+import { type Connection, each, first, rows, type Steps } from './connection.ts'
 import { type Lease, Leases } from './leases.ts'
 
 /** A secret as the processes of one file share it. */
@@ -15,8 +15,9 @@ interface Row {
 }
 
 /**
- * Secrets that live for a while, such as a bearer token: for the other processes of the file, sealed under the
- * keyring, at most one of a name. Disposable: one that is not there is asked for again. Never in the log.
+ * Secrets that live for a while, such as a bearer token, and digests of secrets that changed: for the other processes of
+ * the file, sealed under the keyring, at most one of a name, and never in the log. A token that is not there is asked for
+ * again; what a secret was before nobody else knows, so that all of them outlive the epoch that they were sealed under.
  */
 export class Secrets {
   /** Who may get a new one, where only one process may ask for it. */
@@ -30,9 +31,15 @@ export class Secrets {
     this.#vault = vault
   }
 
-  /** The secret of a name; `undefined` when it is not there, or was sealed under a key that is gone. */
+  /**
+   * The secret of a name; `undefined` when it is not there, or was sealed under a key that is gone.
+   *
+   * @throws {AverbaError} `KEYS_MISSING`, `KEYS_MISMATCH` when it is of a newer epoch, and the keyring cannot be read
+   */
   async find(name: string): Promise<SharedSecret | undefined> {
     const row = await this.#connection.read(() => first<Row>({ sql: selectSecret, parameters: [name] }))
+    // Another process has begun an epoch.
+    if (row && row.epoch > this.#vault.keyring.epoch) await this.#vault.keyring.refresh()
     const value = row && this.#vault.openSecret(placeOf(name, row.generation), row.epoch, row.sealed)
     return row && value !== undefined ? { generation: row.generation, value } : undefined
   }
@@ -50,6 +57,19 @@ export class Secrets {
   }
 }
 
+/** Seals every secret that still opens under the newest epoch: an older one may be destroyed. */
+export function* resealSecrets(vault: Vault): Steps<void> {
+  const older = yield* rows<Row & { name: string }>({ sql: selectOlder, parameters: [vault.keyring.epoch] })
+  const resealed = older.flatMap(({ name, generation, epoch, sealed }) => {
+    const place = placeOf(name, generation)
+    const value = vault.openSecret(place, epoch, sealed)
+    if (value === undefined) return []
+    const anew = vault.sealSecret(place, value)
+    return [[anew.epoch, anew.sealed, name]]
+  })
+  yield* each(updateSealed, resealed)
+}
+
 function* run(sql: string, parameters: readonly unknown[]): Steps<void> {
   yield* rows({ sql, parameters })
 }
@@ -59,6 +79,8 @@ function placeOf(name: string, generation: number): string {
 }
 
 const selectSecret = 'select generation, epoch, sealed from secret where name = ?'
+const selectOlder = 'select name, generation, epoch, sealed from secret where epoch < ?'
+const updateSealed = 'update secret set epoch = ?, sealed = ? where name = ?'
 const upsertSecret = `insert into secret (name, generation, epoch, sealed) values (?, ?, ?, ?)
   on conflict (name) do update set generation = excluded.generation, epoch = excluded.epoch, sealed = excluded.sealed
   where excluded.generation >= secret.generation`

@@ -232,3 +232,27 @@ test('a process that lacks the secret does not make those that have it take what
   await lacking.close()
   await world.close()
 })
+
+test('an erasure, and the end of the keys before it, costs no former secret, and an apply stays owed', async () => {
+  const { world, source, store } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { averba, clock } = world
+  source.value = second
+  expect(await averba.subscriptions.plan()).toMatchObject({ changes: [{ action: 'change' }] })
+  const own = { store, clock, subscriptions: [{ evento, chaveSecreta: second }], receiver: { publicUrl } }
+  const other = await openAverba(own)
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.subjects.erase({ subject }, { requester: 'dpo-1', legalBasis: 'LGPD art. 18, VI' })
+  // This one has not heard of the new keys yet.
+  expect([await statusOf(other, first), await statusOf(other, 'outra')]).toEqual([204, 401])
+  await clock.advance(31 * 24 * 60 * minuteMs)
+  await averba.settle()
+  const destroyed: unknown[] = []
+  for await (const { data } of averba.log.read({ types: ['subject.epochsDestroyed'] })) destroyed.push(data)
+  expect(destroyed).toEqual([{ epochs: [1] }])
+  for (const each of [averba, other]) {
+    expect([await statusOf(each, first), await statusOf(each, 'outra')]).toEqual([204, 401])
+    expect(await checkOf(each)).toMatchObject({ ok: false })
+  }
+  await other.close()
+  await world.close()
+})
