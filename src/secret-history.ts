@@ -58,23 +58,21 @@ export class SecretHistory {
     )
     this.#ours.set(evento, source)
     const pairs = secrets.map(each => this.#pairOf(each))
-    const before = await this.#read(evento)
-    if (before?.source === source) {
-      if (JSON.stringify(before.pairs) !== JSON.stringify(pairs))
-        await this.#keep(evento, { ...before, pairs })
-      return
-    }
-    const formers = before ? await this.#formersAfter(evento, before, pairs) : []
-    await this.#keep(evento, { ...before, source, pairs, formers })
+    await this.#change(evento, async before => {
+      if (before?.source === source)
+        return JSON.stringify(before.pairs) === JSON.stringify(pairs) ? undefined : { ...before, pairs }
+      const formers = before ? await this.#formersAfter(evento, before, pairs) : []
+      return { ...before, source, pairs, formers }
+    })
   }
 
   /** Hears that the portal was seen to have what the sources gave: the former secrets are on their way out. */
   async saw(evento: string): Promise<void> {
-    const kept = await this.#read(evento)
-    if (!kept || (await this.#waiting(evento, kept)).length === 0) return
-    await this.#keep(evento, {
-      ...kept,
-      seen: { position: await this.#end(), at: toInstant(this.#clock.now()) },
+    await this.#change(evento, async kept => {
+      // What another process has by now nobody has seen there.
+      if (!kept || kept.source !== this.#ours.get(evento)) return undefined
+      if ((await this.#waiting(evento, kept)).length === 0) return undefined
+      return { ...kept, seen: { position: await this.#end(), at: toInstant(this.#clock.now()) } }
     })
   }
 
@@ -165,20 +163,29 @@ export class SecretHistory {
   }
 
   async #read(evento: string): Promise<Kept | undefined> {
-    const found = await this.#store.secrets.find(nameOf(evento))
-    const kept = found && (JSON.parse(found.value) as Kept) // Sealed by us, below.
+    return this.#know(evento, (await this.#store.secrets.find(nameOf(evento)))?.value)
+  }
+
+  async #change(
+    evento: string,
+    make: (before: Kept | undefined) => Promise<Kept | undefined>,
+  ): Promise<void> {
+    const value = await this.#store.secrets.change(nameOf(evento), async before => {
+      const kept = await make(parse(before))
+      return kept && JSON.stringify(kept)
+    })
+    this.#know(evento, value)
+  }
+
+  #know(evento: string, value: string | undefined): Kept | undefined {
+    const kept = parse(value)
     this.#known.set(evento, { kept, at: this.#clock.now() })
     return kept
   }
+}
 
-  async #keep(evento: string, kept: Kept): Promise<void> {
-    // Of two that are kept at once either will do: they noticed the same.
-    await this.#store.secrets.keep(nameOf(evento), {
-      generation: this.#clock.now(),
-      value: JSON.stringify(kept),
-    })
-    this.#known.set(evento, { kept, at: this.#clock.now() })
-  }
+function parse(value: string | undefined): Kept | undefined {
+  return value === undefined ? undefined : (JSON.parse(value) as Kept) // Sealed by us, above.
 }
 
 function nameOf(evento: string): string {

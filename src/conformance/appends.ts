@@ -36,6 +36,24 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(await secrets.find('token-b')).toEqual({ generation: 1, value: 'other' })
     }))
 
+  test('a shared secret that several change at once loses no change', () =>
+    given(async ({ secrets }) => {
+      await secrets.keep('token-a', { generation: 2, value: 'a' })
+      for (const name of ['token-a', 'token-b']) {
+        const seen: (string | undefined)[] = []
+        const changed = await secrets.change(name, async before => {
+          seen.push(before)
+          if (seen.length === 1) await secrets.change(name, async between => `${between}, faster`)
+          return `${before}, slower`
+        })
+        const first = name === 'token-a' ? 'a' : undefined
+        expect(seen).toEqual([first, `${first}, faster`])
+        expect(changed).toBe(`${first}, faster, slower`)
+        expect(await secrets.change(name, async () => undefined)).toBe(changed)
+        expect((await secrets.find(name))?.value).toBe(changed)
+      }
+    }))
+
   test('every expectation is enforced, of a stream that is there and of one that is not', async () => {
     const cases = [
       ['none', 0, 'appended'],

@@ -37,10 +37,8 @@ export class Secrets {
    * @throws {AverbaError} `KEYS_MISSING`, `KEYS_MISMATCH` when it is of a newer epoch, and the keyring cannot be read
    */
   async find(name: string): Promise<SharedSecret | undefined> {
-    const row = await this.#connection.read(() => first<Row>({ sql: selectSecret, parameters: [name] }))
-    // Another process has begun an epoch.
-    if (row && row.epoch > this.#vault.keyring.epoch) await this.#vault.keyring.refresh()
-    const value = row && this.#vault.openSecret(placeOf(name, row.generation), row.epoch, row.sealed)
+    const row = await this.#row(name)
+    const value = row && this.#open(name, row)
     return row && value !== undefined ? { generation: row.generation, value } : undefined
   }
 
@@ -51,9 +49,49 @@ export class Secrets {
     await this.#connection.transact(() => run(upsertSecret, parameters))
   }
 
+  /**
+   * Puts what is made of the value of a name in its place, and gives what stands there then; of `undefined` nothing is
+   * made. It is made again where somebody else was faster, so that neither is lost, whatever their clocks say.
+   *
+   * @throws {AverbaError} as `find`
+   */
+  async change(
+    name: string,
+    make: (before: string | undefined) => Promise<string | undefined>,
+  ): Promise<string | undefined> {
+    for (;;) {
+      const row = await this.#row(name)
+      const before = row && this.#open(name, row)
+      const value = await make(before)
+      if (value === undefined) return before
+      if (await this.#replace(name, row?.generation ?? 0, value)) return value
+    }
+  }
+
   /** Removes a secret, and overwrites where it stood. */
   async drop(name: string): Promise<void> {
     await this.#connection.transact(() => run(deleteSecret, [name]))
+  }
+
+  async #row(name: string): Promise<Row | undefined> {
+    const row = await this.#connection.read(() => first<Row>({ sql: selectSecret, parameters: [name] }))
+    // Another process has begun an epoch.
+    if (row && row.epoch > this.#vault.keyring.epoch) await this.#vault.keyring.refresh()
+    return row
+  }
+
+  #open(name: string, { generation, epoch, sealed }: Row): string | undefined {
+    return this.#vault.openSecret(placeOf(name, generation), epoch, sealed)
+  }
+
+  /** False where another generation stands there by now. */
+  #replace(name: string, before: number, value: string): Promise<boolean> {
+    const generation = before + 1
+    const { epoch, sealed } = this.#vault.sealSecret(placeOf(name, generation), value)
+    const parameters = [name, generation, epoch, sealed, before]
+    return this.#connection.transact(function* (): Steps<boolean> {
+      return (yield* first({ sql: replaceSecret, parameters })) !== undefined
+    })
   }
 }
 
@@ -81,7 +119,8 @@ function placeOf(name: string, generation: number): string {
 const selectSecret = 'select generation, epoch, sealed from secret where name = ?'
 const selectOlder = 'select name, generation, epoch, sealed from secret where epoch < ?'
 const updateSealed = 'update secret set epoch = ?, sealed = ? where name = ?'
-const upsertSecret = `insert into secret (name, generation, epoch, sealed) values (?, ?, ?, ?)
-  on conflict (name) do update set generation = excluded.generation, epoch = excluded.epoch, sealed = excluded.sealed
-  where excluded.generation >= secret.generation`
+const putSecret = `insert into secret (name, generation, epoch, sealed) values (?, ?, ?, ?)
+  on conflict (name) do update set generation = excluded.generation, epoch = excluded.epoch, sealed = excluded.sealed`
+const upsertSecret = `${putSecret} where excluded.generation >= secret.generation`
+const replaceSecret = `${putSecret} where secret.generation = ? returning name`
 const deleteSecret = 'delete from secret where name = ?'
