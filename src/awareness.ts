@@ -163,7 +163,7 @@ export async function routeAwareness(
     targets.push({ stream: owner, message: { type: 'subject.observeAwareness', data, parts } })
   }
   // A record that cannot be read may be any of those that seem to be missing.
-  const held = isErased || unreadable.length > 0 ? [] : await listedOf(area, subject)
+  const held = isErased || unreadable.length > 0 ? [] : await listedOf(area, owner)
   for (const record of held.filter(each => !seen.has(each)))
     targets.push({ stream: owner, message: { type: 'subject.missAwareness', data: { record } }, since })
   const data = { read: items.length, unreadable: unreadable.length }
@@ -175,13 +175,19 @@ export async function routeAwareness(
   return { targets: [...targets, { stream: owner, message: listed }], claims }
 }
 
-/** Our ids of the records that the last list had. */
-async function listedOf({ views }: Area, subject: string): Promise<string[]> {
-  const rows = await views
-    .selectFrom('awareness')
-    .select('awareness')
-    .where('subject', '=', subject)
-    .where('vanished_at', 'is', null)
-    .execute()
-  return rows.map(row => row.awareness)
+/** Our ids of the records that the last list had, as the log says: a view may stand still. */
+async function listedOf({ store }: Area, stream: string): Promise<readonly string[]> {
+  const listed = new Set<string>()
+  const types = ['subject.awarenessAppeared', 'subject.awarenessVanished']
+  for (let after = 0; ; ) {
+    const events = await store.read({ stream, types, after })
+    for (const { type, data } of events) {
+      const { record } = data as { record: string } // As the machine writes both.
+      if (type === 'subject.awarenessAppeared') listed.add(record)
+      else listed.delete(record)
+    }
+    const last = events.at(-1)
+    if (!last) return [...listed]
+    after = last.position
+  }
 }

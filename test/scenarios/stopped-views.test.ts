@@ -1,7 +1,7 @@
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { diagnoseStore, type LogLine, openAverba } from '../../src/index.ts'
-import { VirtualClock } from '../../src/simulation/index.ts'
+import { simulate, VirtualClock } from '../../src/simulation/index.ts'
 import { newPath } from '../store/sample-store.ts'
 
 const cpfs = ['25774435016', '52998224725', '11144477735']
@@ -85,4 +85,32 @@ test('settle brings a view back too, and an operator’s rebuild at once', async
   expect(await view.isRunning()).toBe(true)
   expect(await view.count()).toBe(2)
   await view.close()
+})
+
+test('an awareness record that vanishes while its view stands still is noticed', async () => {
+  const store = newPath()
+  let isHidden = false
+  const world = await simulate({
+    averba: { store },
+    intercept: async (request, forward) =>
+      isHidden && /ciencias\/\d+$/.test(request.url) ? Response.json([]) : forward(request),
+  })
+  const { averba, samples } = world
+  const other = new Sqlite(store)
+  other.exec("create trigger broken before insert on awareness begin select raise(abort, 'no'); end")
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const heard: string[] = []
+  averba.on('recorded', ({ type }) => void heard.push(type))
+  for (isHidden of [false, true, true, false]) {
+    await world.clock.advance(1_000)
+    await averba.awareness.list({ subject, ageMaxMs: 0 })
+  }
+  expect(heard.filter(type => /Appeared|Vanished/.test(type))).toEqual([
+    'subject.awarenessAppeared',
+    'subject.awarenessVanished',
+    'subject.awarenessAppeared',
+  ])
+  expect((await averba.figures()).views.find(each => each.view === 'awareness')?.isRunning).toBe(false)
+  other.close()
+  await world.close()
 })
