@@ -77,7 +77,7 @@ const plainKeys = new Set<string>()
 /** Most keys have been seen before: the log has few names for its members. */
 function isPlainKey(key: string): boolean {
   if (plainKeys.has(key)) return true
-  if (!key.isWellFormed() || (key <= '9' && /^\d+$/.test(key)) || key === '__proto__') return false
+  if (!key.isWellFormed() || (key < ':' && /^\d+$/.test(key)) || key === '__proto__') return false
   if (plainKeys.size < keysKeptMax) plainKeys.add(key)
   return true
 }

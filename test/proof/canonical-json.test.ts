@@ -15,6 +15,12 @@ test('a member that is undefined is left out, wherever it stands', () => {
 
 test('keys that the runtime would put in another order are put in ours', () => {
   expect(canonicalJson({ 10: 'a', 9: 'b', '': 'c' })).toBe('{"":"c","10":"a","9":"b"}')
+  expect(canonicalJson({ 99: 1, 900: 2, '!a': 3 })).toBe('{"!a":3,"900":2,"99":1}')
+})
+
+test('a key of digits alone stands where its text does, between any others', () => {
+  for (let number = 0; number < 1_100; number++)
+    expect(canonicalJson({ [number]: 1, '!': 2, ':': 3 })).toBe(`{"!":2,"${number}":1,":":3}`)
 })
 
 test.each([
