@@ -14,6 +14,7 @@ export function shapeOf(text: string): HeaderShape | undefined {
   const value: unknown = sample && JSON.parse(text)
   // Of a text with blanks, or with a member twice, the pattern would say something else than its value does.
   if (!sample || JSON.stringify(value) !== text) return undefined
+  if (!areNumbersAndTexts(sample) || hasPathAsKey(value)) return undefined
   const taken: string[] = []
   const source = patternOf(value, '', taken)
   const place = (path: string) => taken.indexOf(path) + 1
@@ -32,6 +33,21 @@ export function shapeOf(text: string): HeaderShape | undefined {
   const effects = sample.effects.map(effect => ({ type: effect.type }))
   const same = { format, type, because, machine, anomaly, effects, marks, places }
   return { pattern: new RegExp(`^${source}$`), take: found => new MatchedHeader(same, found) }
+}
+
+/** Reports whether what is taken from a match, as a number or as text, is one: `"3"` is no position. */
+function areNumbersAndTexts({ position, version, parts }: RecordedHeader): boolean {
+  if (typeof position !== 'number' || typeof version !== 'number') return false
+  return parts.every(
+    ({ bytes, hash, owner }) =>
+      typeof bytes === 'number' && typeof hash === 'string' && typeof owner === 'string',
+  )
+}
+
+/** Reports whether a key holds what separates the keys of a path: a member `"parts/0/hash"` has the path of another. */
+function hasPathAsKey(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).some(([key, member]) => /[/~]/.test(key) || hasPathAsKey(member))
 }
 
 /** What every header of a shape has, and where in a match the rest stands. */
@@ -109,8 +125,8 @@ const none: readonly never[] = []
 
 /** Members that differ from header to header, and that a verifier looks at. */
 const takenPaths = /^\/(at|position|stream|version|parts\/\d+\/(bytes|hash|owner))$/
-/** Members that decide how a header is judged: another value is another shape. */
-const samePaths = /^\/(format|type|because|machine\/.*|anomaly.*|effects\/\d+\/type|parts\/\d+\/name)$/
+/** Members that decide how a header is judged, with all that is in them: another value is another shape. */
+const samePaths = /^\/(format|type|because|machine|anomaly|effects\/\d+\/type|parts\/\d+\/name)(\/|$)/
 const anyText = '[^"\\\\\\x00-\\x1f]*'
 const anyNumber = '0|-?[1-9]\\d{0,14}'
 
