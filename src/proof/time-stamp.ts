@@ -87,5 +87,9 @@ function instantOf(bytes: Uint8Array): string | undefined {
     /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\.\d{1,9})?Z$/.exec(
       String.fromCharCode(...bytes.subarray(0, 32)),
     ) ?? []
-  return year && `${year}-${month}-${day}T${hour}:${minute}:${second}${fraction}Z`
+  const whole = `${year}-${month}-${day}T${hour}:${minute}:${second}`
+  const ms = Date.parse(`${whole}Z`)
+  // Some runtimes read 30 February as a day of March: only what reads back as itself is a time.
+  if (Number.isNaN(ms) || new Date(ms).toISOString() !== `${whole}.000Z`) return undefined
+  return `${whole}${fraction}Z`
 }

@@ -74,6 +74,28 @@ test('what is no time stamp, or one of a hash that nobody should use any more, i
   )
 })
 
+/** The token with another time of as many digits in it, which its signature no longer fits: that is not read. */
+function withTime(token: Uint8Array, time: string): Uint8Array {
+  const text = Buffer.from(token).toString('latin1')
+  return Uint8Array.from(Buffer.from(text.replace(/\d{14}(?=Z)/g, time), 'latin1'))
+}
+
+test.each([
+  ['20280229235959', '2028-02-29T23:59:59Z'],
+  ['20270229000000', undefined],
+  ['20260431000000', undefined],
+  ['20261321161321', undefined],
+  ['20260021161321', undefined],
+  ['20261100161321', undefined],
+  ['20261132161321', undefined],
+  ['20261121240000', undefined],
+  ['20261121166000', undefined],
+  ['20261121161361', undefined],
+  ['99999999999999', undefined],
+])('the time %s is read as %s', (time, at) => {
+  expect(readTimeStamp(withTime(stamp('text'), time))?.at).toBe(at)
+})
+
 test('a time stamp of a checkpoint is held against it, and what it does not prove is said', async () => {
   const store = inFolder('log.sqlite')
   const averba = await openAverba({ store, anchor: async note => stamp(Buffer.from(note).toString()) })
