@@ -161,7 +161,8 @@ export default defineConfig({
   // the file "<store>.mark" when left out. To have it on another disk: read gives what write was given last, or undefined
   // when nothing ever was. This one keeps nothing, and only shows its form.
   // highWaterMark: { read: async () => undefined, write: async checkpoint => console.log(checkpoint) },
-  // Has somebody else sign each checkpoint: what they answer is kept and exported with it.
+  // Has somebody else sign each checkpoint: what they answer is kept and exported with it. An authority of time stamps
+  // has to stamp exactly the bytes that this is given.
   // anchor: async () => undefined,
 
   // ---- Traces, where @opentelemetry/api is installed and your program registers a provider. Delete the block if not.

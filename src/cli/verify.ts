@@ -102,6 +102,10 @@ function* describe(verdict: Verdict): Iterable<string> {
   yield `checkpoints  ${checkpoints}, over up to ${signed} events; held up to ${verdict.held}, anchored up to ${verdict.anchored}`
   if (verdict.stamped)
     yield `time stamp   names the checkpoint over ${verdict.stamped.size} events, at ${verdict.stamped.at}; its signature is not verified here`
+  for (const { check, count, examples } of verdict.uncounted) {
+    yield `not counted  ${check}: ${count}`
+    for (const example of examples) yield `             ${example}`
+  }
   yield `level        ${level}`
   if (next !== '') yield `             ${next}`
   for (const { check, count, examples } of faults) {

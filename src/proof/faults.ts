@@ -17,6 +17,7 @@ export type CheckName =
   | 'origin'
   | 'signatures'
   | 'checkpoints'
+  | 'anchors'
   | 'legality'
   | 'mark'
   | 'bundle'

@@ -1,5 +1,5 @@
 import { parseCheckpoint, type SignedCheckpoint } from './checkpoint.ts'
-import type { Faults } from './faults.ts'
+import { type Fault, Faults } from './faults.ts'
 import { type VerifierKey, verifyNote } from './note.ts'
 import { isStampOf, readTimeStamp } from './time-stamp.ts'
 
@@ -20,6 +20,8 @@ export interface TrustedCheckpoints {
   readonly checkpoints: readonly SignedCheckpoint[]
   readonly anchored: number
   readonly stamped: StampedCheckpoint | undefined
+  /** Answers of anchors that say nothing of their checkpoints, and why. */
+  readonly uncounted: readonly Fault[]
 }
 
 /**
@@ -35,6 +37,7 @@ export async function verifyCheckpoints(
   faults: Faults,
 ): Promise<TrustedCheckpoints> {
   const checkpoints: SignedCheckpoint[] = []
+  const uncounted = new Faults()
   let anchored = 0
   let stamped: StampedCheckpoint | undefined
   for (const [i, { note, anchor }] of given.entries()) {
@@ -48,7 +51,11 @@ export async function verifyCheckpoints(
     checkpoints.push(checkpoint)
     const stamp = anchor && readTimeStamp(anchor)
     if (stamp && !(await isStampOf(stamp, note)))
-      faults.add('signatures', `the time stamp of checkpoint ${i + 1} is one of something else`)
+      // Its anchor is at fault, not the log: without this answer it would be as good as it is.
+      uncounted.add(
+        'anchors',
+        `the time stamp of checkpoint ${i + 1} is one of something else than the whole signed note`,
+      )
     else if (stamp) stamped = { size: checkpoint.size, at: stamp.at }
     const texts = [note, ...(anchor ? [new TextDecoder().decode(anchor)] : [])]
     const others = await cosigners(checkpoint, texts, witnesses)
@@ -56,7 +63,7 @@ export async function verifyCheckpoints(
       faults.add('signatures', `a witness's signature of checkpoint ${i + 1} is wrong`)
     else if (others > 0) anchored = checkpoint.size
   }
-  return { checkpoints, anchored, stamped }
+  return { checkpoints, anchored, stamped, uncounted: uncounted.list() }
 }
 
 /** A checkpoint with a good signature of the log, or what is wrong with it, in words. */

@@ -37,6 +37,8 @@ export interface Verdict {
    * gave it is not looked at, and so it is no level.
    */
   readonly stamped?: StampedCheckpoint | undefined
+  /** Answers of anchors that say nothing of their checkpoints, and why: no fault of the log, which stands as if without them. */
+  readonly uncounted: readonly Fault[]
   /** The root over all events, in hexadecimal. */
   readonly root: string
 }

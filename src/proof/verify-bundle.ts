@@ -43,7 +43,7 @@ export async function verifyBundle(read: ReadFile, options: VerifyBundleOptions 
   const keys = options.keys ? options.keys.map(readKey) : own
   const given = await checkpointsIn(read, faults)
   const trusted = await verifyCheckpoints(given, keys, witnesses.map(readKey), faults)
-  const { checkpoints, anchored, stamped } = trusted
+  const { checkpoints, anchored, stamped, uncounted } = trusted
   const mark = outside === undefined ? undefined : await verifyCheckpoint(outside, keys)
   if (typeof mark === 'string') faults.add('mark', `the given checkpoint ${mark}`)
   const held = typeof mark === 'object' ? mark : undefined
@@ -63,6 +63,7 @@ export async function verifyBundle(read: ReadFile, options: VerifyBundleOptions 
     held: held?.size ?? 0,
     anchored,
     stamped,
+    uncounted,
     isKeyGiven: options.keys !== undefined,
     whyNotHeld: 'No checkpoint from elsewhere was given to hold it against.',
   })

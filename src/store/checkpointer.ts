@@ -1,10 +1,20 @@
 import type { Clock } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
 import type { Signer } from '../proof/note.ts'
+import { isStampOf, readTimeStamp } from '../proof/time-stamp.ts'
 import { keepAnchor, makeCheckpoint, readNewest, type StoredCheckpoint } from './checkpoints.ts'
 import type { Connection } from './connection.ts'
 import type { HighWaterMark } from './high-water-mark.ts'
 
-/** Lets someone else sign a checkpoint: a witness, or an authority of time stamps. What it gives is kept with it. */
+/**
+ * Lets someone else sign a checkpoint: a witness, or an authority of time stamps. What it gives is kept with it.
+ *
+ * The checkpoint is the whole signed note: its text, an empty line, and the lines of its signatures with the last
+ * newline. An authority has to stamp exactly these bytes (the hash that it is asked to stamp is theirs, by SHA-256,
+ * SHA-384 or SHA-512), and nothing that is taken from them, such as the root. A time stamp of anything else is kept,
+ * told to the logger, and not counted when the log is verified: the log is no worse than without it. A witness signs the
+ * text of the note alone, as C2SP has it, and answers with the note and its own line behind the others.
+ */
 export type Anchor = (checkpoint: Uint8Array) => Promise<Uint8Array | undefined>
 
 /** What a checkpointer works with. */
@@ -96,7 +106,10 @@ export class Checkpointer {
     if (!anchor) return
     const work = async () => {
       const given = await anchor(Buffer.from(note))
-      if (given) await connection.transact(() => keepAnchor(size, given))
+      if (!given) return
+      await connection.transact(() => keepAnchor(size, given))
+      const stamp = readTimeStamp(given)
+      if (stamp && !(await isStampOf(stamp, note))) throw stampOfElse()
     }
     const held: Promise<void> = work()
       .catch(error => onTrouble('a checkpoint could not be anchored', error))
@@ -116,4 +129,10 @@ export class Checkpointer {
     await Promise.race([Promise.allSettled(this.#anchoring), clock.sleep(anchorWaitMs, stop.signal)])
     stop.abort()
   }
+}
+
+function stampOfElse(): AverbaError {
+  return new AverbaError('MISCONFIGURED', 'The time stamp of a checkpoint is one of something else', {
+    hint: 'Have the bytes that `anchor` is given stamped as they are: the whole note, with its signatures.',
+  })
 }

@@ -58,7 +58,7 @@ export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOption
 
 type Proven = Omit<Verdict, 'level' | 'next' | 'unproven' | 'faults'>
 
-const nothing = { origin: '', root: '', checkpoints: 0, signed: 0, held: 0, anchored: 0 }
+const nothing = { origin: '', root: '', checkpoints: 0, signed: 0, held: 0, anchored: 0, uncounted: [] }
 
 async function prove(snapshot: Snapshot, options: VerifyStoreOptions, faults: Faults): Promise<Proven> {
   const { onProgress, witnesses = [] } = options
@@ -84,8 +84,16 @@ async function prove(snapshot: Snapshot, options: VerifyStoreOptions, faults: Fa
   const signed = trusted.checkpoints.at(-1)?.size ?? 0
   if (mark && mark.size > signed && mark.size <= verified.events)
     faults.add('checkpoints', `the checkpoint over ${mark.size} events is missing`)
-  const { anchored, stamped } = trusted
-  return { ...verified, checkpoints: stored.length, signed, held: mark?.size ?? 0, anchored, stamped }
+  const { anchored, stamped, uncounted } = trusted
+  return {
+    ...verified,
+    checkpoints: stored.length,
+    signed,
+    held: mark?.size ?? 0,
+    anchored,
+    stamped,
+    uncounted,
+  }
 }
 
 function toGiven({ note, anchor }: StoredCheckpoint): GivenCheckpoint {

@@ -126,7 +126,44 @@ test('a time stamp of a checkpoint is held against it, and what it does not prov
 
   const other = { ...last, anchor: Buffer.from(stamp('another text')).toString('base64') }
   writeFileSync(path, [...lines.slice(0, -1), JSON.stringify(other), ''].join('\n'))
-  const broken = await verifyLog({ store: bundle })
-  expect(broken).toMatchObject({ level: 'broken', faults: [{ check: 'signatures' }] })
-  expect(broken.faults[0]?.examples.join()).toContain('is one of something else')
+  const verdict = await verifyLog({ store: bundle })
+  expect(verdict).toMatchObject({
+    level: 'self-consistent',
+    faults: [],
+    uncounted: [{ check: 'anchors', count: 1 }],
+  })
+  expect(verdict.uncounted[0]?.examples.join()).toContain(
+    'is one of something else than the whole signed note',
+  )
+  expect(verdict.stamped?.size ?? 0).toBeLessThan(verdict.events)
+})
+
+test.each<[string, (note: string) => string]>([
+  ['its root', note => note.split('\n')[2] ?? ''],
+  ['its text alone', note => note.slice(0, note.indexOf('\n\n') + 1)],
+  ['the note without its last newline', note => note.trimEnd()],
+])('a stamp of %s is told and not counted, and leaves the log as good as it was', async (_, partOf) => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-stamps-')), 'log.sqlite')
+  const lines: unknown[] = []
+  const anchor = async (note: Uint8Array) => stamp(partOf(Buffer.from(note).toString()))
+  const averba = await openAverba({ store, anchor, logger: line => void lines.push(line) })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  await averba.close()
+  const again = await openAverba({ store })
+  const bundle = join(store, '..', 'bundle')
+  await again.audit.export(bundle)
+  await again.close()
+  expect(lines).toContainEqual({ message: 'a checkpoint could not be anchored', error: 'MISCONFIGURED' })
+  expect(await verifyLog({ store })).toMatchObject({ level: 'held', faults: [], stamped: undefined })
+  for (const each of [store, bundle]) {
+    const { level, faults, uncounted, stamped } = await verifyLog({ store: each })
+    expect([level, faults, stamped]).toEqual([each === store ? 'held' : 'self-consistent', [], undefined])
+    expect(uncounted).toEqual([
+      {
+        check: 'anchors',
+        count: expect.any(Number),
+        examples: expect.arrayContaining([expect.stringContaining('is one of something else')]),
+      },
+    ])
+  }
 })
