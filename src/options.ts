@@ -99,7 +99,8 @@ export interface AverbaOptions {
   /**
    * Lets someone else sign each checkpoint: a witness, which answers with the note and its own signature, or an
    * authority of time stamps, which has to stamp exactly the bytes that it is given: the whole signed note, to its last
-   * newline. The answer is kept and exported with the checkpoint. A time stamp of anything else is not counted.
+   * newline. The answer is kept and exported with the checkpoint. A time stamp of anything else is not counted,
+   * and an answer of more than 64 kB is not kept.
    */
   readonly anchor?: Anchor
   readonly clock?: Clock

@@ -6,8 +6,14 @@ import { isStampOf, readTimeStamp } from './time-stamp.ts'
 /** A checkpoint as it stands beside a log, with what an anchor gave for it. */
 export interface GivenCheckpoint {
   readonly note: string
-  readonly anchor?: Uint8Array | undefined
+  /** Its bytes, or why they cannot be looked at, in words. */
+  readonly anchor?: Uint8Array | string | undefined
 }
+
+/** How long the answer of an anchor may be: ten times what a time stamp takes with the certificates of its authority. */
+export const anchorBytesMax = 64 * 1024
+/** Said of a longer one. */
+export const anchorTooLong = 'is longer than 64 kB'
 
 /** A checkpoint that a time stamp names: over how many events, and when by the clock of the authority. */
 export interface StampedCheckpoint {
@@ -40,7 +46,7 @@ export async function verifyCheckpoints(
   const uncounted = new Faults()
   let anchored = 0
   let stamped: StampedCheckpoint | undefined
-  for (const [i, { note, anchor }] of given.entries()) {
+  for (const [i, { note, anchor: answer }] of given.entries()) {
     const checkpoint = await verifyCheckpoint(note, keys)
     if (typeof checkpoint === 'string') {
       faults.add('signatures', `checkpoint ${i + 1} ${checkpoint}`)
@@ -49,7 +55,11 @@ export async function verifyCheckpoints(
     if (checkpoint.size <= (checkpoints.at(-1)?.size ?? 0))
       faults.add('checkpoints', `checkpoint ${i + 1} is not over more events than the one before`)
     checkpoints.push(checkpoint)
-    const stamp = anchor && readTimeStamp(anchor)
+    const anchor = readable(answer)
+    if (typeof anchor === 'string')
+      uncounted.add('anchors', `what an anchor gave for checkpoint ${i + 1} ${anchor}`)
+    const bytes = typeof anchor === 'string' ? undefined : anchor
+    const stamp = bytes && readTimeStamp(bytes)
     if (stamp && !(await isStampOf(stamp, note)))
       // Its anchor is at fault, not the log: without this answer it would be as good as it is.
       uncounted.add(
@@ -57,13 +67,17 @@ export async function verifyCheckpoints(
         `the time stamp of checkpoint ${i + 1} is one of something else than the whole signed note`,
       )
     else if (stamp) stamped = { size: checkpoint.size, at: stamp.at }
-    const texts = [note, ...(anchor ? [new TextDecoder().decode(anchor)] : [])]
+    const texts = [note, ...(bytes ? [new TextDecoder().decode(bytes)] : [])]
     const others = await cosigners(checkpoint, texts, witnesses)
     if (others === undefined)
       faults.add('signatures', `a witness's signature of checkpoint ${i + 1} is wrong`)
     else if (others > 0) anchored = checkpoint.size
   }
   return { checkpoints, anchored, stamped, uncounted: uncounted.list() }
+}
+
+function readable(anchor: GivenCheckpoint['anchor']): GivenCheckpoint['anchor'] {
+  return anchor && anchor.length > anchorBytesMax ? anchorTooLong : anchor
 }
 
 /** A checkpoint with a good signature of the log, or what is wrong with it, in words. */

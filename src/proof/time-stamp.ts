@@ -34,7 +34,7 @@ const algorithms: Readonly<Record<string, string>> = {
  * DER as tells what was stamped, and when. `undefined` for anything else, and for a hash that nobody should use any more.
  */
 export function readTimeStamp(bytes: Uint8Array): TimeStamp | undefined {
-  const outer = within(elementsOf(Uint8Array.from(bytes))[0], sequence)
+  const outer = within(elementsOf(new Uint8Array(bytes))[0], sequence)
   // An answer is a status, and then the token.
   const [kind, signed] = outer[0]?.tag === sequence ? within(outer[1], sequence) : outer
   if (hexOf(kind, objectId) !== signedData) return undefined
@@ -55,10 +55,14 @@ export async function isStampOf({ algorithm, imprint }: TimeStamp, text: string)
   return toHex(new Uint8Array(await crypto.subtle.digest(algorithm, toBytes(text)))) === imprint
 }
 
-/** The elements in a row of them; none where it is no DER. */
+/** What we look into has at most ten in a row; how deep we look is as written above, whatever the bytes say. */
+const elementsMax = 32
+
+/** The elements in a row of them; none where it is no DER, or more than a time stamp has. */
 function elementsOf(bytes: Uint8Array<ArrayBuffer>): Element[] {
   const elements: Element[] = []
   for (let at = 0; at < bytes.length; ) {
+    if (elements.length === elementsMax) return []
     const [tag = 0, first = 0] = bytes.subarray(at, at + 2)
     // From 128 on, it says in how many bytes the length stands; none of ours takes more than four.
     const more = first < 128 ? 0 : first - 128

@@ -2,7 +2,13 @@ import { fromBase64 } from './encoding.ts'
 import { Faults } from './faults.ts'
 import { linesOf } from './lines.ts'
 import { LogVerifier, type PresentPart } from './log-verifier.ts'
-import { type GivenCheckpoint, verifyCheckpoint, verifyCheckpoints } from './marks.ts'
+import {
+  anchorBytesMax,
+  anchorTooLong,
+  type GivenCheckpoint,
+  verifyCheckpoint,
+  verifyCheckpoints,
+} from './marks.ts'
 import { parseVerifierKey, type VerifierKey, writeVerifierKey } from './note.ts'
 import { parseObject } from './recorded-header.ts'
 import { sha256 } from './sha256.ts'
@@ -166,9 +172,8 @@ async function checkpointsIn(read: ReadFile, faults: Faults): Promise<GivenCheck
   try {
     for await (const line of linesOf(lines)) {
       const { note, anchor } = parseObject(decoder.decode(line)) ?? {}
-      const bytes = typeof anchor === 'string' ? fromBase64(anchor) : undefined
       if (typeof note !== 'string') faults.add('bundle', 'a line of checkpoints.ndjson is no checkpoint')
-      else given.push({ note, ...(bytes && { anchor: bytes }) })
+      else given.push({ note, anchor: anchorIn(anchor) })
     }
   } catch (error) {
     faults.add('bundle', `checkpoints.ndjson cannot be read: ${reasonOf(error)}`)
@@ -176,6 +181,14 @@ async function checkpointsIn(read: ReadFile, faults: Faults): Promise<GivenCheck
   if (given.at(-1)?.note !== newest)
     faults.add('bundle', 'its checkpoint is not the newest of checkpoints.ndjson')
   return given
+}
+
+/** What an anchor gave, out of base64: what is too long is not even decoded. */
+function anchorIn(anchor: unknown): GivenCheckpoint['anchor'] {
+  if (anchor === undefined) return undefined
+  if (typeof anchor !== 'string') return 'is not base64'
+  if (anchor.length > Math.ceil(anchorBytesMax / 3) * 4) return anchorTooLong
+  return fromBase64(anchor) ?? 'is not base64'
 }
 
 async function textOf(read: ReadFile, name: BundleFile, faults: Faults): Promise<string> {

@@ -12,7 +12,8 @@ import type { HighWaterMark } from './high-water-mark.ts'
  * The checkpoint is the whole signed note: its text, an empty line, and the lines of its signatures with the last
  * newline. An authority has to stamp exactly these bytes (the hash that it is asked to stamp is theirs, by SHA-256,
  * SHA-384 or SHA-512), and nothing that is taken from them, such as the root. A time stamp of anything else is kept,
- * told to the logger, and not counted when the log is verified: the log is no worse than without it. A witness signs the
+ * told to the logger, and not counted when the log is verified: the log is no worse than without it. What is longer than 64 kB is
+ * not kept. A witness signs the
  * text of the note alone, as C2SP has it, and answers with the note and its own line behind the others.
  */
 export type Anchor = (checkpoint: Uint8Array) => Promise<Uint8Array | undefined>

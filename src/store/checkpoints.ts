@@ -1,5 +1,6 @@
 import { AverbaError } from '../errors.ts'
 import { parseCheckpoint, signCheckpoint } from '../proof/checkpoint.ts'
+import { anchorBytesMax, anchorTooLong } from '../proof/marks.ts'
 import type { Signer } from '../proof/note.ts'
 import { first, rows, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
@@ -28,8 +29,16 @@ export function* makeCheckpoint(signer: Signer): Steps<StoredCheckpoint> {
   return made
 }
 
-/** Keeps what an anchor gave for a checkpoint. */
+/**
+ * Keeps what an anchor gave for a checkpoint.
+ *
+ * @throws {AverbaError} `MISCONFIGURED` when it is longer than 64 kB
+ */
 export function* keepAnchor(size: number, anchor: Uint8Array): Steps<void> {
+  if (anchor.length > anchorBytesMax)
+    throw new AverbaError('MISCONFIGURED', `What the anchor gave for a checkpoint ${anchorTooLong}`, {
+      hint: 'Let `anchor` give a time stamp or a signed note alone, without anything beside it.',
+    })
   yield* rows({ sql: updateAnchor, parameters: [anchor, size] })
 }
 

@@ -6,6 +6,7 @@ import { RFC3161Timestamp } from '@sigstore/core'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { openAverba, verifyLog } from '../../src/index.ts'
+import { anchorBytesMax } from '../../src/proof/marks.ts'
 import { isStampOf, readTimeStamp } from '../../src/proof/time-stamp.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'averba-stamps-'))
@@ -136,6 +137,54 @@ test('a time stamp of a checkpoint is held against it, and what it does not prov
     'is one of something else than the whole signed note',
   )
   expect(verdict.stamped?.size ?? 0).toBeLessThan(verdict.events)
+})
+
+test('bytes that would be a great many elements are no time stamp, and none of them is held', () => {
+  const token = stamp('text')
+  const [first = 0, second = 0] = token.subarray(2, 4)
+  expect([token[0], token[1]]).toEqual([0x30, 0x82])
+  const row = (count: number) => {
+    // The outer sequence of the token, with empty elements behind its own two.
+    const length = first * 256 + second + 2 * count
+    return Uint8Array.from([
+      0x30,
+      0x82,
+      length >> 8,
+      length & 255,
+      ...token.subarray(4),
+      ...new Uint8Array(2 * count),
+    ])
+  }
+  expect(readTimeStamp(row(30))).toEqual(readTimeStamp(token))
+  expect(readTimeStamp(row(31))).toBeUndefined()
+})
+
+test('what an anchor gave is not counted where it is too long, or no base64, and never breaks the log', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-stamps-')), 'log.sqlite')
+  const averba = await openAverba({ store })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  const bundle = join(store, '..', 'bundle')
+  await averba.audit.export(bundle)
+  await averba.close()
+  const path = join(bundle, 'checkpoints.ndjson')
+  const [first = ''] = readFileSync(path, 'utf8').split('\n')
+  const rest = readFileSync(path, 'utf8').slice(first.length)
+  const bytesOf = (count: number) => Buffer.alloc(count, 4).toString('base64')
+  for (const [anchor, reason] of [
+    [bytesOf(anchorBytesMax), undefined],
+    [bytesOf(anchorBytesMax + 1), 'is longer than 64 kB'],
+    [bytesOf(anchorBytesMax + 3), 'is longer than 64 kB'],
+    // Too long to be decoded: whether it is base64 was not looked at.
+    ['*'.repeat(100_000), 'is longer than 64 kB'],
+    ['*', 'is not base64'],
+    [1, 'is not base64'],
+  ] as const) {
+    writeFileSync(path, JSON.stringify({ ...JSON.parse(first), anchor }) + rest)
+    const { faults, uncounted } = await verifyLog({ store: bundle })
+    expect(faults).toEqual([])
+    const examples = [`what an anchor gave for checkpoint 1 ${reason}`]
+    expect(uncounted).toEqual(reason === undefined ? [] : [{ check: 'anchors', count: 1, examples }])
+  }
 })
 
 test.each<[string, (note: string) => string]>([

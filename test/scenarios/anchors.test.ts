@@ -72,6 +72,7 @@ test('a checkpoint that a witness signed makes the log anchored, as a store and 
 
 test.each([
   ['gives nothing', async () => undefined, false],
+  ['gives more than is kept', async () => new Uint8Array(65_537), true],
   ['fails', () => Promise.reject(new Error('the witness is away')), true],
 ])('an anchor that %s leaves the log as good as it was', async (_, anchor, isTold) => {
   const store = newStore()
@@ -82,4 +83,27 @@ test.each([
   const witness = createWitness('w')
   expect(await verifyLog({ store, witnesses: [witness.key] })).toMatchObject({ level: 'held', faults: [] })
   expect(JSON.stringify(lines).includes('a checkpoint could not be anchored')).toBe(isTold)
+})
+
+test('what an anchor gives is kept up to 64 kB, and beyond it refused with a code', async () => {
+  const store = newStore()
+  const lines: unknown[] = []
+  let size = 65_537
+  const anchor = async () => new Uint8Array(size)
+  const averba = await openAverba({ store, anchor, logger: line => void lines.push(line) })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  await averba.audit.checkpoint()
+  size = 65_536
+  await averba.consents.enrol({ cpf: '52998224725' })
+  await averba.close()
+  expect(lines).toContainEqual({ message: 'a checkpoint could not be anchored', error: 'MISCONFIGURED' })
+  const again = await openAverba({ store })
+  const bundle = join(store, '..', 'bundle')
+  await again.audit.export(bundle)
+  await again.close()
+  const kept = readFileSync(join(bundle, 'checkpoints.ndjson'), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map(line => Buffer.from(String(JSON.parse(line).anchor ?? ''), 'base64').length)
+  expect(kept).toEqual([0, 65_536])
 })
