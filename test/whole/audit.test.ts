@@ -162,6 +162,15 @@ describe('a bundle', () => {
     expect(faults.length).toBeGreaterThan(0)
   })
 
+  test('whose anchor gave nothing that counts is said to, and is no more broken than without', async () => {
+    const dir = changed('checkpoints.ndjson', text => text.replace(/\}\n/, ',"anchor":"*"}\n'))
+    const { code, stdout } = await averba('verify', dir)
+    expect(code).toBe(3)
+    expect(stdout).toMatch(
+      /^not counted {2}anchors: 1\n +what an anchor gave for checkpoint 1 is not base64\n/m,
+    )
+  })
+
   test('is not of the log whose key was given', async () => {
     const dir = await exportOther()
     const verdict = await verifyLog({ store: dir, keys: [key] })
