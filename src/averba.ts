@@ -152,6 +152,7 @@ export async function openOn(
     ...(options.highWaterMark !== undefined && { highWaterMark: options.highWaterMark }),
     ...(options.anchor && { anchor: options.anchor }),
     ...(options.keys && { keys: options.keys }),
+    ...(options.recordKeys && { recordKeys: options.recordKeys }),
     onViewStopped: view => log({ message: 'a view failed and stands still, and is tried again', view }),
     onViewBack: view => log({ message: 'a view stood still and has caught up', view }),
     onTransacted: ms => tellCommitted(ms),

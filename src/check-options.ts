@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import { checkActor, checkBasis } from './given.ts'
 import type { AverbaOptions } from './options.ts'
-import { partKinds } from './part-kinds.ts'
+import { partKinds, recordKinds } from './part-kinds.ts'
 import { checkSyncEveryMs } from './sync-schedule.ts'
 
 const services = ['consentService', 'tokenService', 'validationService', 'portal']
@@ -32,7 +32,7 @@ export const optionNames: Readonly<Record<string, readonly string[]>> = {
       'run',
       'tracing',
     ],
-    ...['keys', 'retention', 'backupRetentionDays'],
+    ...['keys', 'retention', 'backupRetentionDays', 'recordKeys'],
   ],
   consentService: ['baseUrl', 'certificate', 'ca', 'redirectUrls', 'syncEveryMs', ...limits],
   tokenService: ['url', 'consumerKey', 'consumerSecret', 'credential', 'ca'],
@@ -68,6 +68,7 @@ export function checkShape(options: AverbaOptions): void {
   checkAddresses(options)
   checkLimits(options)
   checkRetention(options)
+  checkRecordKeys(options)
   if (options.actor) checkActor(options.actor)
   if (options.basis) checkBasis(options.basis)
   const { consentService, tokenService, validationService, receiver } = options
@@ -200,6 +201,13 @@ function checkRetention({ retention = {}, backupRetentionDays = 0 }: AverbaOptio
     if (Number.isSafeInteger(days) && Number(days) >= 0) continue
     throw misconfigured(`Cannot use retention["${kind}"]: it is neither until-settled nor { days }`)
   }
+}
+
+function checkRecordKeys({ recordKeys = [] }: AverbaOptions): void {
+  if (Array.isArray(recordKeys) && recordKeys.every(kind => recordKinds.includes(kind))) return
+  throw misconfigured('Cannot use recordKeys: it is no list of kinds of records', {
+    hint: `Use any of ${recordKinds.join(', ')}`,
+  })
 }
 
 function misconfigured(message: string, options: { hint?: string } = {}): AverbaError {

@@ -72,6 +72,8 @@ export interface PartMark {
   readonly bytes: number
   /** Where the owner's key was made with this event: what the key is known by, in hexadecimal. */
   readonly key?: string
+  /** Where it is sealed under a key of its record: what that key is known by, in hexadecimal. */
+  readonly recordKey?: string
 }
 
 /** An event as the log holds it. `id` is `<stream>/<version>`; positions and versions begin at 1. */

@@ -8,7 +8,7 @@ import type { Averba } from './averba.ts'
 import type { Clock, Entropy } from './clock.ts'
 import type { LogLine } from './log-line.ts'
 import type { Actor, Basis } from './message.ts'
-import type { PartKind } from './part-kinds.ts'
+import type { PartKind, RecordKind } from './part-kinds.ts'
 import type { Anchor } from './store/checkpointer.ts'
 import type { HighWaterMark } from './store/high-water-mark.ts'
 import type { ServiceLimits } from './throttle.ts'
@@ -34,6 +34,11 @@ export interface AverbaOptions {
    * stays, and so does what `subjects.hold` holds.
    */
   readonly retention?: Readonly<Partial<Record<PartKind, RetentionRule>>>
+  /**
+   * The kinds of records whose parts are sealed under a key of each event from now on, derived from the owner's: such a
+   * key can be given away with `audit.disclose`, and opens nothing else. None when absent.
+   */
+  readonly recordKeys?: readonly RecordKind[]
   /** Defaults of every command. */
   readonly actor?: Actor
   readonly basis?: Basis

@@ -11,6 +11,19 @@ export const partKinds = {
 /** A kind of parts that can be kept beyond an erasure, or only for some time. */
 export type PartKind = keyof typeof partKinds
 
+/** The kinds of records that can have keys of their own: the machines whose events have parts. */
+export const recordKinds = [
+  'consent',
+  'notification',
+  'portal',
+  'subject',
+  'subscription',
+  'validation',
+] as const
+
+/** A kind of records that can have keys of their own. */
+export type RecordKind = (typeof recordKinds)[number]
+
 /** The kind of a part by the type of its event and its name; `undefined` where no host decides about it. */
 export function kindOf(part: { type: string; name: string }): PartKind | undefined {
   return kinds.get(`${part.type}/${part.name}`)

@@ -29,6 +29,8 @@ describe('what is missing is said when the log is opened', () => {
     ],
     ['a certificate that is none', { consentService: { baseUrl: 'https://a.exemplo.br', certificate } }],
     ['a count of proxies', { receiver: { publicUrl: 'https://a.exemplo.br', trustedProxies: -1 } }],
+    ['a kind of records that has no parts', { recordKeys: ['token'] }],
+    ['kinds of records that are no list', { recordKeys: 'validation' }],
     ['a range', { receiver: { publicUrl: 'https://a.exemplo.br', sources: ['161.148.0.0/33'] } }],
   ])('%s', async (_, change) => {
     const opening = openAverba({ store: ':memory:', ...change } as AverbaOptions)

@@ -228,10 +228,11 @@ function toStaged(
     const owner = part && owners.get(part.owner)
     if (!owner) throw new TypeError(`Cannot seal the part "${name}": its owner has no key`)
     if (owner.isErased === 1) continue
-    const { sealed, hash } = vault.seal(owner, `${id}/${name}`, part.value)
+    const { sealed, hash, recordKey } = vault.seal(owner, `${id}/${name}`, part.value, machine.name)
     const commits = owner.isNew && { key: Buffer.from(owner.commitment).toString('hex') }
+    const own = recordKey !== undefined && { recordKey }
     // In the order in which the header has them.
-    marks.push({ bytes: sealed.length, hash, ...commits, name, owner: part.owner })
+    marks.push({ bytes: sealed.length, hash, ...commits, name, owner: part.owner, ...own })
     parts.push({ name, owner: owner.key, sealed })
   }
   const recorded: Recorded = {

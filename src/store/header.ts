@@ -1,5 +1,5 @@
 import { AverbaError } from '../errors.ts'
-import type { Recorded } from '../message.ts'
+import type { PartMark, Recorded } from '../message.ts'
 import { canonicalJson } from '../proof/canonical-json.ts'
 import { type Schemas, upcast } from './schemas.ts'
 
@@ -47,6 +47,14 @@ export function parseHeader(text: string) {
   } catch (cause) {
     throw new AverbaError('CORRUPT', 'Cannot read an event: its header is no JSON', { cause })
   }
+}
+
+/** What the key of a part's record is known by; `undefined` where the part is sealed under its owner's key itself. */
+export function recordKeyIn(text: string, name: string): string | undefined {
+  // Most headers name none, and are not parsed for it.
+  if (!text.includes('"recordKey":"')) return undefined
+  const marks: readonly PartMark[] = parseHeader(text).parts ?? []
+  return marks.find(mark => mark.name === name)?.recordKey
 }
 
 /**

@@ -2,7 +2,7 @@ import { AverbaError } from '../errors.ts'
 import type { Json, PartAddress, Recorded } from '../message.ts'
 import type { OwnerKey, Vault } from '../vault/vault.ts'
 import { type Connection, first, rows, type Statement, type Steps } from './connection.ts'
-import { readHeader } from './header.ts'
+import { readHeader, recordKeyIn } from './header.ts'
 import { findBundle, findMark } from './moved-parts.ts'
 import { selectPosition } from './schema.ts'
 import type { Schemas } from './schemas.ts'
@@ -114,15 +114,23 @@ const selectLeaf = 'select header, leaf from event where position = ?'
 export function* openPart(vault: Vault, address: PartAddress): Steps<Json | undefined> {
   const [stream = '', version = '', name = ''] = address.split('/')
   const parameters = [stream, Number(version), name]
-  const part = yield* first<OwnerKey & { sealed: Uint8Array }>({ sql: selectPart, parameters })
-  if (part) return vault.open(part, address, part.sealed)
-  yield* checkNotMoved(address, stream, Number(version), name)
+  const part = yield* first<OwnerKey & { header: string; sealed: Uint8Array }>({
+    sql: selectPart,
+    parameters,
+  })
+  if (part) return vault.open(part, address, part.sealed, recordKeyIn(part.header, name))
+  yield* checkNotMoved(address)
   return undefined
 }
 
-/** A part that was moved out is no damage: the one who asks is told where it went. */
-function* checkNotMoved(address: PartAddress, stream: string, version: number, name: string): Steps<void> {
-  const position = yield* findMark(stream, version, name)
+/**
+ * A part that was moved out is no damage: the one who asks is told where it went.
+ *
+ * @throws {AverbaError} `PART_ARCHIVED`
+ */
+function* checkNotMoved(address: PartAddress): Steps<void> {
+  const [stream = '', version = '', name = ''] = address.split('/')
+  const position = yield* findMark(stream, Number(version), name)
   const bundle = position === undefined ? undefined : yield* findBundle(position)
   if (bundle === undefined) return
   throw new AverbaError('PART_ARCHIVED', `Cannot open the part "${address}": it was moved out to a bundle`, {
@@ -130,7 +138,7 @@ function* checkNotMoved(address: PartAddress, stream: string, version: number, n
   })
 }
 
-const selectPart = `select part.sealed, owner_key.owner, owner_key.epoch, owner_key.wrapped, owner_key.commitment from stream
+const selectPart = `select event.header, part.sealed, owner_key.owner, owner_key.epoch, owner_key.wrapped, owner_key.commitment from stream
   join event on event.stream = stream.key join part on part.position = event.position
   join owner_key on owner_key.key = part.owner
   where stream.name = ? and event.version = ? and part.name = ?`

@@ -21,6 +21,8 @@ export interface StoreOptions {
   readonly schemas?: Schemas
   /** Who holds the root key of the log; its keyring file does, when absent. */
   readonly keys?: Keys
+  /** The kinds of records whose parts are sealed under a key of each record; none when absent. */
+  readonly recordKeys?: readonly string[]
   /** Told once, with the path, when a keyring file is made. */
   readonly onKeyringCreated?: (path: string) => void
   /** Told of a view that failed, and shows what was before. */

@@ -123,7 +123,8 @@ export class Store {
       const open = () => openKeyring(options, began === undefined)
       const keyring = await (medium?.keyring(open) ?? open())
       const mark = markOf(options)
-      const store = new Store(connection, new Vault(keyring, options.entropy), options, mark)
+      const vault = new Vault(keyring, options.entropy, options.recordKeys)
+      const store = new Store(connection, vault, options, mark)
       await connection.transact(() => store.#projector.createTables())
       const { data } = began ?? (await store.#begin(options))
       if ((data as { keyring?: unknown }).keyring !== keyring.id) {

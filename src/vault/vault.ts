@@ -4,6 +4,7 @@ import { AverbaError } from '../errors.ts'
 import type { Json } from '../message.ts'
 import { decrypt, encrypt } from './encrypt.ts'
 import type { Keyring } from './keyring.ts'
+import { type RecordKey, recordKeyOf } from './record-key.ts'
 
 /** An owner's key as the store keeps it: wrapped by an epoch of the keyring. */
 export interface OwnerKey {
@@ -19,21 +20,29 @@ export interface SealedPart {
   readonly sealed: Uint8Array
   /** SHA-256 of the sealed bytes, in hexadecimal. */
   readonly hash: string
+  /** What its record's key is known by; absent where it is sealed under its owner's key itself. */
+  readonly recordKey?: string
 }
 
 const keysKeptMax = 10_000
 
-/** Seals and opens parts, each under its owner's key. Synchronous, so that an append can run in one go. */
+/**
+ * Seals and opens parts, each under its owner's key, or a key of its record that is derived from that one. Synchronous, so
+ * that an append can run in one go.
+ */
 export class Vault {
   readonly keyring: Keyring
   readonly #entropy: Entropy
   readonly #keys = new Map<string, KeyObject>()
   /** The same, by the very objects that were asked with: the writer asks with the same ones again and again. */
   #asked = new WeakMap<OwnerKey, KeyObject>()
+  readonly #recordKinds: ReadonlySet<string>
 
-  constructor(keyring: Keyring, entropy: Entropy) {
+  /** @param recordKinds the kinds of records that have keys of their own */
+  constructor(keyring: Keyring, entropy: Entropy, recordKinds: Iterable<string> = []) {
     this.keyring = keyring
     this.#entropy = entropy
+    this.#recordKinds = new Set(recordKinds)
   }
 
   /** Makes a key for an owner who has none yet. */
@@ -52,15 +61,32 @@ export class Vault {
     return { ...key, epoch: keyring.epoch, wrapped: keyring.wrap(unwrapped, key.owner) }
   }
 
-  /** Seals a value at its place: the sealed bytes open nowhere else. */
-  seal(key: OwnerKey, place: string, value: Json): SealedPart {
-    const sealed = encrypt(this.#unwrap(key), Buffer.from(JSON.stringify(value)), place, this.#entropy)
-    return { sealed, hash: hash('sha256', sealed, 'hex') }
+  /**
+   * Seals a value at its place: the sealed bytes open nowhere else.
+   *
+   * @param kind of the record that it belongs to
+   */
+  seal(key: OwnerKey, place: string, value: Json, kind = ''): SealedPart {
+    const record = this.#recordKinds.has(kind) ? this.recordKey(key, recordOf(place)) : undefined
+    const sealing = record ? createSecretKey(record.key) : this.#unwrap(key)
+    const sealed = encrypt(sealing, Buffer.from(JSON.stringify(value)), place, this.#entropy)
+    const part = { sealed, hash: hash('sha256', sealed, 'hex') }
+    return record ? { ...part, recordKey: record.commitment } : part
   }
 
-  /** Opens what `seal` sealed. Throws when the key or the place differ. */
-  open(key: OwnerKey, place: string, sealed: Uint8Array): Json {
-    return JSON.parse(decrypt(this.#unwrap(key), sealed, place).toString())
+  /**
+   * Opens what `seal` sealed. Throws when the key or the place differ.
+   *
+   * @param recordKey what its record's key is known by, where it has one
+   */
+  open(key: OwnerKey, place: string, sealed: Uint8Array, recordKey?: string): Json {
+    const opening = recordKey === undefined ? this.#unwrap(key) : this.#recordKey(key, place, recordKey)
+    return JSON.parse(decrypt(opening, sealed, place).toString())
+  }
+
+  /** The key of what one event, `<stream>/<version>`, holds of an owner: it opens nothing else. */
+  recordKey(key: OwnerKey, record: string): RecordKey {
+    return recordKeyOf(this.#unwrap(key), key.owner, record)
   }
 
   /** Seals a secret under the newest epoch of the keyring, at its place. */
@@ -81,6 +107,12 @@ export class Vault {
   forget(): void {
     this.#keys.clear()
     this.#asked = new WeakMap()
+  }
+
+  #recordKey(owner: OwnerKey, place: string, commitment: string): KeyObject {
+    const record = this.recordKey(owner, recordOf(place))
+    if (record.commitment === commitment) return createSecretKey(record.key)
+    throw new AverbaError('KEYS_MISMATCH', `Cannot open "${place}": it names another key of its record`)
   }
 
   #unwrap(key: OwnerKey): KeyObject {
@@ -115,6 +147,11 @@ export class Vault {
 /** SHA-256 of the key in its domain: GCM alone would let one text open under two keys that were chosen for it. */
 function commitmentOf(key: Uint8Array, owner: string): Buffer {
   return hash('sha256', Buffer.concat([Buffer.from(`averba owner key v1\0${owner}\0`), key]), 'buffer')
+}
+
+/** The event of a part's place. */
+function recordOf(place: string): string {
+  return place.slice(0, place.lastIndexOf('/'))
 }
 
 function nameOf({ owner, wrapped }: OwnerKey): string {

@@ -103,6 +103,8 @@ export class Box {
       subscriptions,
       // Where nobody looks for the claims: in every third world.
       ...(seed % 3 === 0 && { retention: { 'validation.claims': 'until-settled' } }),
+      // Where records have keys of their own: in every fifth one.
+      ...(seed % 5 === 1 && { recordKeys: ['consent', 'notification', 'validation'] }),
       // Where backups are not kept for long, and older keys end within days: in every other one.
       ...(seed % 2 === 0 && { backupRetentionDays: 2 }),
     }

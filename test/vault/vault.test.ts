@@ -18,6 +18,32 @@ test('a part opens at its own place, under its own key, and nowhere else', () =>
   expect(() => vault.open(other, 'subject-a/1/cpf', sealed)).toThrow()
 })
 
+test('where a kind of records has keys of its own, a key opens one record of one owner, and not as its owner', () => {
+  const vault = new Vault(createKeyring(systemEntropy), systemEntropy, ['validation'])
+  const [key, other] = [vault.createOwnerKey('subject-a'), vault.createOwnerKey('subject-b')]
+  const seal = (at: string, of = key) => vault.seal(of, at, 'x', 'validation')
+  const [one, same, next] = [seal('validation-a/1/b'), seal('validation-a/1/c'), seal('validation-a/2/b')]
+  expect(vault.open(key, 'validation-a/1/b', one.sealed, one.recordKey)).toBe('x')
+  expect(same.recordKey).toBe(one.recordKey)
+  const others = [next.recordKey, seal('validation-a/1/b', other).recordKey]
+  expect(new Set([one.recordKey, ...others]).size).toBe(3)
+  expect(() => vault.open(key, 'validation-a/1/b', one.sealed)).toThrow()
+  expect(() => vault.open(key, 'validation-a/1/b', one.sealed, next.recordKey)).toThrow(
+    expect.objectContaining({ code: 'KEYS_MISMATCH' }),
+  )
+  expect(() => vault.open(key, 'validation-a/1/c', one.sealed, one.recordKey)).toThrow()
+  expect(vault.seal(key, 'consent-a/1/b', 'x', 'consent')).not.toHaveProperty('recordKey')
+})
+
+test('a key of a record stays the same when the key of its owner is wrapped by another epoch', async () => {
+  const vault = newVault()
+  const { keyring } = vault
+  const key = vault.createOwnerKey('subject-a')
+  const before = vault.recordKey(key, 'validation-a/1')
+  keyring.beginEpoch(await keyring.prepareEpoch())
+  expect(vault.recordKey(vault.rewrap(key), 'validation-a/1')).toEqual(before)
+})
+
 test('every flipped bit of a sealed part is noticed', () => {
   const vault = newVault()
   const key = vault.createOwnerKey('subject-a')
