@@ -1,5 +1,6 @@
 import type { Area } from './area.ts'
 import { type ConsentQuestion, proveConsent } from './consent-proof.ts'
+import { type DiscloseOptions, disclose } from './disclosures.ts'
 import { AverbaError } from './errors.ts'
 import { checkPage } from './given.ts'
 import { exportBundle, type VerifyLogOptions, verifyLog } from './operating.ts'
@@ -32,6 +33,15 @@ export interface Audit {
    * `INVALID_INPUT`
    */
   prove(question: ConsentQuestion, page?: Page): Promise<string>
+  /**
+   * Discloses one event, and nothing else of its owners: its proof, its sealed parts, and the keys of its record that open
+   * them, in one file that `averba verify` and `verifyDisclosure` of `averba/verify` read offline. Who gives it away and
+   * what for is an event before. Only what was recorded under the option `recordKeys` has such keys.
+   *
+   * @throws {AverbaError} `NOT_FOUND`, also for what was destroyed; `INVALID_INPUT` without an actor, a purpose or keys of
+   * the record; `PERSONAL_ID`; `PART_ARCHIVED` for what was moved out to a bundle
+   */
+  disclose(event: WhichEvent, options: DiscloseOptions): Promise<string>
   /**
    * The operations with personal data of a period (LGPD article 37): purpose, legal basis, categories of data and of
    * data subjects, where it came from and for whom it left. Page by page, in order; opens nothing.
@@ -78,6 +88,7 @@ export function createAudit(area: Area): Audit {
   }
   return {
     prove: (what, page?: Page) => engine.admit(() => prove(what, page)),
+    disclose: (event, options) => engine.admit(() => disclose(area, event, options)),
     checkpoint: async () => (await store.checkpoint()).note,
     async consistency(from) {
       await store.checkpoint()

@@ -1,6 +1,7 @@
 import type { Area } from './area.ts'
 import { AverbaError } from './errors.ts'
 import { checkActor, checkBasis } from './given.ts'
+import type { Revealed as RevealedParts } from './machines/reveal.ts'
 import type { Actor, Json, PartAddress } from './message.ts'
 
 /** A row with what was sealed in its place; null for what was destroyed. */
@@ -22,7 +23,8 @@ export interface Reveals {
 const partsMax = 100
 
 /** Makes the reveals of the area `subjects`. */
-export function createReveals({ commands, createId, engine, store }: Area): Reveals {
+export function createReveals(area: Area): Reveals {
+  const { engine, store } = area
   /** The columns that are sealed, with their owners: the log says so, whatever they look like. */
   async function sealedIn(row: object): Promise<{ column: string; address: PartAddress; owner: string }[]> {
     const sealed = []
@@ -37,20 +39,12 @@ export function createReveals({ commands, createId, engine, store }: Area): Reve
     row: R,
     { actor, purpose }: { actor: Actor; purpose: string },
   ): Promise<Revealed<R>> {
-    if (typeof actor !== 'object' || actor === null) throw invalid('Give the actor that it is opened for')
-    checkActor(actor)
-    checkBasis({ purpose, legalBasis: 'none' })
+    checkAsking({ actor, purpose })
     const sealed = await sealedIn(row)
     if (sealed.length === 0 || sealed.length > partsMax) throw invalid('Give a row of a view as it was read')
     const parts = sealed.map(each => each.address)
     const owners = [...new Set(sealed.map(each => each.owner))]
-    const message = { type: 'reveal.record', data: { parts, owners, purpose } }
-    const stream = `reveal-${createId()}`
-    await commands.record(
-      { method: 'subjects.reveal', parts, purpose },
-      async () => ({ targets: [{ stream, message, isNew: true }] }),
-      { actor },
-    )
+    await recordReveal(area, 'subjects.reveal', { parts, owners, purpose }, actor)
     const opened: Record<string, Json> = {}
     for (const { column, address } of sealed) opened[column] = (await store.open(address)) ?? null
     return { ...row, ...opened }
@@ -59,12 +53,39 @@ export function createReveals({ commands, createId, engine, store }: Area): Reve
   return { reveal: (row, options) => engine.admit(() => reveal(row, options)) }
 }
 
+/**
+ * Checks who asks for what is sealed, and what for.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`, `PERSONAL_ID`
+ */
+export function checkAsking({ actor, purpose }: { actor: Actor; purpose: string }): void {
+  if (typeof actor !== 'object' || actor === null) throw invalid('Give the actor that it is opened for')
+  checkActor(actor)
+  checkBasis({ purpose, legalBasis: 'none' })
+}
+
+/** Writes down that parts are opened, before any is. */
+export async function recordReveal(
+  { commands, createId }: Area,
+  method: string,
+  revealed: RevealedParts,
+  actor: Actor,
+): Promise<void> {
+  const { parts, purpose } = revealed
+  const stream = `reveal-${createId()}`
+  await commands.record(
+    { method, parts, purpose },
+    async () => ({ targets: [{ stream, message: { type: 'reveal.record', data: revealed }, isNew: true }] }),
+    { actor },
+  )
+}
+
 function isAddress(cell: unknown): cell is PartAddress {
   return typeof cell === 'string' && cell.length <= 500 && /^[a-z]+-[^/]+\/\d+\/[^/]+$/.test(cell)
 }
 
 function invalid(hint: string): AverbaError {
-  return new AverbaError('INVALID_INPUT', 'Cannot reveal the row: nothing in it is sealed, or nobody asks', {
+  return new AverbaError('INVALID_INPUT', 'Cannot reveal anything: nothing of it is sealed, or nobody asks', {
     hint,
   })
 }

@@ -3,6 +3,11 @@
  * nothing: no database, no network, no module of a runtime. Runs on Node, on Deno and in browsers.
  */
 export type { AbsenceCounts, AbsenceKind } from './proof/absence.ts'
+export {
+  type DisclosureVerdict,
+  type OpenedPart,
+  verifyDisclosure,
+} from './proof/disclosure.ts'
 export type { CheckName, Fault } from './proof/faults.ts'
 export {
   createVerifierKey,

@@ -42,6 +42,8 @@ export default defineConfig({
   // keys: (await import('averba')).environmentKeys(),
   // How many days you keep backups of the store and of its keyring: until then a backup opens what was erased.
   // backupRetentionDays: 30,
+  // Kinds of records of which you may have to disclose one alone: averba prove --disclose.
+  // recordKeys: ['validation', 'consent', 'notification'],
   // How long kinds of sealed parts are kept, in days or 'until-settled'; for ever when left out.
   retention: {
     // 'validation.claims': 'until-settled',

@@ -1,6 +1,15 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { AverbaError, proveRecorded } from '../index.ts'
+import { AverbaError, environmentKeys, openAverba, proveRecorded } from '../index.ts'
+
+interface Options {
+  readonly out?: string
+  readonly disclose?: boolean
+  readonly actor?: string
+  readonly purpose?: string
+  readonly rootKeyFrom?: string
+  readonly json?: boolean
+}
 
 /** The command `averba prove`. */
 export function proveCommand(): Command {
@@ -9,28 +18,57 @@ export function proveCommand(): Command {
     .argument('<store>', 'the file of the log, which may be in use')
     .argument('<event>', 'its position, or its id as <stream>/<version>')
     .option('--out <file>', 'where to write it; overwrites nothing. Standard output otherwise')
+    .option('--disclose', 'with its sealed parts, and the keys of its record that open them and nothing else')
+    .option('--actor <ref>', 'who discloses it, such as the number of an agent: kept in clear')
+    .option('--purpose <text>', 'what for, such as the number of an audit: kept in clear')
+    .option(
+      '--root-key-from <variable>',
+      'with --disclose: the environment variable of the root key, where the keyring has none',
+    )
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nVerify it with averba verify <file> --key <line>.\nExit codes: 0 done, 1 not done.',
+      '\nVerify it with averba verify <file> --key <line>. What is disclosed is for whoever shall read it: its file is\n' +
+        'readable for you alone, and the log keeps who disclosed it, and what for.\nExit codes: 0 done, 1 not done.',
     )
     .action(prove)
 }
 
-async function prove(
-  store: string,
-  event: string,
-  { out, json = false }: { out?: string; json?: boolean },
-): Promise<void> {
-  const proof = await proveRecorded({ store, event: /^\d{1,15}$/.test(event) ? Number(event) : event })
-  if (out !== undefined) writeNew(out, proof)
-  if (json) console.log(JSON.stringify({ event, proof, ...(out !== undefined && { file: out }) }))
-  else console.log(out === undefined ? proof.slice(0, -1) : `${out}: the proof of ${event}`)
+async function prove(store: string, which: string, options: Options): Promise<void> {
+  const { out, disclose = false, json = false } = options
+  const event = /^\d{1,15}$/.test(which) ? Number(which) : which
+  const proof = disclose
+    ? await discloseRecorded(store, event, options)
+    : await proveRecorded({ store, event })
+  const what = disclose ? 'disclosure' : 'proof'
+  if (out !== undefined) writeNew(out, proof, disclose ? 0o600 : 0o666)
+  if (json)
+    console.log(JSON.stringify({ event: which, [what]: proof, ...(out !== undefined && { file: out }) }))
+  else console.log(out === undefined ? proof.slice(0, -1) : `${out}: the ${what} of ${which}`)
 }
 
-function writeNew(path: string, text: string): void {
+async function discloseRecorded(store: string, event: number | string, options: Options): Promise<string> {
+  const { actor: ref, purpose, rootKeyFrom } = options
+  if (ref === undefined) throw missing('--actor')
+  if (purpose === undefined) throw missing('--purpose')
+  // Opening would make one.
+  if (!existsSync(store)) throw new AverbaError('NOT_FOUND', `Cannot open "${store}": it is not there`)
+  const keys = rootKeyFrom === undefined ? {} : { keys: environmentKeys({ variable: rootKeyFrom }) }
+  const averba = await openAverba({ store, schedules: false, ...keys })
   try {
-    writeFileSync(path, text, { flag: 'wx' })
+    return await averba.audit.disclose(event, { actor: { kind: 'person', ref }, purpose })
+  } finally {
+    await averba.close()
+  }
+}
+
+function missing(option: string): AverbaError {
+  return new AverbaError('INVALID_INPUT', `Cannot disclose the event: ${option} is missing`)
+}
+
+function writeNew(path: string, text: string, mode: number): void {
+  try {
+    writeFileSync(path, text, { flag: 'wx', mode })
   } catch (cause) {
     throw new AverbaError(
       'INVALID_INPUT',

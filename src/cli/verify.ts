@@ -1,7 +1,15 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { Command } from 'commander'
 import { AverbaError, type Verdict, verifyLog } from '../index.ts'
-import { parseTlogProof, parseVerifierKey, verifyTlogProof } from '../verify.ts'
+import {
+  type DisclosureVerdict,
+  type ProofVerdict,
+  parseTlogProof,
+  parseVerifierKey,
+  type VerifierKey,
+  verifyDisclosure,
+  verifyTlogProof,
+} from '../verify.ts'
 import { createProgress } from './progress.ts'
 
 const proofBytesMax = 16 * 1024 * 1024
@@ -27,7 +35,7 @@ export function verifyCommand(): Command {
     .description('Verify a log: signatures, tree, parts, decisions and views, and how far that goes.')
     .argument(
       '<store>',
-      'the file of the log, which may be in use, a folder of averba export, or a proof of one event',
+      'the file of the log, which may be in use, a folder of averba export, or a proof or disclosure of one event',
     )
     .option('--key <line...>', 'the verifier key line that it has to be signed with, or a file that holds it')
     .option('--mark <file>', 'a signed checkpoint that was kept elsewhere; <store>.mark otherwise')
@@ -59,11 +67,11 @@ async function verify(store: string, { key, mark, witness, json = false }: Optio
   else for (const line of describe(verdict)) console.log(line)
 }
 
-/** The text of a proof of one event, if the file is one. */
+/** The text of a proof or a disclosure of one event, if the file is one. */
 function readProof(path: string): string | undefined {
   if (!existsSync(path) || !statSync(path).isFile() || statSync(path).size > proofBytesMax) return undefined
   const text = readFileSync(path, 'utf8')
-  return text.startsWith('c2sp.org/tlog-proof@v1\n') ? text : undefined
+  return text.startsWith('c2sp.org/tlog-proof@v1\n') || text.startsWith('{') ? text : undefined
 }
 
 async function verifyProof(text: string, lines: readonly string[], json: boolean): Promise<void> {
@@ -73,15 +81,30 @@ async function verifyProof(text: string, lines: readonly string[], json: boolean
       hint: 'Give its line with --key: it is in the file "key" of an exported bundle, and in the first event of the log',
     })
   }
-  const { header, ...verdict } = {
-    header: parseTlogProof(text)?.header ?? '',
-    ...(await verifyTlogProof(text, keys)),
-  }
+  const { header, opened, closed, ...verdict } = text.startsWith('{')
+    ? await verifyDisclosure(text, keys)
+    : await verifyAlone(text, keys)
   if (!verdict.isProven) process.exitCode = exitCodes.broken
-  if (json) return console.log(JSON.stringify({ ...verdict, header }))
+  if (json) return console.log(JSON.stringify({ ...verdict, header, ...(opened && { opened, closed }) }))
   if (!verdict.isProven) return console.log(`NOT PROVEN: ${verdict.fault}`)
   console.log(`Proven: this event is in the log, signed by ${verdict.signedBy.join(', ')}:`)
   console.log(header)
+  for (const { name, owner, value } of opened ?? [])
+    console.log(`Sealed with it as "${name}", of ${owner}: ${visible(value)}`)
+  if (closed && closed.length > 0) console.log(`Not disclosed: ${closed.join(', ')}`)
+}
+
+/** A value as JSON, without characters that a terminal obeys or hides: others wrote it. */
+function visible(value: unknown): string {
+  const escaped = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return JSON.stringify(value).replace(/[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, escaped)
+}
+
+async function verifyAlone(
+  text: string,
+  keys: readonly VerifierKey[],
+): Promise<ProofVerdict & Partial<DisclosureVerdict>> {
+  return { header: parseTlogProof(text)?.header ?? '', ...(await verifyTlogProof(text, keys)) }
 }
 
 /** Key lines as they are given: themselves, or in files. */

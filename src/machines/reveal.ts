@@ -6,10 +6,12 @@ import { type Decision, type Machine, record, refuse } from './machine.ts'
 // Events
 
 /** Which parts were opened for a host, whose they are, and what for. */
-interface Revealed {
+export interface Revealed {
   readonly parts: readonly PartAddress[]
   readonly owners: readonly string[]
   readonly purpose: string
+  /** The keys of their record were given away, with which others open them. */
+  readonly isDisclosed?: true
 }
 
 /** The first and only: it stands in the log before anything is opened. */

@@ -80,7 +80,10 @@ export const englishEvents: EventWords = {
   'subject.epochsDestroyed': () => 'Older keys destroyed: no backup opens what was erased',
   'consent.erased': () => 'The data of this consent was erased',
   'validation.erased': () => 'The data of this validation was erased',
-  'reveal.recorded': ({ purpose }) => `Sealed data opened for this organisation: ${purpose}`,
+  'reveal.recorded': ({ purpose, isDisclosed }) =>
+    isDisclosed
+      ? `Key of one record given away, which opens its sealed data: ${purpose}`
+      : `Sealed data opened for this organisation: ${purpose}`,
   'retention.applied': ({ kind }) =>
     `The time to keep it is over, data destroyed: ${englishRetained[kind] ?? kind}`,
   'effect.attempted': ({ attempts }) => `Call sent to the service, attempt ${attempts}`,

@@ -83,7 +83,10 @@ export const portugueseEvents: EventWords = {
     'Chaves antigas destruídas: nenhuma cópia de segurança abre o que foi eliminado',
   'consent.erased': () => 'Dados deste consentimento eliminados',
   'validation.erased': () => 'Dados desta validação eliminados',
-  'reveal.recorded': ({ purpose }) => `Dados lacrados abertos para esta organização: ${purpose}`,
+  'reveal.recorded': ({ purpose, isDisclosed }) =>
+    isDisclosed
+      ? `Chave de um registro entregue a terceiro, que abre seus dados lacrados: ${purpose}`
+      : `Dados lacrados abertos para esta organização: ${purpose}`,
   'retention.applied': ({ kind }) =>
     `Prazo de conservação encerrado, dados eliminados: ${portugueseRetained[kind] ?? kind}`,
   'effect.attempted': ({ attempts }) => `Chamada enviada ao serviço, tentativa ${attempts}`,

@@ -75,7 +75,12 @@ function* newest(): Steps<StoredCheckpoint> {
   throw new AverbaError('INVALID_INPUT', 'Cannot prove anything: the log has no checkpoint yet')
 }
 
-function* findEvent(which: WhichEvent): Steps<{ position: number; header: string }> {
+/**
+ * Finds an event with its exact header.
+ *
+ * @throws {AverbaError} `NOT_FOUND`
+ */
+export function* findEvent(which: WhichEvent): Steps<{ position: number; header: string }> {
   const slash = String(which).lastIndexOf('/')
   const found =
     typeof which === 'number'

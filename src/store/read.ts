@@ -128,7 +128,7 @@ export function* openPart(vault: Vault, address: PartAddress): Steps<Json | unde
  *
  * @throws {AverbaError} `PART_ARCHIVED`
  */
-function* checkNotMoved(address: PartAddress): Steps<void> {
+export function* checkNotMoved(address: PartAddress): Steps<void> {
   const [stream = '', version = '', name = ''] = address.split('/')
   const position = yield* findMark(stream, Number(version), name)
   const bundle = position === undefined ? undefined : yield* findBundle(position)

@@ -30,12 +30,17 @@ async function showToOthers({ averba, clock }: World, subject: SubjectRef, id: s
   const period = { from: '2000-01-01T00:00:00.000Z', until: now }
   const html = { format: 'html' } as const
   await audit.export(dir)
+  let validation = ''
+  for await (const { id } of averba.log.read({ types: ['validation.requested'] })) validation = id
+  const asking = { actor: { kind: 'person', ref: 'a' }, purpose: 'auditoria' } as const
   const before: [string, string][] = [
     ['report', await subjects.report({ cpf: canaries.cpf })],
     ['page', await subjects.report({ cpf: canaries.cpf }, html)],
     ['consent proof', await audit.prove(consent)],
     ['consent page', await audit.prove(consent, html)],
     ['event proof', await audit.prove(2)],
+    // For whoever reads it with a verifier, and for nobody else.
+    ['disclosure', await audit.disclose(validation, asking)],
     ['processing', await audit.processingReport(period)],
     ['processing page', await audit.processingReport(period, html)],
   ]
@@ -57,6 +62,7 @@ test('no personal data and no secret stands in the files, the log, the views, th
     averba: {
       store: join(folder, 'log.sqlite'),
       logger: line => void lines.push(line),
+      recordKeys: ['validation', 'consent', 'notification', 'portal', 'subject', 'subscription'],
       subscriptions: [{ evento: 'e', chaveSecreta, chaveAutenticacao }],
     },
   })

@@ -14,7 +14,7 @@ export async function makeSampleStore(notifications = 520): Promise<string> {
   const store = newPath()
   let isLost = false
   const world = await simulate({
-    averba: { store },
+    averba: { store, recordKeys: ['validation'] },
     intercept: async (request, forward) => {
       if (isLost && request.url.includes('/validate/')) throw new TypeError('The connection was lost')
       return forward(request)

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { copyFileSync, cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -232,3 +232,49 @@ test('one event is proven to whoever has the key, and to nobody with another eve
   expect((await averba('verify', file, '--key', foreign)).code).toBe(2)
   expect((await averba('prove', store, '1000000')).code).toBe(1)
 })
+
+test('one record is disclosed to whoever has its file and the key of the log, and only its own parts are read', async () => {
+  const file = join(newFolder(), 'record.json')
+  const { header } = JSON.parse(
+    (await averba('verify', await proofOf('validation'), '--key', key, '--json')).stdout,
+  )
+  const { stream, version } = JSON.parse(header)
+  const disclose = (...args: string[]) =>
+    averba('prove', store, `${stream}/${version}`, '--disclose', '--out', file, ...args)
+  for (const few of [[], ['--actor', 'auditoria-3'], ['--purpose', 'auditoria 2026-17']])
+    expect(await disclose(...few)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('INVALID_INPUT'),
+    })
+  const done = await disclose('--actor', 'auditoria-3', '--purpose', 'auditoria 2026-17')
+  expect(done, done.stderr).toMatchObject({ code: 0 })
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+
+  const good = await averba('verify', file, '--key', key)
+  expect(good.code).toBe(0)
+  expect(good.stdout).toContain('Sealed with it as "claims", of subject-')
+  const { isProven, opened } = JSON.parse((await averba('verify', file, '--key', key, '--json')).stdout)
+  expect(isProven).toBe(true)
+  expect(opened).toMatchObject([{ name: 'claims', value: { nome: 'X' } }])
+  // Without the key of the log nobody tells whose it is.
+  expect((await averba('verify', file)).code).toBe(1)
+
+  const disclosed = JSON.parse(readFileSync(file, 'utf8'))
+  disclosed.keys[0].key = Buffer.alloc(32).toString('base64')
+  writeFileSync(file, JSON.stringify(disclosed))
+  const bad = await averba('verify', file, '--key', key)
+  expect(bad.code).toBe(2)
+  expect(bad.stdout).toContain(
+    'NOT PROVEN: the key for the part "claims" is not the one that the event names',
+  )
+})
+
+/** A proof of the first event of a kind that has parts. */
+async function proofOf(kind: string): Promise<string> {
+  const leaves = readFileSync(join(bundle, 'leaves.ndjson'), 'utf8').split('\n')
+  const position =
+    leaves.findIndex(line => line.includes(`"stream":"${kind}-`) && line.includes('"recordKey"')) + 1
+  const file = join(newFolder(), 'event.tlog-proof')
+  expect((await averba('prove', store, `${position}`, '--out', file)).code).toBe(0)
+  return file
+}

@@ -1,0 +1,143 @@
+import type { Json, PartMark } from '../message.ts'
+import { fromBase64, toBase64, toBytes } from './encoding.ts'
+import type { VerifierKey } from './note.ts'
+import { parseObject, parseRecorded, type RecordedHeader } from './recorded-header.ts'
+import { sha256 } from './sha256.ts'
+import { type ProofVerdict, parseTlogProof, verifyTlogProof } from './tlog-proof.ts'
+
+/** What is disclosed of one event: its proof, its sealed parts, and the keys of its record that open them. */
+export interface Disclosure {
+  /** The proof of the event, with its header. */
+  readonly proof: string
+  /** A key for each owner of a part: 32 bytes that open what this event holds of that owner, and nothing else. */
+  readonly keys: readonly { readonly owner: string; readonly key: Uint8Array }[]
+  readonly parts: readonly { readonly name: string; readonly sealed: Uint8Array }[]
+}
+
+/** A part that a disclosure opens. */
+export interface OpenedPart {
+  readonly name: string
+  readonly owner: string
+  readonly value: Json
+}
+
+/** What a disclosure was found to be: proven when the event is, and each of its parts is the one that the event names. */
+export interface DisclosureVerdict extends ProofVerdict {
+  /** The exact text of the event's header. */
+  readonly header: string
+  /** What was sealed with the event; nothing unless all of the disclosure is right. */
+  readonly opened: readonly OpenedPart[]
+  /** The names of the event's other parts: destroyed, moved out, or not sealed under a key of the record. */
+  readonly closed: readonly string[]
+}
+
+const format = 'averba disclosure 1'
+const keyBytes = 32
+const nonceBytes = 12
+
+/** Writes a disclosure as JSON. It holds keys: whoever has it can read what it discloses. */
+export function writeDisclosure({ proof, keys, parts }: Disclosure): string {
+  const disclosed = {
+    format,
+    proof,
+    keys: keys.map(({ owner, key }) => ({ owner, key: toBase64(key) })),
+    parts: parts.map(({ name, sealed }) => ({ name, sealed: toBase64(sealed) })),
+  }
+  return `${JSON.stringify(disclosed, null, 2)}\n`
+}
+
+/** Reads a disclosure; `undefined` when its form is another. Nothing of it is verified yet. */
+function parseDisclosure(text: string): Disclosure | undefined {
+  const { format: given, proof, keys, parts } = parseObject(text) ?? {}
+  if (given !== format || typeof proof !== 'string' || !Array.isArray(keys) || !Array.isArray(parts))
+    return undefined
+  const readKeys = keys.map(each => ({ owner: each?.owner, key: bytesOf(each?.key) }))
+  const readParts = parts.map(each => ({ name: each?.name, sealed: bytesOf(each?.sealed) }))
+  const isWhole =
+    readKeys.every(({ owner, key }) => typeof owner === 'string' && key?.length === keyBytes) &&
+    readParts.every(({ name, sealed }) => typeof name === 'string' && sealed)
+  if (!isWhole) return undefined
+  return { proof, keys: readKeys, parts: readParts } as Disclosure // Each member is looked at above.
+}
+
+function bytesOf(text: unknown): Uint8Array<ArrayBuffer> | undefined {
+  return typeof text === 'string' ? fromBase64(text) : undefined
+}
+
+/**
+ * Verifies a disclosure, and opens what it discloses: the proof of the event as `verifyTlogProof` does, then each part
+ * against its hash in the proven header, each key against the commitment there, and only then the text itself, which
+ * opens at this place alone.
+ *
+ * @param keys keys that the verifier trusts: the first is the log's, all others are witnesses'
+ */
+export async function verifyDisclosure(
+  text: string,
+  keys: readonly VerifierKey[],
+): Promise<DisclosureVerdict> {
+  const nothing = { header: '', opened: [], closed: [] }
+  const failed = (fault: string) => ({ isProven: false, fault, signedBy: [], ...nothing })
+  const disclosure = parseDisclosure(text)
+  if (!disclosure) return failed('it has not the form of a disclosure')
+  const proven = await verifyTlogProof(disclosure.proof, keys)
+  if (!proven.isProven) return { ...proven, ...nothing }
+  const header = parseTlogProof(disclosure.proof)?.header ?? ''
+  const event = parseRecorded(header)
+  if (!event) return failed('its event has not the form of one')
+  try {
+    const opened = await openParts(disclosure, event)
+    const names = new Set(opened.map(part => part.name))
+    const closed = event.parts.flatMap(({ name }) => (names.has(name) ? [] : [name]))
+    return { ...proven, header, opened, closed }
+  } catch (error) {
+    if (error instanceof Refused) return failed(error.message)
+    throw error
+  }
+}
+
+/** Why a disclosure opens nothing. */
+class Refused extends Error {}
+
+async function openParts({ keys, parts }: Disclosure, event: RecordedHeader): Promise<OpenedPart[]> {
+  const record = `${event.stream}/${event.version}`
+  const marks = new Map(event.parts.map(mark => [mark.name, mark]))
+  const given = new Map(keys.map(({ owner, key }) => [owner, key]))
+  if (parts.length === 0) throw new Refused('it discloses no part')
+  const opened = new Map<string, OpenedPart>()
+  for (const { name, sealed } of parts) {
+    const mark = marks.get(name)
+    if (!mark || mark.bytes !== sealed.length || mark.hash !== sha256(sealed) || opened.has(name))
+      throw new Refused(`its part "${name}" is not the one that the event names`)
+    const key = given.get(mark.owner)
+    if (!key || mark.recordKey !== commitmentOf(key, mark, record))
+      throw new Refused(`the key for the part "${name}" is not the one that the event names`)
+    opened.set(name, { name, owner: mark.owner, value: await open(key, `${record}/${name}`, sealed) })
+  }
+  const owners = new Set([...opened.values()].map(part => part.owner))
+  // One that opens nothing here can only be there to open something else.
+  if (keys.length !== owners.size || !keys.every(({ owner }) => owners.has(owner)))
+    throw new Refused('it holds a key for none of its parts')
+  return [...opened.values()]
+}
+
+/** SHA-256 of the key in its domain, in hexadecimal: the same as in src/vault/record-key.ts. */
+function commitmentOf(key: Uint8Array, { owner }: PartMark, record: string): string {
+  const domain = toBytes(`averba record key commitment v1\0${owner}\0${record}\0`)
+  const bytes = new Uint8Array(domain.length + key.length)
+  bytes.set(domain)
+  bytes.set(key, domain.length)
+  return sha256(bytes)
+}
+
+/** Undoes AES-256-GCM: nonce, ciphertext and tag in one piece, bound to the place. */
+async function open(key: Uint8Array, place: string, sealed: Uint8Array): Promise<Json> {
+  const bytes = Uint8Array.from(sealed)
+  try {
+    const opening = await crypto.subtle.importKey('raw', Uint8Array.from(key), 'AES-GCM', false, ['decrypt'])
+    const how = { name: 'AES-GCM', iv: bytes.subarray(0, nonceBytes), additionalData: toBytes(place) }
+    const plain = await crypto.subtle.decrypt(how, opening, bytes.subarray(nonceBytes))
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(plain))
+  } catch {
+    throw new Refused(`"${place}" does not open with the key of its record`)
+  }
+}

@@ -1,0 +1,78 @@
+import { createSecretKey, randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { systemEntropy } from '../../src/clock.ts'
+import { writeDisclosure } from '../../src/proof/disclosure.ts'
+import { toBase64 } from '../../src/proof/encoding.ts'
+import { leafHash } from '../../src/proof/merkle.ts'
+import { createVerifierKey, signNote } from '../../src/proof/note.ts'
+import { sha256 } from '../../src/proof/sha256.ts'
+import { writeTlogProof } from '../../src/proof/tlog-proof.ts'
+import { encrypt } from '../../src/vault/encrypt.ts'
+import { createKeyring } from '../../src/vault/keyring.ts'
+import { recordKeyOf } from '../../src/vault/record-key.ts'
+import { verifyDisclosure } from '../../src/verify.ts'
+
+const origin = 'log.exemplo.br'
+const owner = 'subject-a'
+const record = 'validation-a/2'
+
+/** A log of one event that its owner wrote as they pleased, and signed: its disclosure, and the key of the log. */
+function disclose({
+  place = `${record}/result`,
+  key = recordKeyOf(createSecretKey(randomBytes(32)), owner, record),
+  recordKey = key.commitment as string | null,
+  plain = '{"nome":true}',
+} = {}) {
+  const { signer } = createKeyring(systemEntropy)
+  const sealed = encrypt(createSecretKey(key.key), Buffer.from(plain), place, systemEntropy)
+  const mark = {
+    bytes: sealed.length,
+    hash: sha256(sealed),
+    name: 'result',
+    owner,
+    ...(recordKey !== null && { recordKey }),
+  }
+  const header = JSON.stringify({
+    at: '2026-11-20T12:00:00.000Z',
+    because: 'validation.answer',
+    machine: { name: 'validation', version: 1 },
+    parts: [mark, { ...mark, name: 'problem' }],
+    position: 1,
+    stream: 'validation-a',
+    type: 'validation.answered',
+    version: 2,
+  })
+  const root = toBase64(Buffer.from(leafHash(header), 'hex'))
+  const note = signNote(`${origin}\n1\n${root}\n`, origin, signer)
+  const parts = [{ name: 'result', sealed }]
+  const keys = [{ owner, key: key.key }]
+  const text = writeDisclosure({ proof: writeTlogProof(header, 0, [], note), keys, parts })
+  return verifyDisclosure(text, [createVerifierKey(origin, signer.publicKey)])
+}
+
+test('what the key of a record seals is opened by whoever is given it', async () => {
+  const verdict = await disclose()
+  expect(verdict).toMatchObject({ isProven: true, fault: '', signedBy: [origin], closed: ['problem'] })
+  expect(verdict.opened).toEqual([{ name: 'result', owner, value: { nome: true } }])
+})
+
+test.each([
+  ['a part that was sealed for another place', { place: 'validation-a/3/result' }, 'does not open'],
+  ['a key that opens the part, where the event names another', { recordKey: '0'.repeat(64) }, 'the key for'],
+  ['a part that the event has sealed under no key of the record', { recordKey: null }, 'the key for'],
+  [
+    'a key of the same owner for another record',
+    { key: recordKeyOf(createSecretKey(randomBytes(32)), owner, 'validation-a/3') },
+    'the key for',
+  ],
+  [
+    'a key of the same record for another owner',
+    { key: recordKeyOf(createSecretKey(randomBytes(32)), 'subject-b', record) },
+    'the key for',
+  ],
+  ['a part that is no JSON', { plain: '{' }, 'does not open'],
+])('%s is refused, whatever the owner of the log has signed', async (_, change, fault) => {
+  const verdict = await disclose(change)
+  expect(verdict).toMatchObject({ isProven: false, opened: [], closed: [], signedBy: [] })
+  expect(verdict.fault).toContain(fault)
+})
