@@ -41,6 +41,11 @@ export interface Erasures {
 
 /** How many pieces of what was destroyed the file is searched for. */
 const piecesMax = 256
+/**
+ * What stays of the index: the number of a failure record says nothing of anybody, and the portal keeps the record. A
+ * harvest that took it for a new one would bring back what was erased.
+ */
+const staying: ReadonlySet<string> = new Set(['recovery'])
 
 /** Makes the erasures of the area `subjects`. */
 export function createErasures(area: Area): Erasures {
@@ -60,7 +65,8 @@ export function createErasures(area: Area): Erasures {
     const gone = found.parts.filter(part => !isKept(part, keep))
     const keepsKey = gone.length < found.parts.length
     const owner = `subject-${subject}`
-    const { until, claims, effects } = found
+    const { until, effects } = found
+    const claims = found.claims.filter(({ kind }) => !staying.has(kind))
     const data = {
       ...{ requester, legalBasis, subject, keeps: [...keep], effects },
       ...{ parts: gone.length, list: hash('sha256', listOf(gone), 'hex'), indexRows: claims.length },

@@ -71,6 +71,24 @@ test('a notification that was stored but answered late is recognised, and not de
   await world.close()
 })
 
+test('what was recovered stays so when its person is erased, and is not recovered again', async () => {
+  const world = await given()
+  const { averba, faults, portal, samples } = world
+  const { cpf } = samples
+  await averba.consents.enrol({ cpf })
+  await faults.add({ kind: 'lose', service: 'receiver', times: 1 })
+  const about = { evento, destinatarioTipo: 'CPF', destinatarioId: cpf } as const
+  expect(await portal.notify({ ...about, body: { numero: '26BR1' } })).toMatchObject([{ isDelivered: false }])
+  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { stored: 1 }])
+  await averba.subjects.erase({ cpf }, { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' })
+  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([
+    {},
+    { read: 1, recovered: 0, stored: 0 },
+  ])
+  expect(await inbox(averba)).toMatchObject([{ origin: 'delivered', body: null }])
+  await world.close()
+})
+
 test('the same content at another time, or of another event, is not taken for it: never lost is preferred', async () => {
   const other = 'talp-altsit-lpco-anu'
   const world = await simulate({ averba: { subscriptions: [...subscriptions, { evento: other }] } })
