@@ -57,7 +57,7 @@ export interface Event<T extends string = string, D = unknown> extends Message<T
   readonly effects?: readonly Effect[]
   /** Why a fact from outside was not expected here. Recorded all the same. */
   readonly anomaly?: string
-  /** Ends the newest `unknown` effect of this type on the stream, once a reading has told. */
+  /** Ends the `unknown` effect of this type on the stream that became so last, once it is known what became of it. */
   readonly resolves?: { readonly effect: string; readonly as: 'settled' | 'declined' }
   /** Ends these effects for good: those of a person who was erased, or of a schedule that has ended. */
   readonly cancels?: readonly string[]

@@ -1,4 +1,5 @@
 import type { Event } from '../message.ts'
+import type { OfRegistration } from './subscription-messages.ts'
 
 type Ending = Pick<Event, 'resolves'>
 
@@ -17,13 +18,24 @@ const stations = {
 type Station = (typeof stations)[keyof typeof stations]
 
 /**
+ * Whether an answer is about a registration that is gone: a change of it was still owed when the portal deleted it, and
+ * another may have come since, with changes of its own.
+ */
+export function isOfBefore({ remoteId }: OfRegistration, known: number | null): boolean {
+  return remoteId !== undefined && remoteId !== known
+}
+
+/**
  * How a call ended that turns out to be lost after a list has told of it: the process that made it had died, and nobody
  * knew. `undefined` while nothing has been told.
  */
 export function toldMeanwhile(
   operation: string,
   isAt: (where: Station['during'] | Station['done']) => boolean,
+  isBefore: boolean,
 ): Ending | undefined {
+  // Gone with its registration: a deletion was made, a change has nothing to be at.
+  if (isBefore) return resolution(operation === 'deleteSubscription' ? 'settled' : 'declined', operation)
   const station = Object.entries(stations).find(([name]) => name === operation)?.[1]
   if (!station || isAt(station.during)) return undefined
   return resolution(isAt(station.done) ? 'settled' : 'declined', operation)

@@ -17,14 +17,14 @@ export type SubscriptionEvent =
   | Event<'subscription.rotationRequested', Held>
   /** `takenOver`: it was somebody else's, and a person wanted it to be ours. */
   | Event<'subscription.registered', Held & { remoteId: number; how: 'created' | 'adopted' | 'takenOver' }>
-  | Event<'subscription.changed', Held>
+  | Event<'subscription.changed', Held & OfRegistration>
   /** The portal holds another endpoint or other secrets than it was last known to. Never says which secrets. */
   | Event<'subscription.drifted', { endpoint: string; areSecretsOurs: boolean }>
   | Event<'subscription.deletionRequested', unknown>
   /** Its part `reason`, where the portal gave one, holds its text. */
   | Event<'subscription.deleted', { by: 'us' | 'portal'; deletedAt: Instant | null }>
-  | Event<'subscription.declined', { operation: string; httpStatus: number; code: string | null }>
-  | Event<'subscription.lost', { operation: string }>
+  | Event<'subscription.declined', Declined>
+  | Event<'subscription.lost', Lost>
   /** The portal shows it as it was before a change or deletion whose answer was lost. */
   | Event<'subscription.confirmed', unknown>
   /** A delivery failed; its part `failure` holds the portal's record of it, content included. */
@@ -35,6 +35,21 @@ export type SubscriptionEvent =
   | Event<'subscription.recovered', { lastSuccessAt: Instant; failsAgain: boolean }>
   /** 50, 75 or 90 percent of the thirty days have passed with nothing but errors. */
   | Event<'subscription.threatened', Threat>
+
+/** The registration that a change or deletion was asked of. The first logs did not say. */
+export interface OfRegistration {
+  readonly remoteId?: number
+}
+
+interface Declined extends OfRegistration {
+  readonly operation: string
+  readonly httpStatus: number
+  readonly code: string | null
+}
+
+interface Lost extends OfRegistration {
+  readonly operation: string
+}
 
 /** Where notifications go, and which generation of our secrets they carry. */
 export interface Held {
@@ -85,7 +100,7 @@ export type SubscriptionMessage =
   | Message<'subscription.observeFailure', FailureRecord>
   | Message<'subscription.recoverFailure', FailureRecovered>
   | Message<'portal.subscribed', Held & { remoteId: number }>
-  | Message<'portal.subscriptionChanged', Held>
+  | Message<'portal.subscriptionChanged', Held & OfRegistration>
   | Message<'portal.subscriptionDeleted', unknown>
-  | Message<'portal.declined', { operation: string; httpStatus: number; code: string | null }>
-  | Message<'portal.lost', { operation: string }>
+  | Message<'portal.declined', Declined>
+  | Message<'portal.lost', Lost>

@@ -2,11 +2,12 @@ import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Carried } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
-import { ofOneThatIsGone, resolution, toldMeanwhile } from './subscription-doubt.ts'
+import { isOfBefore, ofOneThatIsGone, resolution, toldMeanwhile } from './subscription-doubt.ts'
 import { type Failing, failed, isNews, succeeded, threatOf, unharmed } from './subscription-health.ts'
 import type {
   AdoptMessage,
   Held,
+  OfRegistration,
   SubscriptionEvent,
   SubscriptionMessage,
   SubscriptionReading,
@@ -35,12 +36,20 @@ interface Context extends Held, Failing {
 
 const nothingHeld: Held = { endpoint: '', generation: 1 }
 
+/** What is told of a registration that is gone moves nothing. */
+const ofBefore = { guard: 'isOfBefore' as const }
+
 /** A change does not end the portal's thirty days of errors. */
-const backToActive = [{ guard: 'isFailing' as const, target: 'active.failing' }, { target: 'active' }]
+const backToActive = [
+  ofBefore,
+  { guard: 'isFailing' as const, target: 'active.failing' },
+  { target: 'active' },
+]
 
 const chart = setup({
   types: { context: {} as Context, events: {} as SubscriptionEvent },
   guards: {
+    isOfBefore: ({ context, event }) => isOfBefore(event.data as OfRegistration, context.remoteId), // Of three types alone.
     isByUs: ({ event }) => event.type === 'subscription.deleted' && event.data.by === 'us',
     isNews: ({ context, event }) =>
       event.type === 'subscription.failing' && isNews(context, event.data.failedAt),
@@ -109,18 +118,19 @@ const chart = setup({
       initial: 'asked',
       on: {
         'subscription.changed': [
+          ofBefore,
           { guard: 'isFailing', target: 'active.failing', actions: 'keep' },
           { target: 'active', actions: 'keep' },
         ],
         'subscription.declined': backToActive,
         'subscription.confirmed': backToActive,
       },
-      states: { asked: { on: { 'subscription.lost': 'uncertain' } }, uncertain: {} },
+      states: { asked: { on: { 'subscription.lost': [ofBefore, { target: 'uncertain' }] } }, uncertain: {} },
     },
     deleting: {
       initial: 'asked',
       on: { 'subscription.declined': backToActive, 'subscription.confirmed': backToActive },
-      states: { asked: { on: { 'subscription.lost': 'uncertain' } }, uncertain: {} },
+      states: { asked: { on: { 'subscription.lost': [ofBefore, { target: 'uncertain' }] } }, uncertain: {} },
     },
     deleted: {
       initial: 'byUs',
@@ -147,7 +157,7 @@ function contextAfter(context: Context, event: SubscriptionEvent): Partial<Conte
     case 'subscription.rotationRequested':
       return { asked: event.data }
     case 'subscription.changed':
-      return { ...event.data, areSecretsOurs: true }
+      return { ...heldBy(event.data), areSecretsOurs: true }
     case 'subscription.drifted':
       return event.data
     case 'subscription.failing':
@@ -210,8 +220,9 @@ function decide(state: State, message: Carried<SubscriptionMessage>): Decision<S
 }
 
 /** What became of it is found by listing, before anything else is done, unless a list has told already. */
-function lose(state: State, data: { operation: string }): Decision<SubscriptionEvent> {
-  const known = toldMeanwhile(data.operation, where => state.matches(where))
+function lose(state: State, data: { operation: string } & OfRegistration): Decision<SubscriptionEvent> {
+  const isBefore = isOfBefore(data, state.context.remoteId)
+  const known = toldMeanwhile(data.operation, where => state.matches(where), isBefore)
   const follows = known ?? { effects: [listSubscriptions] }
   return record({ type: 'subscription.lost', data, ...follows })
 }
@@ -248,7 +259,7 @@ function adopt(state: State, message: Carried<AdoptMessage>): Decision<Subscript
   return record({ type: 'subscription.registered', data, ...ends })
 }
 
-function heldBy({ endpoint, generation }: Context): Held {
+function heldBy({ endpoint, generation }: Held): Held {
   return { endpoint, generation }
 }
 

@@ -119,7 +119,7 @@ const insertCall = `insert or replace into temp.call_check (effect, position, n,
 const setState = 'update temp.call_check set state = ?, settled_at = ? where effect = ?'
 const resolveNewest = `update temp.call_check set state = ?, settled_at = ? where effect = (
   select effect from temp.call_check where stream = ? and type = ? and state = 'unknown'
-  order by position desc, n desc limit 1)`
+  order by settled_at desc limit 1)`
 const selectPage = `select effect.position, effect.n, effect.type, effect.state, effect.is_open, effect.settled_at,
   stream.name, heard.type as "heardType", heard.stream as "heardStream", heard.state as "heardState",
   heard.settled_at as "heardEnd" from effect left join stream on stream.key = effect.stream

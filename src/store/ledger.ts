@@ -28,7 +28,7 @@ const moveOne = `update effect set state = ?, due_at = ?, attempts = ?, because 
 const newestUnknown = `select effect.*, event.version, event.header, stream.name from effect
   join event on event.position = effect.position join stream on stream.key = event.stream
   where effect.stream = ? and effect.type = ? and effect.state = 'unknown' and effect.is_open = 1
-  order by effect.position desc limit 1`
+  order by effect.settled_at desc limit 1`
 
 /** An effect with the stream that owes it. */
 type Row = Schema['effect'] & { readonly version: number; readonly header: string; readonly name: string }
@@ -57,7 +57,7 @@ export function* cancelEffect(
   yield* rows({ sql: endOne, parameters })
 }
 
-/** Ends the newest effect of a type whose outcome was unknown. */
+/** Ends the effect of a type that came into doubt last. */
 export function* resolveEffect(
   stream: number,
   { effect, as }: NonNullable<Recorded['resolves']>,

@@ -1,4 +1,5 @@
 import type { SubscriptionEvent } from '../machines/subscription.ts'
+import { isOfBefore } from '../machines/subscription-doubt.ts'
 import { failed, isNews, succeeded } from '../machines/subscription-health.ts'
 import type { Instant, PartAddress } from '../message.ts'
 import { defineView, type RecordedOf } from '../view.ts'
@@ -94,6 +95,7 @@ function change(row: SubscriptionRow, event: RecordedOf<SubscriptionEvent>): Par
     case 'subscription.rotationRequested':
       return { state: 'changing' }
     case 'subscription.changed': {
+      if (isOfBefore(event.data, row.remote_id)) return {}
       const { endpoint, generation = 1 } = event.data
       return { state: 'active', endpoint, generation, secrets_are_ours: 1 }
     }
@@ -108,6 +110,7 @@ function change(row: SubscriptionRow, event: RecordedOf<SubscriptionEvent>): Par
     case 'subscription.recovered':
       return afterSuccess(row, event.data)
     case 'subscription.declined':
+      if (isOfBefore(event.data, row.remote_id)) return {}
       return { state: row.state === 'registering' ? 'declared' : 'active' }
     case 'subscription.confirmed':
       return { state: 'active' }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Message } from '../../src/message.ts'
-import { answerOf } from '../../src/simulation/index.ts'
+import { answerOf, shows } from '../../src/simulation/index.ts'
 
 const endpoint = 'https://a.exemplo.br/x'
 const declare: Message = { type: 'subscription.declare', data: { subscription: 'a', evento: 'e', endpoint } }
@@ -140,6 +140,53 @@ test('a call that is in doubt ends when its subscription is gone', () => {
       ],
     })
   }
+})
+
+test('what is told of a registration that is gone moves nothing of the next, and ends the call that it is about', () => {
+  const isDeleted = observe({ isDeleted: true, deletedAt: '2026-11-20T12:00:00.000Z' })
+  const rotate = { type: 'subscription.rotate', data: { endpoint } }
+  const next = { type: 'portal.subscribed', data: { remoteId: 1_002, endpoint, generation: 1 } }
+  const told = (type: string, data: object) => ({
+    type: `portal.${type}`,
+    data: { remoteId: 7, ...data },
+  })
+  const operation = 'changeSubscription'
+  // A change was owed as the portal deleted the first; the second has one of its own.
+  const again = [...active, rotate, isDeleted, register, next, rotate]
+  const itsOwn = { type: 'portal.lost', data: { operation, remoteId: 1_002 } }
+  const isDone = observe({ remoteId: 1_002, generation: 2 })
+  for (const [fact, event] of [
+    [told('lost', { operation }), { resolves: { effect: 'portal.changeSubscription', as: 'declined' } }],
+    [told('declined', { operation, httpStatus: 404, code: null }), { type: 'subscription.declined' }],
+    [told('subscriptionChanged', { endpoint, generation: 2 }), { type: 'subscription.changed' }],
+  ] as const) {
+    const answer = after(...again, fact)
+    expect(answer).toMatchObject({ events: [event] })
+    expect(answer).not.toHaveProperty('events.0.effects')
+    // Its own answer finds it where it was.
+    expect(after(...again, fact, itsOwn, isDone)).toMatchObject({
+      events: [
+        { type: 'subscription.changed', resolves: { effect: 'portal.changeSubscription', as: 'settled' } },
+      ],
+    })
+  }
+})
+
+test('a subscription that is deleted is shown so, whatever an old change came to', () => {
+  const held = { endpoint, generation: 2 }
+  const declined = { operation: 'changeSubscription', httpStatus: 404, code: null, remoteId: 7 }
+  shows({
+    view: 'subscriptions',
+    given: [
+      { type: 'subscription.declared', data: { subscription: 'a', evento: 'e', endpoint } },
+      { type: 'subscription.registered', data: { remoteId: 7, endpoint, generation: 1, how: 'created' } },
+      { type: 'subscription.rotationRequested', data: held },
+      { type: 'subscription.deleted', data: { by: 'portal', deletedAt: null } },
+      { type: 'subscription.declined', data: declined },
+      { type: 'subscription.changed', data: { ...held, remoteId: 7 } },
+    ],
+    expected: [{ state: 'deleted', remote_id: null, generation: 1 }],
+  })
 })
 
 test('a rotation asks for the next generation at the declared endpoint, and only of an active one', () => {

@@ -64,7 +64,7 @@ const operations: Readonly<Record<string, Operation>> = {
       const { remoteId, evento, endpoint } = dataOf(owed)
       return writeChange(base, headers, remoteId, { evento, endpoint, ...secrets })
     },
-    read: (_, owed) => fact('subscriptionChanged', heldIn(owed)),
+    read: (_, owed) => fact('subscriptionChanged', { ...heldIn(owed), ...registrationOf(owed) }),
   },
   deleteSubscription: {
     effectClass: 'probed',
@@ -108,7 +108,7 @@ function toPerformer(
   times: ClosedTimes,
 ): Performer {
   const { effectClass } = operation
-  const lost = (): Carried => fact('lost', { operation: verb })
+  const lost = (owed: Owed): Carried => fact('lost', { operation: verb, ...registrationOf(owed) })
   return {
     effectClass,
     lost,
@@ -128,7 +128,7 @@ function toPerformer(
         settled: (text: string) => operation.read(text, owed),
         declined: (answer: Answer) => declined(verb, answer, owed),
         isSuccess: (status: number) => status >= 200 && status < 300,
-        lost,
+        lost: () => lost(owed),
       }
       const result = await session.send(send)
       if (result.status === 'deferred') return result
@@ -151,6 +151,7 @@ function declined(verb: string, answer: Answer, owed: Owed): Carried {
   const data = {
     ...{ operation: verb, httpStatus: answer.status, code: clearCode(problem) },
     ...(recover && day && { day }),
+    ...registrationOf(owed),
   }
   return {
     ...fact('declined', data),
@@ -166,6 +167,12 @@ function fact(name: string, data: object): Carried {
 function heldIn(owed: Owed): { endpoint: string; generation: number } {
   const { endpoint, generation = 1 } = dataOf(owed)
   return { endpoint, generation }
+}
+
+/** Which registration a call is about: another may have come since. A registration itself and a reading have none. */
+function registrationOf(owed: Owed): Pick<Partial<SubscriptionData>, 'remoteId'> {
+  const { remoteId } = owed.data as Partial<SubscriptionData> // As the machines write it.
+  return remoteId === undefined ? {} : { remoteId }
 }
 
 function dataOf(owed: Owed): SubscriptionData {
