@@ -73,7 +73,7 @@ const deeds: readonly (readonly [weight: number, make: Make])[] = [
       do: 'notify',
       evento: r.below(4),
       to: r.below(20),
-      count: r.of([1, 1, 3, 12, 60]),
+      count: r.of([1, 1, 3, 12, 60, 600]),
       copies: r.of([0, 0, 0, 1, 3]),
     }),
   ],

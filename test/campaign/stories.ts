@@ -9,6 +9,8 @@ const dayMs = 24 * hourMs
 const newest = -1
 /** The event whose secret can be rotated. */
 const rotated = 3
+/** The first of the events, whose secrets others could know. */
+const knownToOthers = 2
 /** How many stories ten days have. */
 const storiesPerTenDays = 5
 
@@ -36,6 +38,11 @@ function fresh(r: Chance, hours: number, go: (person: number, isActive: boolean)
 
 function fault(fault: Fault): Deed {
   return { do: 'fault', fault }
+}
+
+/** The host no longer wants what it then wants again, and the fault befalls a change of it. */
+function changeMind(evento: number, fault: Fault): Deed {
+  return { do: 'changeMind', evento, fault, isTaken: false }
 }
 
 /** Ways into states that deeds by themselves hardly ever lead to. */
@@ -74,10 +81,10 @@ const stories: readonly ((random: Chance) => Story)[] = [
       [21 * hourMs, { do: 'calm' }],
       [21 * hourMs + 1, { do: 'sync', person }],
     ]),
-  // It is made, and its answer is lost.
+  // It is made, and its answer is lost; or it is not made, and nobody knows.
   r =>
     fresh(r, 400, (person, isActive) => [
-      [2, fault({ kind: 'lose', service: 'consentService', method: 'PUT', times: 1 })],
+      [2, fault({ kind: r.of(['lose', 'reset']), service: 'consentService', method: 'PUT', times: 1 })],
       [3, { do: 'change', person, consent: newest, verb: isActive ? 'revoke' : r.of(['approve', 'deny']) }],
     ]),
   // Our change of a subscription has not left, or nobody knows what became of it, and somebody else deletes that.
@@ -96,6 +103,20 @@ const stories: readonly ((random: Chance) => Story)[] = [
     [4, { do: 'calm' }],
     [5, { do: 'apply', deletions: r.isTrue }],
   ],
+  // A deletion is not made, and nobody knows.
+  r => [
+    [0, changeMind(r.below(4), { kind: 'reset', service: 'portal', method: 'DELETE', times: 1 })],
+    [1, { do: 'calm' }],
+  ],
+  // A registration is declined, and then somebody else makes it.
+  r => {
+    const evento = r.below(knownToOthers)
+    return [
+      [0, changeMind(evento, { kind: 'status', status: 422, service: 'portal', method: 'POST', times: 1 })],
+      [1, { do: 'calm' }],
+      [2, { do: 'changeMind', evento, fault: undefined, isTaken: true }],
+    ]
+  },
   // The keys that the token is kept under are gone, and so is who holds it.
   r => [
     [0, { do: 'validate', person: r.person, isTrue: true, count: 1, hours: 0 }],
@@ -129,12 +150,14 @@ const stories: readonly ((random: Chance) => Story)[] = [
       [0, true],
       [2, true],
       [2, false],
+      [2, false],
       [25, false],
     ] as const)
     return [
       // The token is good by then: the answer that it stands still with is that of the validation.
-      [0, { do: 'validate', person: r.person, isTrue: true, count: 1, hours: 0 }],
-      [1, { do: 'pause', person, what: 'validate', minutes, isDeclined: r.isTrue, erases }],
+      [0, { do: 'calm' }],
+      [1, { do: 'validate', person: r.person, isTrue: true, count: 1, hours: 0 }],
+      [2, { do: 'pause', person, what: 'validate', minutes, isDeclined: r.isTrue, erases }],
     ]
   },
 ]
