@@ -1,4 +1,4 @@
-import { openSync, readSync, statSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { giveWay } from '../clock.ts'
 import type { Searched } from './connection.ts'
 
@@ -7,8 +7,8 @@ const chunkBytes = 4 * 1024 * 1024
 const pieceBytes = 16
 
 /**
- * A descriptor for each file that was searched. They stay open until the process ends: closing any descriptor of a file
- * would drop the locks that SQLite holds on it in this process.
+ * A descriptor for each file that was searched. They stay open for as long as the file is there: closing any descriptor of
+ * a file would drop the locks that SQLite holds on it in this process.
  */
 const descriptors = new Map<string, number>()
 
@@ -39,9 +39,19 @@ function descriptorOf(path: string): number | undefined {
   const name = `${stat.dev}:${stat.ino}`
   const known = descriptors.get(name)
   if (known !== undefined) return known
+  closeRemoved()
   const descriptor = openSync(path, 'r')
   descriptors.set(name, descriptor)
   return descriptor
+}
+
+/** A file that was removed takes up space until nobody has it open. */
+function closeRemoved(): void {
+  for (const [name, descriptor] of descriptors) {
+    if (fstatSync(descriptor).nlink > 0) continue
+    closeSync(descriptor)
+    descriptors.delete(name)
+  }
 }
 
 /** The pieces by their first two bytes: nearly every place in a file is passed over with one look. */
