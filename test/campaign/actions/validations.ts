@@ -51,13 +51,17 @@ export const perform: Performs<'validate' | 'validateAgain' | 'payAgain' | 'reso
   },
   async resolve(box, { id, isCharged }) {
     const codes = ['REFUSED', 'NOT_FOUND'] as const
-    for (const each of box.validations) {
-      const asked = await box.host.ask(averba => averba.validations.get(each.id))
-      const found = asked && 'value' in asked ? asked.value : undefined
-      if (found?.state !== 'inconclusive' || found.resolved) continue
+    // Also those of which the host never heard: it died of asking.
+    const open = await box.host.ask(async averba => {
+      const ids: string[] = []
+      for await (const each of averba.validations.list({ state: 'inconclusive' }))
+        if (!each.resolved) ids.push(each.id)
+      return ids
+    })
+    for (const each of open && 'value' in open ? open.value : []) {
       const verdict = { charged: isCharged, note: 'CANARIO NOTA' }
-      const ask = { commandId: `resolve-${id}-${each.id}` }
-      await box.host.ask(averba => averba.validations.resolve(each.id, verdict, ask), codes)
+      const ask = { commandId: `resolve-${id}-${each}` }
+      await box.host.ask(averba => averba.validations.resolve(each, verdict, ask), codes)
     }
   },
   async endToken(box) {
