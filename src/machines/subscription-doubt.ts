@@ -1,5 +1,5 @@
 import type { Event } from '../message.ts'
-import type { OfRegistration } from './subscription-messages.ts'
+import type { Held, OfRegistration, SubscriptionEvent, SubscriptionReading } from './subscription-messages.ts'
 
 type Ending = Pick<Event, 'resolves'>
 
@@ -47,4 +47,13 @@ export function ofOneThatIsGone(
 ): Ending {
   if (isAt({ deleting: 'uncertain' })) return resolution('settled', 'deleteSubscription')
   return isAt({ changing: 'uncertain' }) ? resolution('declined', 'changeSubscription') : {}
+}
+
+/** A change whose answer was lost was made when the portal shows what was asked for. */
+export function changedOrNot(asked: Held, { endpoint, generation }: SubscriptionReading): SubscriptionEvent {
+  const isDone = endpoint === asked.endpoint && generation === asked.generation
+  const ends = resolution(isDone ? 'settled' : 'declined', 'changeSubscription')
+  return isDone
+    ? { type: 'subscription.changed', data: asked, ...ends }
+    : { type: 'subscription.confirmed', data: {}, ...ends }
 }

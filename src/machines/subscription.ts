@@ -2,7 +2,7 @@ import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Carried } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
-import { isOfBefore, ofOneThatIsGone, resolution, toldMeanwhile } from './subscription-doubt.ts'
+import { changedOrNot, isOfBefore, ofOneThatIsGone, resolution, toldMeanwhile } from './subscription-doubt.ts'
 import { type Failing, failed, isNews, succeeded, threatOf, unharmed } from './subscription-health.ts'
 import type {
   AdoptMessage,
@@ -291,17 +291,8 @@ function observe(state: State, shown: SubscriptionReading): SubscriptionEvent[] 
   if (state.matches({ deleting: 'uncertain' })) {
     return [{ type: 'subscription.confirmed', data: {}, ...resolution('declined', 'deleteSubscription') }]
   }
-  if (state.matches({ changing: 'uncertain' })) return [changedOrNot(context, shown)]
+  if (state.matches({ changing: 'uncertain' })) return [changedOrNot(context.asked, shown)]
   return [...drift(state, shown), ...health(state, shown)]
-}
-
-/** A change whose answer was lost was made when the portal shows what was asked for. */
-function changedOrNot({ asked }: Context, { endpoint, generation }: SubscriptionReading): SubscriptionEvent {
-  const isDone = endpoint === asked.endpoint && generation === asked.generation
-  const ends = resolution(isDone ? 'settled' : 'declined', 'changeSubscription')
-  return isDone
-    ? { type: 'subscription.changed', data: asked, ...ends }
-    : { type: 'subscription.confirmed', data: {}, ...ends }
 }
 
 /** Said once, until the portal shows something else again. */
