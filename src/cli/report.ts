@@ -60,8 +60,13 @@ async function reportOn(averba: Averba, who: Who, options: Options, page: Page):
   const { consent: id, at, knownAt } = options
   if (id === undefined) return averba.subjects.report(who, page)
   if (at === undefined) throw missing('--at')
-  const known = knownAt !== undefined && /^\d+$/.test(knownAt) ? Number(knownAt) : knownAt
-  const question = { consent: { ...who, id }, at, ...(known !== undefined && { knownAt: known }) }
+  const isPosition = knownAt !== undefined && /^\d+$/.test(knownAt)
+  const known = isPosition ? Number(knownAt) : knownAt && instantOf(knownAt)
+  const question = {
+    consent: { ...who, id },
+    at: instantOf(at),
+    ...(known !== undefined && { knownAt: known }),
+  }
   return averba.audit.prove(question, page)
 }
 
@@ -75,8 +80,10 @@ function missing(option: string): AverbaError {
   return new AverbaError('INVALID_INPUT', `Cannot write the report: ${option} is missing`)
 }
 
+/** A day is its first moment, and seconds are enough, as `date -u` prints them. */
 function instantOf(text: string): string {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00.000Z` : text
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return `${text}T00:00:00.000Z`
+  return text.replace(/^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})Z$/, '$1.000Z')
 }
 
 async function whoOf({ subject }: Options): Promise<Who> {

@@ -70,6 +70,15 @@ test('a page is written to a new file that only its owner reads, and nothing is 
   expect(await checkPageProof(proof, globalThis.crypto.subtle)).toMatchObject({ signature: 'right' })
 })
 
+test('seconds are enough for the instant that is asked about', async () => {
+  const { which } = reported
+  const args = ['--subject', which.subject, '--consent', which.id]
+  const asked = async (at: string) =>
+    JSON.parse((await report('', ...args, '--at', at)).out) as { at: string }
+  expect((await asked('2026-11-21T16:47:20Z')).at).toBe('2026-11-21T16:47:20.000Z')
+  expect((await asked('2026-11-21')).at).toBe('2026-11-21T00:00:00.000Z')
+})
+
 test('the operations of a period are written by day', async () => {
   const { code, out } = await report('', '--processing', '--from', '2026-11-20', '--until', '2026-11-21')
   expect(code).toBe(0)
