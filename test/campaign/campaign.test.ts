@@ -3,7 +3,7 @@ import { planOf } from './plan.ts'
 import { runSeeds } from './run-seeds.ts'
 import { runSteps } from './run-steps.ts'
 
-const days = 12
+const days = 7
 
 test('in worlds with faults and crashes everything holds that was promised', async () => {
   const found: unknown[] = []
@@ -13,7 +13,7 @@ test('in worlds with faults and crashes everything holds that was promised', asy
   })
   expect(found).toEqual([])
   expect(campaign).toMatchObject({ seeds: 8, failures: 0, refuted: [] })
-  expect(campaign.events).toBeGreaterThan(2_000)
+  expect(campaign.events).toBeGreaterThan(1_000)
 })
 
 test('the same seed gives the same log, byte for byte, and another seed another', async () => {
