@@ -12,7 +12,7 @@ const whole = [
 export default defineConfig({
   test: {
     globalSetup: 'test/temporary-folder.ts',
-    // Left alone it keeps one core for itself, which on a machine of two makes a run take twice as long.
+    // Left alone it keeps one core for itself, and a machine of two has only one left for the tests.
     maxWorkers: '100%',
     projects: [
       {

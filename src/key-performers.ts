@@ -6,14 +6,13 @@ import type { Outcome, Owed } from './message.ts'
 const dayMs = 86_400_000
 const defaultRetentionDays = 30
 
-/**
- * What an erasure owes beside its own transaction. Each may be done again: cut off, it goes on.
- *
- * @param rewriteBytesMax the largest file that is written anew while everybody waits, which takes seconds
- */
-export function createKeyPerformers(area: Area, rewriteBytesMax = 256 * 1024 ** 2): Performers {
+/** The largest file that is written anew while everybody waits, which takes seconds. */
+const rewriteBytesMax = 256 * 1024 ** 2
+
+/** What an erasure owes beside its own transaction. Each may be done again: cut off, it goes on. */
+export function createKeyPerformers(area: Area): Performers {
   return {
-    'keys.rotate': toPerformer(owed => rotate(area, owed, rewriteBytesMax)),
+    'keys.rotate': toPerformer(owed => rotate(area, owed)),
     'keys.destroyEpochs': toPerformer(owed => destroyEpochs(area, owed)),
   }
 }
@@ -23,11 +22,7 @@ function toPerformer(perform: Performer['perform']): Performer {
 }
 
 /** Wraps all other keys anew, empties the journal, and searches the file for what was destroyed. */
-async function rotate(
-  { store, clock, options }: Area,
-  owed: Owed,
-  rewriteBytesMax: number,
-): Promise<Outcome> {
+async function rotate({ store, clock, options }: Area, owed: Owed): Promise<Outcome> {
   const rotated = await store.owners.rotate(owed.position)
   const needed = { status: 'deferred', because: 'a reader still needs the journal of the file' } as const
   if (!(await store.owners.emptyJournal())) return needed

@@ -2,6 +2,13 @@ import type { Store } from '../store/store.ts'
 import type { Harness } from './harness.ts'
 import { at, machine, type Place, toStream } from './place.ts'
 
+const owing = {
+  stream: 'token-a',
+  event: { type: 'token.requested', data: {}, effects: [{ type: 'tokenService.requestToken', data: {} }] },
+  because: 'token.request',
+  machine,
+}
+
 /** What every store promises of calls that are owed. */
 export function effectConformance({ test, expect }: Harness, newPlace: () => Place): void {
   const given = async <T>(work: (store: Store) => Promise<T>) => {
@@ -11,12 +18,6 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
 
   test('an effect is owed with its event, taken once, and ends once', () =>
     given(async store => {
-      const event = {
-        type: 'token.requested',
-        data: {},
-        effects: [{ type: 'tokenService.requestToken', data: {} }],
-      }
-      const owing = { stream: 'token-a', event, because: 'token.request', machine }
       await store.append({ ...toStream('token-a', 'none'), events: [owing] })
       const now = Date.parse(at)
       expect(await store.dueEffects(now - 1)).toEqual([])
@@ -40,9 +41,6 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
   ] as const)
     test(`a call that ${how} stays as it ended first`, () =>
       given(async store => {
-        const effects = [{ type: 'tokenService.requestToken', data: {} }]
-        const event = { type: 'token.requested', data: {}, effects }
-        const owing = { stream: 'token-a', event, because: 'token.request', machine }
         await store.append({ ...toStream('token-a', 'none'), events: [owing] })
         const effect = 'token-a/1/0'
         const settles = { effect, as: 'settled' as const, because: '' }
@@ -63,14 +61,9 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
 
   test('an attempt that never reported back is taken again once its lease has run out, and says so', () =>
     given(async store => {
-      const event = {
-        type: 'token.requested',
-        data: {},
-        effects: [{ type: 'tokenService.requestToken', data: {} }],
-      }
       await store.append({
         ...toStream('token-a', 'none'),
-        events: [{ stream: 'token-a', event, because: 'token.request', machine }],
+        events: [owing],
       })
       const now = Date.parse(at)
       await store.claimEffect('token-a/1/0', now)
@@ -80,12 +73,6 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
 
   test('an attempt that lost its lease puts nothing off, and ends nothing that another one ended', () =>
     given(async store => {
-      const event = {
-        type: 'token.requested',
-        data: {},
-        effects: [{ type: 'tokenService.requestToken', data: {} }],
-      }
-      const owing = { stream: 'token-a', event, because: 'token.request', machine }
       await store.append({ ...toStream('token-a', 'none'), events: [owing] })
       await store.deferEffect('token-a/1/0', Date.parse(at) + 1, 'it never had it')
       expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'owed', because: '' })
