@@ -5,7 +5,6 @@ export const claimedKinds: readonly ClaimedKind[] = [
   { kind: 'cpf', stream: 'subject-', isOfEach: true },
   { kind: 'consent', stream: 'consent-' },
   { kind: 'subscription', stream: 'subscription-', isOfEach: true },
-  { kind: 'notification', stream: 'notification-' },
   { kind: 'recovery', stream: 'notification-' },
   { kind: 'validated', stream: '' },
   { kind: 'awareness', view: 'awareness' },

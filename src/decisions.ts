@@ -4,6 +4,7 @@ import type { Carried, Event, Given } from './message.ts'
 import type { Append, Claim } from './store/append.ts'
 import type { Destruction } from './store/destruction.ts'
 import type { Move } from './store/ledger.ts'
+import type { RecentDigest } from './store/recent-digests.ts'
 import type { Store } from './store/store.ts'
 
 /** A message for one stream. A function is told how many events the messages before it made. */
@@ -20,6 +21,8 @@ export interface Target {
 export interface Delivery {
   readonly targets: readonly Target[]
   readonly claims?: readonly Claim[]
+  /** What nothing may have been recorded under for a while: see `Append`. */
+  readonly recent?: RecentDigest
   /** An effect that is put off, parked, let go or begun with them. */
   readonly moves?: Move
   /** What is destroyed with them. */

@@ -1,8 +1,6 @@
-import { hash } from 'node:crypto'
 import type { Area } from './area.ts'
 import { giveWay } from './clock.ts'
 import type { Json, PartAddress, Recorded } from './message.ts'
-import { notificationContent } from './notifications.ts'
 import type { Claim } from './store/append.ts'
 import { validatedText } from './validation-reuse.ts'
 
@@ -22,7 +20,7 @@ interface Row {
 type Opener = (name: string, of?: PartAddress) => Promise<Json | undefined>
 
 /**
- * Makes the index by which CPFs, ids of the services and contents are found anew, from the log and its parts. What was
+ * Makes the index by which CPFs and ids of the services are found anew, from the log and its parts. What was
  * erased has none, and is not found again; neither is what was moved out to a bundle.
  */
 export async function rebuildKeyedIndex(area: Area): Promise<IndexRebuilt> {
@@ -67,17 +65,6 @@ async function rowsOf(area: Area, event: Recorded, failures: Map<string, string>
     }
     case 'subscription.failureRecovered':
       return rowIf('recovery', failures.get(failure), notification)
-    case 'notification.received': {
-      const [body, recipient] = [await open('body'), await open('recipient')]
-      if (typeof body !== 'string' || recipient === undefined) return []
-      const { tipo, id } = recipient as { tipo: 'CPF' | 'CNPJ' | 'ORGAO' | null; id: string } // Sealed as such.
-      const digest = hash('sha256', Buffer.from(body, 'base64'), 'hex')
-      return rowIf(
-        'notification',
-        notificationContent(data.evento ?? '', { kind: tipo, id }, digest),
-        notification,
-      )
-    }
     case 'validation.answered':
       return validated(area, event, open)
     default:

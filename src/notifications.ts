@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Incoming } from './adapters/receiver.ts'
 import type { Area } from './area.ts'
 import type { Registered } from './call-handler.ts'
-import { fromInstant } from './clock.ts'
+import { toInstant } from './clock.ts'
 import { isCnpj } from './cnpj.ts'
 import { holdsCpf, isCpf } from './cpf.ts'
 import type { Delivery } from './decisions.ts'
@@ -156,31 +156,23 @@ function withoutPunctuation({ kind, id }: Incoming['recipient']): string {
 
 /**
  * What has to be recorded for a notification: the same content for the same recipient within the window is
- * a copy, which the portal sends once per subscription. Most are none, and the append finds that out by itself: an
- * earlier one is only looked for when it was in the way.
+ * a copy, which the portal sends once per subscription.
  */
-export function routeNotification(area: Area, incoming: Incoming): () => Promise<Delivery> {
-  let isFirst = true
-  return () => {
-    const delivery = deliverNotification(area, incoming, isFirst)
-    isFirst = false
-    return delivery
-  }
-}
-
-async function deliverNotification(area: Area, incoming: Incoming, isFirst: boolean): Promise<Delivery> {
-  const { store } = area
+export async function routeNotification(area: Area, incoming: Incoming): Promise<Delivery> {
+  const { store, clock } = area
   const { body } = incoming
   // An event is named in clear: one that names a person is not an event that anyone subscribed to.
   const evento = holdsCpf(incoming.evento) ? unnamed : incoming.evento
   const recipient = { ...incoming.recipient, id: withoutPunctuation(incoming.recipient) }
-  const content = notificationContent(evento, recipient, hash('sha256', body, 'hex'))
-  const digest = store.digest('notification', content)
-  const earlier = isFirst ? undefined : await store.lookUp('notification', content)
-  const message = { type: 'portal.notified', data: {} }
-  if (earlier !== undefined && (await isRecent(area, earlier))) {
-    return { targets: [{ stream: `notification-${earlier}`, message }] }
+  const content = [evento, recipient.kind ?? '', recipient.id, hash('sha256', body, 'hex')].join('\0')
+  const recent = {
+    digest: store.digest('notification', content),
+    since: toInstant(clock.now() - copyWindowMs),
   }
+  const message = { type: 'portal.notified', data: {} }
+  const earlier = await store.findRecent(recent)
+  const original = earlier === undefined ? undefined : await store.readAt(earlier)
+  if (original) return { targets: [{ stream: original.stream, message }] }
   const notification = area.createId()
   const stream = `notification-${notification}`
   const { owner, targets, claims = [] } = await ownerOf(area, evento, recipient, stream)
@@ -190,23 +182,14 @@ async function deliverNotification(area: Area, incoming: Incoming, isFirst: bool
     recipient: { owner, value: { tipo: recipient.kind, id: incoming.recipient.id, evento: incoming.evento } },
   }
   const data = { notification, evento, recipientKind: recipient.kind, bodyBytes: body.length }
-  const claim = { kind: 'notification', digest, value: notification }
   return {
     targets: [...targets, { stream, message: { ...message, data, parts }, isNew: true }],
     // A person who was erased in this very moment is met again, as another.
     whenErased: 'conflict',
-    claims: [...claims, { ...claim, ...(earlier !== undefined && { replaces: earlier }) }],
+    claims,
+    // Found at once where this process stored it; what another one stored is in the way of the append.
+    recent,
   }
-}
-
-/** What makes two notifications the same: the event, the recipient, and the SHA-256 of the body in hexadecimal. */
-export function notificationContent(evento: string, recipient: Incoming['recipient'], body: string): string {
-  return [evento, recipient.kind ?? '', withoutPunctuation(recipient), body].join('\0')
-}
-
-async function isRecent(area: Area, notification: string): Promise<boolean> {
-  const [received] = await area.store.read({ stream: `notification-${notification}`, limit: 1 })
-  return received !== undefined && area.clock.now() - fromInstant(received.at) <= copyWindowMs
 }
 
 /** Under whose key it is sealed: the person addressed, else the organisation, else the subscription. */

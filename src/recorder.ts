@@ -102,6 +102,7 @@ export class Recorder {
       ...(receipt && { receipt }),
       ...(settles && { settles }),
       ...(refused === undefined && delivery.claims && { claims: delivery.claims }),
+      ...(refused === undefined && delivery.recent && { recent: delivery.recent }),
       ...(refused === undefined && delivery.moves && { moves: delivery.moves }),
       ...(refused === undefined && delivery.destroys && { destroys: delivery.destroys }),
       ...(delivery.whenErased && { whenErased: delivery.whenErased }),

@@ -18,6 +18,7 @@ import { type Destruction, erasedOwner, isOutdated } from './destruction.ts'
 import { writeHeader } from './header.ts'
 import type { Known, KnownOwner, KnownStream } from './known.ts'
 import { canMove, isOpen, type Move } from './ledger.ts'
+import { keyOf, type RecentDigest, type RecentDigests } from './recent-digests.ts'
 import { type Schemas, schemaOf } from './schemas.ts'
 
 /** What a stream must look like: not there, there, at a version, or anything. */
@@ -55,6 +56,8 @@ export interface Append {
   readonly moves?: Move
   /** Keyed digests that come to stand for a value. Each must stand for what is expected, or nothing. */
   readonly claims?: readonly Claim[]
+  /** What nothing may have been recorded under for a while; what is recorded after it under the same is in its way. */
+  readonly recent?: RecentDigest
   /** What is destroyed with it. Nothing may have been recorded of the person since it was looked for. */
   readonly destroys?: Destruction
   /**
@@ -101,6 +104,7 @@ export interface Desk {
   readonly vault: Vault
   readonly schemas: Schemas
   readonly known: Known
+  readonly recent: RecentDigests
   readonly batch: Batch
 }
 
@@ -123,6 +127,8 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
     const value = batch.claims.get(nameOf(claim))?.value ?? (yield* lookUp(claim.kind, claim.digest))
     if (value !== claim.replaces) return conflict(`a ${claim.kind} was claimed meanwhile`)
   }
+  if (input.recent && (yield* wasRecorded(desk, input.recent)))
+    return conflict('it was recorded a short while ago')
   for (const effect of endsOf(input)) {
     if (hasEndedIn(batch, effect) || !(yield* isOpen(effect)))
       return conflict(`the effect "${effect}" has ended meanwhile`)
@@ -146,7 +152,7 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
     throw new AverbaError('SUBJECT_ERASED', 'Cannot do this: its data subject was erased')
   if (isErased && input.whenErased === 'conflict') return conflict('its owner was erased meanwhile')
   const erased = person && (yield* known.findOwner(person.owner))
-  const appended = commit(desk, isErased ? { ...input, claims: [] } : input, streams, owners)
+  const appended = commit(desk, isErased ? bare(input) : input, streams, owners)
   if (destroys) batch.destroyed.push(destroys)
   if (erased) known.owners.set(erased.owner, erasedOwner(erased))
   return appended
@@ -191,6 +197,9 @@ function commit(
   const events = staged.map(event => event.recorded)
   const { position } = known
   for (const claim of input.claims ?? []) batch.claims.set(nameOf(claim), claim)
+  if (input.recent && events.length > 0) {
+    batch.recent.set(keyOf(input.recent.digest), { ...input.recent, position, at })
+  }
   if (input.settles) {
     const { effect, as, because } = input.settles
     batch.ended.set(effect, { as, because, position })
@@ -249,6 +258,16 @@ function toStaged(
   }
   const header = writeHeader(recorded, schemaOf(event.type, schemas))
   return { recorded, stream, header, leaf: leafHash(header), parts }
+}
+
+/** What an append to the log of an erased person is left with: nothing that finds the person. */
+function bare({ recent: _, claims: __, ...input }: Append): Append {
+  return input
+}
+
+function* wasRecorded({ batch, recent }: Desk, asked: RecentDigest): Steps<boolean> {
+  yield* recent.catchUp()
+  return batch.recent.has(keyOf(asked.digest)) || (yield* recent.find(asked)) !== undefined
 }
 
 function* receiptOf(batch: Batch, commandId: string): Steps<Receipt | undefined> {

@@ -12,6 +12,7 @@ import {
   moveEffect,
   resolveEffect,
 } from './ledger.ts'
+import type { NewlySeen, RecentDigests } from './recent-digests.ts'
 import type { Tile } from './tree.ts'
 
 /** An event with everything that goes into the tables with it. */
@@ -30,6 +31,7 @@ export class Batch {
   readonly events: StagedEvent[] = []
   readonly receipts = new Map<string, Receipt>()
   readonly claims = new Map<string, Claim>()
+  readonly recent = new Map<string, NewlySeen>()
   readonly moved = new Map<string, Move>()
   readonly ended = new Map<string, { as: Settlement; because: string; position: number }>()
   /** The effects that its events cancel. */
@@ -42,7 +44,7 @@ export class Batch {
   }
 
   /** Writes everything but the views, and the checkpoints that move with them. Most batches have little of most. */
-  *write(tiles: readonly Tile[]): Steps<void> {
+  *write(tiles: readonly Tile[], recent: RecentDigests): Steps<void> {
     if (this.streams.length > 0)
       yield { sql: insertStream, forEach: this.streams.map(({ key, name }) => [key, name]) }
     if (this.owners.length > 0) yield { sql: insertOwner, forEach: this.owners.map(ownerRow) }
@@ -52,6 +54,7 @@ export class Batch {
     const effects = this.events.flatMap(({ recorded, stream }) => effectRows(recorded, stream))
     if (effects.length > 0) yield { sql: insertEffect, forEach: effects }
     if (this.claims.size > 0) yield { sql: upsertClaim, forEach: Array.from(this.claims.values(), claimRow) }
+    yield* recent.add(this.recent)
     for (const move of this.moved.values()) yield* moveEffect(move)
     for (const [effect, { position, ...how }] of this.ended) yield* endEffect({ effect, ...how }, position)
     for (const { recorded, stream } of this.events) {

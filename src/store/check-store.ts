@@ -6,6 +6,7 @@ import type { View } from '../view.ts'
 import { type ClaimedKind, checkClaims } from './check-claims.ts'
 import { endFault } from './check-end.ts'
 import { checkLog, type LogChecked } from './check-log.ts'
+import { checkRecent } from './check-recent.ts'
 import { checkViews } from './check-views.ts'
 import { first } from './connection.ts'
 import { selectPosition } from './schema.ts'
@@ -51,8 +52,9 @@ export async function checkStore(snapshot: Snapshot, options: CheckOptions = {})
   await within(faults, async () => {
     checked = await checkLog(snapshot, faults, onPage('log'))
   })
-  const onClaims = () => onPage('log')(head)
-  await within(faults, () => checkClaims(snapshot, claimedKinds, views, faults, onClaims))
+  const onIndex = () => onPage('log')(head)
+  await within(faults, () => checkClaims(snapshot, claimedKinds, views, faults, onIndex))
+  await within(faults, () => checkRecent(snapshot, faults, onIndex))
   if (views.length > 0)
     await within(faults, () => checkViews(snapshot, views, schemas, faults, onPage('views')))
   return { ...checked, faults: faults.list() }

@@ -1,6 +1,7 @@
 import type { Batch } from './batch.ts'
 import { each, first, rows, type Steps } from './connection.ts'
 import type { KnownOwner } from './known.ts'
+import { forgetRecent } from './recent-digests.ts'
 
 /** What is destroyed with an append. */
 export interface Destruction {
@@ -34,6 +35,7 @@ export function* destroy({ parts, person }: Destruction): Steps<void> {
     deletePart,
     parts.map(({ position, name }) => [position, name]),
   )
+  yield* forgetRecent(parts.map(({ position }) => position))
   if (!person) return
   const { owner, claims, keepsKey } = person
   yield* each(

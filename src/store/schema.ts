@@ -63,8 +63,10 @@ export interface Schema {
     lease_owner: string | null
     lease_until: string | null
   }
-  /** Which stream stands for a CPF, a service's id or a content: keyed digests only. */
+  /** Which stream stands for a CPF or a service's id: keyed digests only. */
   keyed_index: { kind: string; digest: Uint8Array; value: string }
+  /** Which contents came a short while ago: keyed digests only, in the order of the log. Rows may go at any time. */
+  recent_digest: { position: number; at: string; digest: Uint8Array }
   /** How far each durable handler has come in the log, and which process has it now. */
   follower: {
     name: string
@@ -193,6 +195,7 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       'value text not null',
       'primary key (kind, digest)',
     ),
+    table('recent_digest', `position ${integer} primary key`, 'at text not null', `digest ${bytes} not null`),
     table(
       'follower',
       'name text primary key',

@@ -39,6 +39,7 @@ import { type Checkpoint, Projector, readCheckpoints } from './projector.ts'
 import { openPart, type ReadFilter, readAt, readOn, readPage } from './read.ts'
 import { type RebuildAll, rebuildAll } from './rebuild-all.ts'
 import { type AsOf, Rebuilder, type Rebuilt } from './rebuilder.ts'
+import type { RecentDigest } from './recent-digests.ts'
 import { holdAgainstMark, readResumed } from './resuming.ts'
 import type { Schemas } from './schemas.ts'
 import { Secrets } from './secrets.ts'
@@ -198,6 +199,11 @@ export class Store {
   /** Finds what a keyed digest stands for. */
   lookUp(kind: string, text: string): Promise<string | undefined> {
     return this.#connection.read(() => lookUp(kind, this.digest(kind, text)))
+  }
+
+  /** Finds the event that was recorded under a digest a short while ago, as far as this process knows. */
+  findRecent(recent: RecentDigest): Promise<number | undefined> {
+    return this.#connection.read(() => this.#writer.findRecent(recent))
   }
 
   /** The keyed digest under which something is looked up. */

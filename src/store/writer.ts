@@ -7,6 +7,7 @@ import { type Append, type Appended, stage } from './append.ts'
 import { Batch } from './batch.ts'
 import type { Connection, Steps } from './connection.ts'
 import { Known } from './known.ts'
+import { type RecentDigest, RecentDigests } from './recent-digests.ts'
 import type { Schemas } from './schemas.ts'
 
 /** What a writer is made of. */
@@ -46,6 +47,7 @@ export class Writer {
   readonly #parts: WriterParts
   readonly #waiting: Waiting[] = []
   #known: Known | undefined
+  readonly #recent = new RecentDigests()
   /** What the database said of foreign writes when `#known` was last right. */
   #mark: unknown
   #isScheduled = false
@@ -82,6 +84,11 @@ export class Writer {
   /** Forgets what was remembered: the next append reads it again. */
   forget(): void {
     this.#known = undefined
+  }
+
+  /** Finds the event that was recorded under a digest a short while ago, by this process or before its last append. */
+  *findRecent(recent: RecentDigest): Steps<number | undefined> {
+    return yield* this.#recent.find(recent)
   }
 
   /** Gathers until a turn of the event loop brings nobody. Those who came back at once are not kept waiting. */
@@ -129,6 +136,7 @@ export class Writer {
       }
     } catch (error) {
       this.#known = undefined
+      this.#recent.forget()
       for (const { reject } of batch) reject(error)
     } finally {
       this.#isScheduled = false
@@ -148,7 +156,7 @@ export class Writer {
     // Another process has begun an epoch: a key under an older one would be lost with it.
     if (known.epoch > vault.keyring.epoch) throw new EpochMissingError(known.epoch)
     const batch = new Batch()
-    const desk = { vault, schemas, known, batch }
+    const desk = { vault, schemas, known, recent: this.#recent, batch }
     const results: Result[] = []
     for (const { input } of waiting) {
       try {
@@ -158,7 +166,7 @@ export class Writer {
       }
     }
     if (batch.isEmpty) return results
-    yield* batch.write(known.tree.takeChanged())
+    yield* batch.write(known.tree.takeChanged(), this.#recent)
     if (batch.events.length > 0)
       yield* project(
         batch.events.map(event => event.recorded),
@@ -172,7 +180,10 @@ export class Writer {
   *#refresh(connection: Connection): Steps<Known> {
     const [found] = (yield connection.foreignWrites) as readonly Readonly<Record<string, unknown>>[] // As the connection has it.
     const mark = Object.values(found ?? {})[0]
-    if (!this.#known || mark !== this.#mark) this.#known = yield* Known.load()
+    if (!this.#known || mark !== this.#mark) {
+      this.#known = yield* Known.load()
+      this.#recent.fallBehind()
+    }
     this.#mark = mark
     return this.#known
   }

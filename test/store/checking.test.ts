@@ -147,6 +147,12 @@ describe('a deep look finds', () => {
       "insert into keyed_index values ('failure', zeroblob(32), 'x')",
       'index',
     ],
+    [
+      'a recent digest of no event',
+      "insert into recent_digest values (99999, '2026-11-20T12:00:00.000Z', zeroblob(32))",
+      'index',
+    ],
+    ['a recent digest of another time', "update recent_digest set at = '2026-11-20T00:00:00.000Z'", 'index'],
     ['a row of a view that was edited', 'update notifications set copies = 2 where rowid = 100', 'views'],
     ['a row of a view that was taken out', 'delete from notifications where rowid = 100', 'views'],
     [

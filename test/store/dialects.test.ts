@@ -6,6 +6,7 @@ import type { Connection, Steps } from '../../src/store/connection.ts'
 import { Known } from '../../src/store/known.ts'
 import { claimEffect, deferEffect, dueEffects } from '../../src/store/ledger.ts'
 import { Projector } from '../../src/store/projector.ts'
+import { RecentDigests } from '../../src/store/recent-digests.ts'
 import { createTables } from '../../src/store/schema.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
 import { Vault } from '../../src/vault/vault.ts'
@@ -42,19 +43,20 @@ function* appendOne(): Steps<void> {
   }
   const parts = { cpf: { owner: 'subject-a', value: 'x' } }
   const machine = { name: 'subject', version: 1 }
-  const [known, batch] = [yield* Known.load(), new Batch()]
+  const [known, recent, batch] = [yield* Known.load(), new RecentDigests(), new Batch()]
   const appended = yield* stage(
-    { vault, schemas: {}, known, batch },
+    { vault, schemas: {}, known, recent, batch },
     {
       at,
       streams: [{ stream: 'subject-a', expect: 'none' }],
       events: [{ stream: 'subject-a', event, because: 'subject.enrol', machine, parts }],
       receipt: { commandId: 'c', digest: new Uint8Array(), code: 'accepted', detail: '' },
       claims: [{ kind: 'cpf', digest: new Uint8Array(), value: 'a' }],
+      recent: { digest: new Uint8Array([1]), since: at },
     },
   )
   if (appended.status !== 'appended') throw new TypeError(appended.status)
-  yield* batch.write(known.tree.takeChanged())
+  yield* batch.write(known.tree.takeChanged(), recent)
   yield* new Projector(postgres as Connection, views).project(appended.events, known)
 }
 
@@ -81,6 +83,6 @@ test('the tables are the same in both dialects, in the types of each', () => {
   const names = (dialect: 'sqlite' | 'postgres') =>
     createTables(dialect).flatMap(sql => /^create table (\w+)/.exec(sql)?.[1] ?? [])
   expect(names('postgres')).toEqual(names('sqlite'))
-  expect(names('sqlite')).toHaveLength(15)
+  expect(names('sqlite')).toHaveLength(16)
   expect(createTables('postgres').join(' ')).not.toMatch(/\b(blob|strict|trigger)\b/)
 })

@@ -354,7 +354,6 @@ test('the index is destroyed and made anew, row by row, and finds nobody who was
       'consent',
       'cpf',
       'failure',
-      'notification',
       'recovery',
       'subscription',
       'validated',

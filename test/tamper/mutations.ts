@@ -46,6 +46,9 @@ export const noEvidence: Readonly<Record<string, string>> = {
   'keyed_index.digest':
     'keyed, over personal data that only the parts hold: averba.rebuildIndex makes it anew',
   'keyed_index: rows dropped': 'can be emptied: averba.rebuildIndex makes it anew',
+  'recent_digest.digest': 'keyed, over a content that only the parts hold, and gone after ten minutes',
+  'recent_digest: rows dropped':
+    'go after ten minutes: a copy that comes after that is a notification of its own',
   'keyed_index: rows doubled': 'more than one digest may stand for one thing',
 }
 
