@@ -3,6 +3,7 @@ import type { ListedFailure } from './adapters/portal/protocol.ts'
 import type { Area } from './area.ts'
 import type { Delivery, Target } from './decisions.ts'
 import type { Carried, Instant, Owed } from './message.ts'
+import { sealedBody } from './notification.ts'
 import type { Claim } from './store/append.ts'
 import { StoredNotifications } from './stored-notifications.ts'
 import { portalStream } from './subscription-routes.ts'
@@ -93,7 +94,7 @@ class Harvest {
       stored.add(notification, evento, failedAt, content)
       const body = Buffer.from(content)
       const data = { notification, evento, failedAt, bodyBytes: body.length }
-      const parts = { body: { owner: stream, value: body.toString('base64') } }
+      const parts = { body: { owner: stream, value: sealedBody(body) } }
       const message = { type: 'notification.recover', data, parts }
       this.targets.push({ stream: `notification-${notification}`, message, isNew: true })
     }

@@ -184,10 +184,8 @@ export class HandlerWorker {
     }
     if (!first) throw new TypeError(`The notification "${stream}" is not in the log`)
     const { evento } = this.#parts.registered
-    const isRecovered = first.type === 'notification.recovered'
-    const origin = isRecovered ? ('recovered' as const) : ('delivered' as const)
-    const sealed = { body: `${first.id}/body`, recipient: isRecovered ? null : `${first.id}/recipient` }
-    return { stream, evento, origin, copies, at: first.at, handlers, ...sealed }
+    const origin = first.type === 'notification.recovered' ? 'recovered' : 'delivered'
+    return { stream, evento, origin, copies, at: first.at, handlers, body: `${first.id}/body` }
   }
 
   /** False when another process has the follower by now. */

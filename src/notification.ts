@@ -44,8 +44,20 @@ export interface ClearNotification {
   readonly at: Instant
   readonly handlers: readonly Handling[]
   readonly body: PartAddress
-  readonly recipient: PartAddress | null
   readonly origin: Notification['origin']
+}
+
+/** What is sealed of a notification. */
+export type SealedBody = {
+  /** The bytes as they came, in base64. */
+  readonly bytes: string
+  /** Whom the portal named, as it did; the event as well, which is not named in clear where it holds a CPF. */
+  readonly recipient?: { readonly tipo: string | null; readonly id: string; readonly evento: string }
+}
+
+/** What to seal of a notification: whom it was for is known of one that was delivered. */
+export function sealedBody(body: Uint8Array, recipient?: SealedBody['recipient']): SealedBody {
+  return { bytes: Buffer.from(body).toString('base64'), ...(recipient && { recipient }) }
 }
 
 /** Opens a part. */
@@ -54,13 +66,12 @@ export type Open = (address: PartAddress) => Promise<Json | undefined>
 /** Opens what is sealed of a notification, by `open` where it is given. */
 export async function openNotification(
   { store }: Pick<Area, 'store'>,
-  { stream, body, recipient, origin, ...clear }: ClearNotification,
+  { stream, body, origin, ...clear }: ClearNotification,
   open: Open = address => store.open(address),
 ): Promise<Notification> {
-  const sealed = await open(body)
-  const raw = Buffer.from(String(sealed ?? ''), 'base64')
-  const opened = recipient === null ? undefined : await open(recipient)
-  const named = opened as Delivered['recipient'] // Sealed by `routeNotification`.
+  const sealed = (await open(body)) as SealedBody | undefined // As `sealedBody` made it.
+  const raw = Buffer.from(sealed?.bytes ?? '', 'base64')
+  const named = sealed?.recipient
   const stored = {
     id: stream.slice('notification-'.length),
     ...clear,

@@ -14,7 +14,7 @@ import { checkHandlerTime, type HandlerCall, type HandlerTime } from './handler-
 import { followerOf, HandlerWorker } from './handler-worker.ts'
 import type { LogLine } from './log-line.ts'
 import type { Json } from './message.ts'
-import { type Notification, openNotification, openUnlessArchived } from './notification.ts'
+import { type Notification, openNotification, openUnlessArchived, sealedBody } from './notification.ts'
 import type { Ask } from './outcome.ts'
 import { readHandlings } from './views/notifications.ts'
 
@@ -116,9 +116,9 @@ export function createNotifications(
     },
     async *list(filter) {
       for await (const row of rowsOf(filter)) {
-        const { notification: stream, evento, origin, copies, received_at: at, body, recipient } = row
+        const { notification: stream, evento, origin, copies, received_at: at, body } = row
         const handlers = readHandlings(row)
-        const clear = { stream, evento, origin, copies, at, handlers, body, recipient }
+        const clear = { stream, evento, origin, copies, at, handlers, body }
         yield openNotification(area, clear, openUnlessArchived(area))
       }
     },
@@ -176,11 +176,8 @@ export async function routeNotification(area: Area, incoming: Incoming): Promise
   const notification = area.createId()
   const stream = `notification-${notification}`
   const { owner, targets, claims = [] } = await ownerOf(area, evento, recipient, stream)
-  const value = Buffer.from(body).toString('base64')
-  const parts = {
-    body: { owner, value },
-    recipient: { owner, value: { tipo: recipient.kind, id: incoming.recipient.id, evento: incoming.evento } },
-  }
+  const addressed = { tipo: recipient.kind, id: incoming.recipient.id, evento: incoming.evento }
+  const parts = { body: { owner, value: sealedBody(body, addressed) } }
   const data = { notification, evento, recipientKind: recipient.kind, bodyBytes: body.length }
   return {
     targets: [...targets, { stream, message: { ...message, data, parts }, isNew: true }],

@@ -1,7 +1,7 @@
 import type { Area } from './area.ts'
 import { fromInstant, toInstant } from './clock.ts'
-import { AverbaError } from './errors.ts'
 import type { Instant, Recorded } from './message.ts'
+import { openUnlessArchived, type SealedBody } from './notification.ts'
 
 /**
  * How far apart the portal's time of a failure and ours of its content may be: what is a copy comes within ten
@@ -90,12 +90,8 @@ export class StoredNotifications {
 
   /** What was moved out or erased cannot be compared, and so is nobody's copy. */
   async #digestOf({ body }: Stored): Promise<string> {
-    try {
-      return this.#digest(String(await this.#area.store.open(body)))
-    } catch (error) {
-      if (error instanceof AverbaError && error.code === 'PART_ARCHIVED') return ''
-      throw error
-    }
+    const sealed = await openUnlessArchived(this.#area)(body)
+    return sealed === undefined ? '' : this.#digest((sealed as SealedBody).bytes) // As `sealedBody` made it.
   }
 
   #digest(text: string): string {

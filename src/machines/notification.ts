@@ -29,7 +29,7 @@ interface Came {
 }
 
 export type NotificationEvent =
-  /** Always the first: its part `body` holds the bytes, its part `recipient` who was addressed. */
+  /** Always the first: its part `body` holds the bytes, and who was addressed. */
   | Event<'notification.received', Received>
   /** Or this is the first, without a recipient: the same may have been stored before, in another form. */
   | Event<'notification.recovered', Recovered>

@@ -23,8 +23,7 @@ export const english: Words = {
     result: 'Result of the validation, field by field',
     note: 'Note on a validation',
     problem: "The service's error message",
-    body: 'Content of the notification',
-    recipient: 'Recipient of the notification',
+    body: 'Content of the notification, and who was addressed',
   },
   sources: {
     host: 'this organisation',

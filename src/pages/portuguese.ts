@@ -23,8 +23,7 @@ export const portuguese: Words = {
     result: 'Resultado da validação, campo a campo',
     note: 'Anotação sobre uma validação',
     problem: 'Mensagem de erro do serviço',
-    body: 'Conteúdo da notificação',
-    recipient: 'Destinatário da notificação',
+    body: 'Conteúdo da notificação e a quem se destina',
   },
   sources: {
     host: 'esta organização',

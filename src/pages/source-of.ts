@@ -7,7 +7,6 @@ const byName: Readonly<Record<string, Source>> = {
   address: 'consentService',
   result: 'validationService',
   body: 'portal',
-  recipient: 'portal',
 }
 
 /** Says who gave a kind of sealed data: the host, unless a service did. */

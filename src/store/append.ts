@@ -104,7 +104,7 @@ export interface Desk {
   readonly vault: Vault
   readonly schemas: Schemas
   readonly known: Known
-  readonly recent: RecentDigests
+  readonly recents: RecentDigests
   readonly batch: Batch
 }
 
@@ -265,9 +265,9 @@ function bare({ recent: _, claims: __, ...input }: Append): Append {
   return input
 }
 
-function* wasRecorded({ batch, recent }: Desk, asked: RecentDigest): Steps<boolean> {
-  yield* recent.catchUp()
-  return batch.recent.has(keyOf(asked.digest)) || (yield* recent.find(asked)) !== undefined
+function* wasRecorded({ batch, recents }: Desk, asked: RecentDigest): Steps<boolean> {
+  yield* recents.catchUp()
+  return batch.recent.has(keyOf(asked.digest)) || (yield* recents.find(asked)) !== undefined
 }
 
 function* receiptOf(batch: Batch, commandId: string): Steps<Receipt | undefined> {

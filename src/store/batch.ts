@@ -44,7 +44,7 @@ export class Batch {
   }
 
   /** Writes everything but the views, and the checkpoints that move with them. Most batches have little of most. */
-  *write(tiles: readonly Tile[], recent: RecentDigests): Steps<void> {
+  *write(tiles: readonly Tile[], recents: RecentDigests): Steps<void> {
     if (this.streams.length > 0)
       yield { sql: insertStream, forEach: this.streams.map(({ key, name }) => [key, name]) }
     if (this.owners.length > 0) yield { sql: insertOwner, forEach: this.owners.map(ownerRow) }
@@ -54,7 +54,7 @@ export class Batch {
     const effects = this.events.flatMap(({ recorded, stream }) => effectRows(recorded, stream))
     if (effects.length > 0) yield { sql: insertEffect, forEach: effects }
     if (this.claims.size > 0) yield { sql: upsertClaim, forEach: Array.from(this.claims.values(), claimRow) }
-    yield* recent.add(this.recent)
+    yield* recents.add(this.recent)
     for (const move of this.moved.values()) yield* moveEffect(move)
     for (const [effect, { position, ...how }] of this.ended) yield* endEffect({ effect, ...how }, position)
     for (const { recorded, stream } of this.events) {

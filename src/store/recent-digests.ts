@@ -54,12 +54,17 @@ export class RecentDigests {
     this.#isBehind = false
   }
 
-  /** Finds the event that was recorded under a digest, unless that is too long ago, or it was erased. */
-  *find({ digest, since }: RecentDigest): Steps<number | undefined> {
+  /** The event that memory has under a digest, unless that is too long ago: most digests have none, and ask no table. */
+  remembered({ digest, since }: RecentDigest): number | undefined {
     const seen = this.#seen.get(keyOf(digest))
-    if (!seen || seen.at < since) return undefined
-    const parameters = [seen.position, digest]
-    const row = yield* first<{ position: number }>({ sql: selectOne, parameters })
+    return seen && seen.at >= since ? seen.position : undefined
+  }
+
+  /** Finds the event that was recorded under a digest, unless that is too long ago, or its parts were destroyed. */
+  *find(recent: RecentDigest): Steps<number | undefined> {
+    const position = this.remembered(recent)
+    if (position === undefined) return undefined
+    const row = yield* first<{ position: number }>({ sql: selectOne, parameters: [position, recent.digest] })
     return row?.position
   }
 

@@ -202,8 +202,10 @@ export class Store {
   }
 
   /** Finds the event that was recorded under a digest a short while ago, as far as this process knows. */
-  findRecent(recent: RecentDigest): Promise<number | undefined> {
-    return this.#connection.read(() => this.#writer.findRecent(recent))
+  async findRecent(recent: RecentDigest): Promise<number | undefined> {
+    const { recents } = this.#writer
+    if (recents.remembered(recent) === undefined) return undefined
+    return this.#connection.read(() => recents.find(recent))
   }
 
   /** The keyed digest under which something is looked up. */

@@ -7,7 +7,7 @@ import { type Append, type Appended, stage } from './append.ts'
 import { Batch } from './batch.ts'
 import type { Connection, Steps } from './connection.ts'
 import { Known } from './known.ts'
-import { type RecentDigest, RecentDigests } from './recent-digests.ts'
+import { RecentDigests } from './recent-digests.ts'
 import type { Schemas } from './schemas.ts'
 
 /** What a writer is made of. */
@@ -44,10 +44,11 @@ const waitingMax = 10_000
  * share one transaction, and each gets its own answer. A caller that is alone waits for nobody.
  */
 export class Writer {
+  /** What was recorded a short while ago. */
+  readonly recents = new RecentDigests()
   readonly #parts: WriterParts
   readonly #waiting: Waiting[] = []
   #known: Known | undefined
-  readonly #recent = new RecentDigests()
   /** What the database said of foreign writes when `#known` was last right. */
   #mark: unknown
   #isScheduled = false
@@ -84,11 +85,6 @@ export class Writer {
   /** Forgets what was remembered: the next append reads it again. */
   forget(): void {
     this.#known = undefined
-  }
-
-  /** Finds the event that was recorded under a digest a short while ago, by this process or before its last append. */
-  *findRecent(recent: RecentDigest): Steps<number | undefined> {
-    return yield* this.#recent.find(recent)
   }
 
   /** Gathers until a turn of the event loop brings nobody. Those who came back at once are not kept waiting. */
@@ -136,7 +132,7 @@ export class Writer {
       }
     } catch (error) {
       this.#known = undefined
-      this.#recent.forget()
+      this.recents.forget()
       for (const { reject } of batch) reject(error)
     } finally {
       this.#isScheduled = false
@@ -156,7 +152,7 @@ export class Writer {
     // Another process has begun an epoch: a key under an older one would be lost with it.
     if (known.epoch > vault.keyring.epoch) throw new EpochMissingError(known.epoch)
     const batch = new Batch()
-    const desk = { vault, schemas, known, recent: this.#recent, batch }
+    const desk = { vault, schemas, known, recents: this.recents, batch }
     const results: Result[] = []
     for (const { input } of waiting) {
       try {
@@ -166,7 +162,7 @@ export class Writer {
       }
     }
     if (batch.isEmpty) return results
-    yield* batch.write(known.tree.takeChanged(), this.#recent)
+    yield* batch.write(known.tree.takeChanged(), this.recents)
     if (batch.events.length > 0)
       yield* project(
         batch.events.map(event => event.recorded),
@@ -182,7 +178,7 @@ export class Writer {
     const mark = Object.values(found ?? {})[0]
     if (!this.#known || mark !== this.#mark) {
       this.#known = yield* Known.load()
-      this.#recent.fallBehind()
+      this.recents.fallBehind()
     }
     this.#mark = mark
     return this.#known

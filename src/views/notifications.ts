@@ -21,10 +21,8 @@ export interface NotificationRow {
   copies: number
   received_at: Instant
   body_bytes: number
-  /** Where the body stands, and who was addressed, sealed. */
+  /** Where the body stands, sealed, with who was addressed. */
   body: PartAddress
-  /** Null for one that was recovered from a failure record. */
-  recipient: PartAddress | null
   /** Where every handler stands that is known to wait for it, or was called: JSON, as `readHandlings` reads it. */
   handlers: string
 }
@@ -37,7 +35,7 @@ export function readHandlings({ handlers }: Pick<NotificationRow, 'handlers'>): 
 /** The view of the inbox. */
 export const notifications = defineView<NotificationRow, RecordedOf<NotificationEvent>>({
   name: 'notifications',
-  version: 3,
+  version: 4,
   columns: {
     notification: 'text',
     evento: 'text',
@@ -49,7 +47,6 @@ export const notifications = defineView<NotificationRow, RecordedOf<Notification
     received_at: 'text',
     body_bytes: 'integer',
     body: 'text',
-    recipient: 'text',
     handlers: 'text',
   },
   isByStream: true,
@@ -76,12 +73,7 @@ export const notifications = defineView<NotificationRow, RecordedOf<Notification
       handlers: '[]',
     } as const
     return event.type === 'notification.recovered'
-      ? { ...common, origin: 'recovered', recipient_kind: null, recipient: null }
-      : {
-          ...common,
-          origin: 'delivered',
-          recipient_kind: event.data.recipientKind,
-          recipient: `${event.id}/recipient`,
-        }
+      ? { ...common, origin: 'recovered', recipient_kind: null }
+      : { ...common, origin: 'delivered', recipient_kind: event.data.recipientKind }
   },
 })

@@ -147,10 +147,7 @@ test('a notification to a person is sealed under that person, known before or no
   const [subject] = await world.averba.views.selectFrom('subjects').selectAll().execute()
   expect(subject?.origin).toBe('notification')
   for await (const event of world.averba.log.read({ types: ['notification.received'] })) {
-    expect(event.parts?.map(part => part.owner)).toEqual([
-      `subject-${subject?.subject}`,
-      `subject-${subject?.subject}`,
-    ])
+    expect(event.parts?.map(part => part.owner)).toEqual([`subject-${subject?.subject}`])
   }
   expect(await world.averba.consents.enrol({ cpf: world.samples.cpf })).toBe(subject?.subject)
   await world.close()

@@ -43,9 +43,9 @@ function* appendOne(): Steps<void> {
   }
   const parts = { cpf: { owner: 'subject-a', value: 'x' } }
   const machine = { name: 'subject', version: 1 }
-  const [known, recent, batch] = [yield* Known.load(), new RecentDigests(), new Batch()]
+  const [known, recents, batch] = [yield* Known.load(), new RecentDigests(), new Batch()]
   const appended = yield* stage(
-    { vault, schemas: {}, known, recent, batch },
+    { vault, schemas: {}, known, recents, batch },
     {
       at,
       streams: [{ stream: 'subject-a', expect: 'none' }],
@@ -56,7 +56,7 @@ function* appendOne(): Steps<void> {
     },
   )
   if (appended.status !== 'appended') throw new TypeError(appended.status)
-  yield* batch.write(known.tree.takeChanged(), recent)
+  yield* batch.write(known.tree.takeChanged(), recents)
   yield* new Projector(postgres as Connection, views).project(appended.events, known)
 }
 
