@@ -2,7 +2,6 @@ import { hash } from 'node:crypto'
 import type { Incoming } from './adapters/receiver.ts'
 import type { Area } from './area.ts'
 import type { Registered } from './call-handler.ts'
-import { toInstant } from './clock.ts'
 import { isCnpj } from './cnpj.ts'
 import { holdsCpf, isCpf } from './cpf.ts'
 import type { Delivery } from './decisions.ts'
@@ -167,7 +166,7 @@ export async function routeNotification(area: Area, incoming: Incoming): Promise
   const content = [evento, recipient.kind ?? '', recipient.id, hash('sha256', body, 'hex')].join('\0')
   const recent = {
     digest: store.digest('notification', content),
-    since: toInstant(clock.now() - copyWindowMs),
+    since: clock.now() - copyWindowMs,
   }
   const message = { type: 'portal.notified', data: {} }
   const earlier = await store.findRecent(recent)

@@ -208,17 +208,17 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
     given(async store => {
       const at = (time: string) => `2031-01-01T${time}.000Z`
       const record = async (stream: string, time: string, since: string, of = digest) => {
-        const recent = { digest: of, since: at(since) }
+        const recent = { digest: of, since: Date.parse(at(since)) }
         return (await store.append({ ...toStream(stream, 'none'), at: at(time), recent })).status
       }
       const both = [record('token-a', '12:00:00', '11:50:00'), record('token-b', '12:00:00', '11:50:00')]
       expect(await Promise.all(both)).toEqual(['appended', 'conflict'])
-      expect(await store.findRecent({ digest, since: at('12:00:00') })).toBe(2)
-      expect(await store.findRecent({ digest, since: at('12:00:01') })).toBeUndefined()
+      expect(await store.findRecent({ digest, since: Date.parse(at('12:00:00')) })).toBe(2)
+      expect(await store.findRecent({ digest, since: Date.parse(at('12:00:01')) })).toBeUndefined()
       expect(await record('token-c', '12:01:00', '11:51:00', new Uint8Array([1]))).toBe('appended')
       expect(await record('token-d', '12:10:00', '12:00:00')).toBe('conflict')
       expect(await record('token-d', '12:10:01', '12:00:01')).toBe('appended')
-      expect(await store.findRecent({ digest, since: at('12:00:01') })).toBe(4)
+      expect(await store.findRecent({ digest, since: Date.parse(at('12:00:01')) })).toBe(4)
     }))
 
   test('a part is kept sealed: in clear it stands nowhere, and it opens at its address', () =>
@@ -243,7 +243,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       const event = { type: 'subject.enrolled', data: { subject: 'one', origin: 'host' } }
       const parts = { cpf: { owner, value: '25774435016' }, name: { owner, value: 'x' } }
       const item = { stream: owner, event, because: 'subject.enrol', machine, parts }
-      const recent = { digest, since: at }
+      const recent = { digest, since: Date.parse(at) }
       await store.append({ ...toStream(owner, 'none'), events: [item], claims: [claim], recent })
       const erased = { stream: owner, event: { type: 'subject.erased', data: {} }, because: 'subject.erase' }
       const erasing = {

@@ -1,10 +1,12 @@
+import { fromInstant } from '../clock.ts'
 import type { Instant } from '../message.ts'
 import { each, first, rows, type Steps } from './connection.ts'
 
 /** A keyed digest under which nothing may have been recorded since an instant. */
 export interface RecentDigest {
   readonly digest: Uint8Array
-  readonly since: Instant
+  /** In milliseconds, as a clock has it. */
+  readonly since: number
 }
 
 /** What was recorded under a digest: the last event of its append, and when. */
@@ -57,7 +59,7 @@ export class RecentDigests {
   /** The event that memory has under a digest, unless that is too long ago: most digests have none, and ask no table. */
   remembered({ digest, since }: RecentDigest): number | undefined {
     const seen = this.#seen.get(keyOf(digest))
-    return seen && seen.at >= since ? seen.position : undefined
+    return seen && fromInstant(seen.at) >= since ? seen.position : undefined
   }
 
   /** Finds the event that was recorded under a digest, unless that is too long ago, or its parts were destroyed. */
@@ -81,11 +83,11 @@ export class RecentDigests {
     if (this.#unswept >= sweepEvery) yield* this.#sweep(newest.since)
   }
 
-  *#sweep(since: Instant): Steps<void> {
+  *#sweep(since: number): Steps<void> {
     this.#unswept = 0
     let last: Seen | undefined
     for (const [key, seen] of this.#seen) {
-      if (seen.at >= since && this.#seen.size <= keptMax) break
+      if (fromInstant(seen.at) >= since && this.#seen.size <= keptMax) break
       this.#seen.delete(key)
       last = seen
     }

@@ -45,7 +45,7 @@ async function given(path = ':memory:') {
 function recentOf(content: number, minute: number) {
   return {
     digest: new Uint8Array([content >> 8, content & 255]),
-    since: toInstant(dayMs + (minute - 10) * 60_000),
+    since: dayMs + (minute - 10) * 60_000,
   }
 }
 
