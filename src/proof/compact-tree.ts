@@ -1,4 +1,4 @@
-import { putHex, toBytes, toHex } from './encoding.ts'
+import { putHex, toHex } from './encoding.ts'
 import { digest, sha256 } from './sha256.ts'
 
 /** The hash of a leaf (RFC 6962, section 2.1), in hexadecimal. */
@@ -25,11 +25,6 @@ interface Edge {
   isFull: boolean
 }
 
-const encoder = new TextEncoder()
-/** A zero byte, which says that it is a leaf, and room for its text. */
-const leafBytes = new Uint8Array(16_384)
-const leafText = leafBytes.subarray(1)
-
 /**
  * A Merkle tree of which only the roots of its full subtrees are held, so that it takes no room however large it is.
  * Hashes stay bytes in it, and each is written once: a leaf costs little more than the hashing.
@@ -44,9 +39,9 @@ export class CompactTree {
     return this.#size
   }
 
-  /** Adds a leaf by its text. */
-  add(text: string): void {
-    let hash = digestLeaf(text)
+  /** Adds a leaf by what it is hashed from: a zero byte and its text. */
+  add(leaf: Uint8Array): void {
+    let hash = digest(leaf)
     let level = 0
     for (let edge = this.#edges[level]; edge?.isFull; edge = this.#edges[level]) {
       put(hash, edge.pair, 33)
@@ -74,13 +69,6 @@ export class CompactTree {
     }
     return root ?? emptyRoot
   }
-}
-
-function digestLeaf(text: string): string {
-  // No character of a text takes more than three bytes.
-  if (text.length * 3 > leafText.length) return digest(toBytes(`\0${text}`))
-  const { written } = encoder.encodeInto(text, leafText)
-  return digest(leafBytes.subarray(0, 1 + written))
 }
 
 /** Puts a hash into bytes that has a character for each of its own. */

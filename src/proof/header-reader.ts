@@ -1,37 +1,50 @@
-import { type HeaderShape, shapeOf } from './header-shape.ts'
+import { type HeaderShape, type MatchedHeader, shapeOf } from './header-shape.ts'
+import type { Leaf } from './leaf.ts'
 import { parseRecorded, type RecordedHeader } from './recorded-header.ts'
 
 /**
- * Reads headers, most of which differ from one before in nothing but strings and numbers. Such a text is matched by a
- * pattern that was made of that one, which takes less than half as long as parsing it. Every other text is parsed.
+ * Reads headers, most of which differ from one before in nothing but texts and numbers. Such a leaf is matched with the
+ * form of that one, which takes a quarter of the time of parsing it. Every other is parsed.
  */
 export class HeaderReader {
   readonly #shapes = new Map<string, HeaderShape[]>()
   #count = 0
   #last: HeaderShape | undefined
+  #streamAt: number | undefined
 
-  /** Reads a header; `undefined` when it is not the text of one. */
-  read(text: string): RecordedHeader | undefined {
-    if (text.length > textMax) return parseRecorded(text)
+  /** Where the stream of the last header stands in the bytes of its leaf; `undefined` when it was parsed. */
+  get streamAt(): number | undefined {
+    return this.#streamAt
+  }
+
+  /** Reads the header of a leaf; `undefined` when its text is not that of one. */
+  read(leaf: Leaf): RecordedHeader | undefined {
+    const matched = leaf.isPlain ? this.#match(leaf) : undefined
+    this.#streamAt = matched?.streamAt
+    return matched ?? this.#parse(leaf)
+  }
+
+  #match(leaf: Leaf): MatchedHeader | undefined {
     // Events of one kind often stand in a row.
-    const again = this.#last?.pattern.exec(text)
-    if (this.#last && again) return this.#last.take(again)
-    // What it says here only tells which patterns to try.
-    const from = text.indexOf(becauseStart) + becauseStart.length
-    const because = text.slice(from, text.indexOf('"', from))
-    const shapes = this.#shapes.get(because) ?? []
-    for (const shape of shapes) {
-      const found = shape.pattern.exec(text)
+    const again = this.#last?.read(leaf)
+    if (again) return again
+    for (const shape of this.#shapes.get(becauseIn(leaf.text)) ?? []) {
+      const found = shape.read(leaf)
       if (!found) continue
       this.#last = shape
-      return shape.take(found)
+      return found
     }
+    return undefined
+  }
+
+  #parse({ text, isPlain }: Leaf): RecordedHeader | undefined {
     const header = parseRecorded(text)
-    if (header?.because === because) this.#learn(text, because, shapes)
+    if (isPlain && header && header.because === becauseIn(text)) this.#learn(text, header.because)
     return header
   }
 
-  #learn(text: string, because: string, shapes: HeaderShape[]): void {
+  #learn(text: string, because: string): void {
+    const shapes = this.#shapes.get(because) ?? []
     if (shapes.length >= shapesOfOneMax || this.#count >= shapesMax) return
     const shape = shapeOf(text)
     if (!shape) return
@@ -41,8 +54,12 @@ export class HeaderReader {
   }
 }
 
+/** What a text says that it was made by: it only tells which shapes to try. */
+function becauseIn(text: string): string {
+  const from = text.indexOf(becauseStart) + becauseStart.length
+  return text.slice(from, text.indexOf('"', from))
+}
+
 const becauseStart = '"because":"'
-/** Longer texts are few, and their patterns would not be met again. */
-const textMax = 4_096
 const shapesOfOneMax = 8
 const shapesMax = 256

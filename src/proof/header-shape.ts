@@ -1,38 +1,37 @@
+import { HeaderForm, type Hole } from './header-form.ts'
+import type { Leaf } from './leaf.ts'
 import { parseRecorded, type RecordedHeader } from './recorded-header.ts'
 
 /** What the texts of many headers have in common: all but the values of most strings and numbers. */
 export interface HeaderShape {
-  /** Lets pass what is JSON of this form, and nothing else. */
-  readonly pattern: RegExp
-  /** The header of a text that the pattern let pass. */
-  take(found: RegExpExecArray): RecordedHeader
+  /** The header of a plain leaf of this shape; `undefined` when it has another. */
+  read(leaf: Leaf): MatchedHeader | undefined
 }
 
 /** Makes the shape of a header's text; `undefined` where it is not the text that its own value is written as. */
 export function shapeOf(text: string): HeaderShape | undefined {
   const sample = parseRecorded(text)
   const value: unknown = sample && JSON.parse(text)
-  // Of a text with blanks, or with a member twice, the pattern would say something else than its value does.
+  // Of a text with blanks, or with a member twice, the form would say something else than its value does.
   if (!sample || JSON.stringify(value) !== text) return undefined
   if (!areNumbersAndTexts(sample) || hasPathAsKey(value)) return undefined
-  const taken: string[] = []
-  const source = patternOf(value, '', taken)
-  const place = (path: string) => taken.indexOf(path) + 1
+  const writer = new FormWriter()
+  writer.add(value, '')
+  const slot = (path: string) => writer.taken.indexOf(path)
   const marks = sample.parts.map(({ name }, i) => ({
     name,
-    bytes: place(`/parts/${i}/bytes`),
-    hash: place(`/parts/${i}/hash`),
-    owner: place(`/parts/${i}/owner`),
+    bytes: slot(`/parts/${i}/bytes`),
+    hash: slot(`/parts/${i}/hash`),
+    owner: slot(`/parts/${i}/owner`),
   }))
-  const places = [place('/at'), place('/position'), place('/stream'), place('/version')] as const
-  const isWhole = [...places, ...marks.flatMap(mark => [mark.bytes, mark.hash, mark.owner])].every(
-    at => at > 0,
-  )
-  if (!isWhole) return undefined
+  const slots = [slot('/at'), slot('/position'), slot('/stream'), slot('/version')] as const
+  const all = [...slots, ...marks.flatMap(mark => [mark.bytes, mark.hash, mark.owner])]
+  if (all.some(each => each < 0)) return undefined
   const { format, type, because, machine, anomaly } = sample
   const effects = sample.effects.map(effect => ({ type: effect.type }))
-  const same = { format, type, because, machine, anomaly, effects, marks, places }
-  return { pattern: new RegExp(`^${source}$`), take: found => new MatchedHeader(same, found) }
+  const same = { format, type, because, machine, anomaly, effects, marks, slots }
+  const form = new HeaderForm(writer.holes, writer.literal)
+  return { read: leaf => (form.match(leaf) ? new MatchedHeader(same, form, leaf.text) : undefined) }
 }
 
 /** Reports whether what is taken from a match, as a number or as text, is one: `"3"` is no position. */
@@ -50,28 +49,35 @@ function hasPathAsKey(value: unknown): boolean {
   return Object.entries(value).some(([key, member]) => /[/~]/.test(key) || hasPathAsKey(member))
 }
 
-/** What every header of a shape has, and where in a match the rest stands. */
+/** What every header of a shape has, and in which slot the rest is taken. */
 interface Same
   extends Pick<RecordedHeader, 'format' | 'type' | 'because' | 'machine' | 'anomaly' | 'effects'> {
   readonly marks: readonly { name: string; bytes: number; hash: number; owner: number }[]
-  readonly places: readonly [at: number, position: number, stream: number, version: number]
+  readonly slots: readonly [at: number, position: number, stream: number, version: number]
 }
 
-/** A header whose text matched: only what differs is made for each. Its data is parsed when somebody asks, which is seldom. */
-class MatchedHeader implements RecordedHeader {
+/** A header whose leaf matched: only what differs is made for each. Its data is parsed when somebody asks, which is seldom. */
+export class MatchedHeader implements RecordedHeader {
   readonly stream: string
+  /** Where that stands in the bytes of its leaf. */
+  readonly streamAt: number
   readonly at: string
+  readonly position: number
+  readonly version: number
   readonly parts: RecordedHeader['parts']
   readonly #same: Same
-  readonly #found: RegExpExecArray
+  readonly #text: string
   #data: RecordedHeader['data'] | undefined
 
-  constructor(same: Same, found: RegExpExecArray) {
+  constructor(same: Same, form: HeaderForm, text: string) {
     this.#same = same
-    this.#found = found
-    this.at = found[same.places[0]] ?? ''
-    this.stream = found[same.places[2]] ?? ''
-    this.parts = same.marks.length === 0 ? none : partsOf(same.marks, found)
+    this.#text = text
+    this.at = textOf(form, text, same.slots[0])
+    this.position = form.numbers[same.slots[1]] as number
+    this.stream = textOf(form, text, same.slots[2])
+    this.streamAt = 1 + (form.begins[same.slots[2]] as number)
+    this.version = form.numbers[same.slots[3]] as number
+    this.parts = same.marks.length === 0 ? none : partsOf(same.marks, form, text)
   }
 
   get format(): unknown {
@@ -98,26 +104,22 @@ class MatchedHeader implements RecordedHeader {
     return this.#same.effects
   }
 
-  get position(): number {
-    return Number(this.#found[this.#same.places[1]])
-  }
-
-  get version(): number {
-    return Number(this.#found[this.#same.places[3]])
-  }
-
   get data(): RecordedHeader['data'] {
-    this.#data ??= parseRecorded(this.#found.input)?.data ?? {}
+    this.#data ??= parseRecorded(this.#text)?.data ?? {}
     return this.#data
   }
 }
 
-function partsOf(marks: Same['marks'], found: RegExpExecArray): RecordedHeader['parts'] {
+function textOf(form: HeaderForm, text: string, slot: number): string {
+  return text.slice(form.begins[slot], form.ends[slot])
+}
+
+function partsOf(marks: Same['marks'], form: HeaderForm, text: string): RecordedHeader['parts'] {
   return marks.map(({ name, bytes, hash, owner }) => ({
     name,
-    bytes: Number(found[bytes]),
-    hash: found[hash] ?? '',
-    owner: found[owner] ?? '',
+    bytes: form.numbers[bytes] as number,
+    hash: textOf(form, text, hash),
+    owner: textOf(form, text, owner),
   }))
 }
 
@@ -127,30 +129,40 @@ const none: readonly never[] = []
 const takenPaths = /^\/(at|position|stream|version|parts\/\d+\/(bytes|hash|owner))$/
 /** Members that decide how a header is judged, with all that is in them: another value is another shape. */
 const samePaths = /^\/(format|type|because|machine|anomaly|effects\/\d+\/type|parts\/\d+\/name)(\/|$)/
-const anyText = '[^"\\\\\\x00-\\x1f]*'
-const anyNumber = '0|-?[1-9]\\d{0,14}'
 
-/** The pattern of a value, adding the paths of what it captures in order. */
-function patternOf(value: unknown, path: string, taken: string[]): string {
-  if (typeof value === 'object' && value !== null) return patternOfMembers(value, path, taken)
-  const isOpen = (typeof value === 'string' || Number.isSafeInteger(value)) && !samePaths.test(path)
-  if (!isOpen) return escape(JSON.stringify(value))
-  const isTaken = takenPaths.test(path)
-  if (isTaken) taken.push(path)
-  const group = isTaken ? '(' : '(?:'
-  return typeof value === 'string' ? `"${group}${anyText})"` : `${group}${anyNumber})`
-}
+/** Writes a value as JSON, with holes for what differs from header to header. */
+class FormWriter {
+  readonly holes: Hole[] = []
+  /** The paths of what is taken, by slot. */
+  readonly taken: string[] = []
+  /** What was written since the last hole. */
+  literal = ''
 
-function patternOfMembers(value: object, path: string, taken: string[]): string {
-  const written: string[] = []
-  for (const [key, member] of Object.entries(value)) {
-    const pattern = patternOf(member, `${path}/${key}`, taken)
-    written.push(Array.isArray(value) ? pattern : `${escape(JSON.stringify(key))}:${pattern}`)
+  add(value: unknown, path: string): void {
+    if (typeof value === 'object' && value !== null) {
+      this.#addMembers(value, path)
+      return
+    }
+    const isText = typeof value === 'string'
+    const isOpen = (isText || Number.isSafeInteger(value)) && !samePaths.test(path)
+    if (!isOpen) {
+      this.literal += JSON.stringify(value)
+      return
+    }
+    const slot = takenPaths.test(path) ? this.taken.push(path) - 1 : -1
+    const quote = isText ? '"' : ''
+    this.holes.push({ before: `${this.literal}${quote}`, isText, slot })
+    this.literal = quote
   }
-  return Array.isArray(value) ? `\\[${written.join()}\\]` : `\\{${written.join()}\\}`
-}
 
-/** The pattern of exactly this text. */
-function escape(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+  #addMembers(value: object, path: string): void {
+    const [begin, end] = Array.isArray(value) ? '[]' : '{}'
+    this.literal += begin
+    for (const [i, [key, member]] of Object.entries(value).entries()) {
+      if (i > 0) this.literal += ','
+      if (!Array.isArray(value)) this.literal += `${JSON.stringify(key)}:`
+      this.add(member, `${path}/${key}`)
+    }
+    this.literal += end
+  }
 }

@@ -4,9 +4,11 @@ import type { Checkpoint } from './checkpoint.ts'
 import { CompactTree, emptyRoot } from './compact-tree.ts'
 import { Faults } from './faults.ts'
 import { HeaderReader } from './header-reader.ts'
+import { Leaf } from './leaf.ts'
 import { Legality, type StreamPlace } from './legality.ts'
 import { parseVerifierKey } from './note.ts'
 import type { RecordedHeader } from './recorded-header.ts'
+import { StreamNames } from './stream-names.ts'
 
 /** A part that is there, sealed as it is. */
 export interface PresentPart {
@@ -34,9 +36,11 @@ export interface LogVerified {
 export class LogVerifier {
   readonly faults = new Faults()
   readonly #tree = new CompactTree()
+  readonly #leaf = new Leaf()
   readonly #reader = new HeaderReader()
-  /** By name. An object, since it keeps copies of its keys, where a map would keep the texts that they are pieces of. */
-  readonly #streams: Record<string, StreamPlace & { version: number }> = Object.create(null)
+  readonly #names = new StreamNames()
+  /** By the numbers of their names. */
+  readonly #places: (StreamPlace & { version: number })[] = []
   readonly #absence = new Absence()
   readonly #legality = new Legality()
   readonly #checkpoints: readonly Checkpoint[]
@@ -63,10 +67,11 @@ export class LogVerifier {
   /** Takes the next event, with its parts that are there. */
   add(text: string, parts: readonly PresentPart[]): void {
     const before = this.#tree.size
-    const header = this.#reader.read(text)
+    this.#leaf.hold(text)
+    const header = this.#reader.read(this.#leaf)
     const isOrigin = header?.stream === 'log-main'
     if (isOrigin) this.#checkOrigin(header, before)
-    this.#tree.add(text)
+    this.#tree.add(this.#leaf.bytes)
     this.#parts += parts.length
     if (header) this.#checkHeader(header, before + 1, parts)
     else this.faults.add('headers', `the text at ${before + 1} is not that of an event`)
@@ -100,10 +105,13 @@ export class LogVerifier {
   }
 
   #placeOf(stream: string): StreamPlace & { version: number } {
-    const known = this.#streams[stream]
+    const { streamAt } = this.#reader
+    const words = streamAt === undefined ? undefined : this.#leaf.words
+    const number = this.#names.numberOf(stream, words, streamAt)
+    const known = this.#places[number]
     if (known) return known
     const place = { version: 0, machine: undefined, standing: undefined }
-    this.#streams[stream] = place
+    this.#places[number] = place
     return place
   }
 

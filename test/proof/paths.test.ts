@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { CompactTree, emptyRoot, hashLeaf, hashNode } from '../../src/proof/compact-tree.ts'
 import {
@@ -47,25 +46,10 @@ test('the tree that grows has the root of the naive one at every size', () => {
   const tree = new CompactTree()
   expect(tree.root()).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
   for (const i of leaves.keys()) {
-    tree.add(`leaf ${i}`)
+    tree.add(Buffer.from(`\0leaf ${i}`))
     expect(tree.root()).toBe(rootOf(i + 1))
   }
   expect(tree.size).toBe(leaves.length)
-})
-
-test('a leaf is hashed as UTF-8, however long it is', () => {
-  for (const text of [
-    '',
-    'ação \u{1f600}',
-    'ç'.repeat(10_000),
-    'ç'.repeat(5_461),
-    'x'.repeat(5_462),
-    'x'.repeat(40_000),
-  ]) {
-    const tree = new CompactTree()
-    tree.add(text)
-    expect(tree.root()).toBe(createHash('sha256').update(`\0${text}`).digest('hex'))
-  }
 })
 
 test('known roots: those that certificate transparency has published for its sample leaves', () => {
@@ -81,7 +65,7 @@ test('known roots: those that certificate transparency has published for its sam
   ]
   const tree = new CompactTree()
   const found = inputs.map(hex => {
-    tree.add(Buffer.from(hex, 'hex').toString('latin1'))
+    tree.add(Buffer.from(`00${hex}`, 'hex'))
     return tree.root()
   })
   expect(found[0]).toBe('6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d')
