@@ -105,6 +105,7 @@ export function diagnoseStore(options: {
 export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
   const { store, onProgress, ...others } = options
   for (const line of [...(others.keys ?? []), ...(others.witnesses ?? [])]) checkKeyLine(line)
+  checkGivenMark(others.mark)
   if (existsSync(store) && statSync(store).isDirectory()) {
     const { mark: given, ...known } = others
     const mark = given === undefined || given.includes('\n') ? given : readMark(given)
@@ -120,6 +121,14 @@ export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
   } finally {
     snapshot.close()
   }
+}
+
+/** Whoever names a mark wants the log held against it: without it the verdict would answer another question. */
+function checkGivenMark(mark: string | undefined): void {
+  if (mark === undefined || mark.includes('\n') || existsSync(mark)) return
+  throw new AverbaError('NOT_FOUND', `Cannot hold the log against "${mark}": it is not there`, {
+    hint: 'Name the file of a checkpoint that was kept, such as <store>.mark or the file "checkpoint" of a bundle',
+  })
 }
 
 /** How to verify: the file of a store or the folder of a bundle, and what is known of it from elsewhere. */

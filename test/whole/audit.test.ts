@@ -196,6 +196,10 @@ test('averba verify says of a store what it reaches, by exit codes', async () =>
   expect(cut.code).toBe(2)
   expect(cut.stdout).toContain('FAULT        mark')
   expect((await averba('verify', `${store}.nowhere`)).code).toBe(1)
+  expect(await averba('verify', unmarked, '--mark', `${store}.nowhere`)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('NOT_FOUND: Cannot hold the log against'),
+  })
   expect((await averba('verify', store, '--key', 'x')).code).toBe(1)
 })
 
