@@ -9,7 +9,7 @@ import { checkShape } from './check-options.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { Desired } from './desired.ts'
 import { AverbaError } from './errors.ts'
-import { type Check, type Found, foundTroubled, inWords } from './health.ts'
+import { type Check, type Found, foundOwed, foundTroubled, inWords } from './health.ts'
 import { diagnoseStore } from './operating.ts'
 import type { AverbaOptions } from './options.ts'
 import { reachServices } from './reach-services.ts'
@@ -116,9 +116,7 @@ function* storeChecks(store: string, diagnosis: Diagnosis | string | undefined):
     ? ofKeys.map(each => each.slice('keys: '.length)).join('; ')
     : `${keys.path} is gone: put it back, the log cannot be opened without it`
   yield { name: 'keyring', ok: ofKeys.length === 0, detail: keyring || (keys.id ?? keys.path) }
-  const parked = owed.filter(each => each.state === 'parked').reduce((sum, each) => sum + each.count, 0)
-  const detail = parked === 0 ? '0 parked' : `${parked} parked: see effects.retry`
-  yield { name: 'effects', ok: parked === 0, detail }
+  yield { name: 'effects', ...foundOwed(owed) }
 }
 
 function missingStore(store: string): Check {

@@ -104,12 +104,7 @@ export async function checkHealth(
       return { ok: false, detail: `${each}: run brings back what can be, and so does rebuild` }
     },
     async effects() {
-      const owed = await store.countOwed()
-      const count = (state: string) =>
-        owed.filter(each => each.state === state).reduce((sum, each) => sum + each.count, 0)
-      const parked = count('parked')
-      const detail = `${parked} parked, ${count('unknown')} in doubt`
-      return { ok: parked === 0, detail: parked === 0 ? detail : `${detail}: see effects.retry` }
+      return foundOwed(await store.countOwed())
     },
     async followers() {
       const parked = (await followers.list()).filter(each => each.isParked).map(each => each.name)
@@ -168,6 +163,20 @@ export async function checkHealth(
 export function inWords(error: unknown): string {
   if (error instanceof AverbaError) return [error.message, error.hint].filter(Boolean).join(': ')
   return nameOf(error)
+}
+
+/** What the calls that have not ended come to. Doubt is no fault of the log; a person has to know of it all the same. */
+export function foundOwed(owed: readonly { readonly state: string; readonly count: number }[]): Found {
+  const count = (state: string) =>
+    owed.filter(each => each.state === state).reduce((sum, each) => sum + each.count, 0)
+  const parked = count('parked')
+  const unknown = count('unknown')
+  const see = [
+    ...(parked > 0 ? ['effects.retry'] : []),
+    ...(unknown > 0 ? ["effects.list({ state: 'unknown' })"] : []),
+  ]
+  const detail = `${parked} parked, ${unknown} in doubt`
+  return { ok: parked === 0, detail: see.length > 0 ? `${detail}: see ${see.join(' and ')}` : detail }
 }
 
 /** What the notifications that a handler has failed at come to. */

@@ -100,7 +100,8 @@ function describe({
     `Erased ${subject} at ${erasedAt}: ${parts.length} parts, ${keys} keys, ${indexRows} index rows.`,
   )
   if (keeps.length > 0) console.log(`Kept, with the key: ${keeps.join(', ')}.`)
-  if (calls.length > 0) console.log(`Cancelled ${calls.length} calls that were owed: ${calls.join(', ')}.`)
+  if (calls.length > 0)
+    console.log(`Cancelled ${calls.length} calls that were owed or in doubt: ${calls.join(', ')}.`)
   if (!completed) {
     console.log('Not complete yet: run this again with --subject, or an engine.')
     return

@@ -74,6 +74,22 @@ test('a notification that a handler was given up at is said, and one that it is 
   expect(await found()).toMatchObject({ ok: false, detail: expect.stringMatching(/^1 parked, 0 .*replay/) })
 })
 
+test('calls in doubt are said before anybody asks for them, and are no fault', async () => {
+  const options = given()
+  const averba = await openAverba(options)
+  await services.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
+  const asked = { id: 'order-1', cpf: services.samples.cpf, claims: { nome: 'MARIA' } }
+  expect(await averba.validations.validate(asked)).toMatchObject({ status: 'unknown' })
+  const doubt = { ok: true, detail: "0 parked, 1 in doubt: see effects.list({ state: 'unknown' })" }
+  const examined = async () => (await examine(options)).checks.find(each => each.name === 'effects')
+  const told = async () => (await averba.health({ only: ['effects'] })).checks[0]
+  expect(await examined()).toMatchObject(doubt)
+  expect(await told()).toMatchObject(doubt)
+  await averba.validations.resolve('order-1', { charged: false, note: 'not in the report' })
+  expect(await examined()).toMatchObject({ ok: true, detail: '0 parked, 0 in doubt' })
+  await averba.close()
+})
+
 test('a store that is in use is looked at too, and what is parked or gone is said', async () => {
   const options = given()
   const averba = await openAverba(options)
@@ -82,7 +98,7 @@ test('a store that is in use is looked at too, and what is parked or gone is sai
   await services.faults.add({ kind: 'status', status: 503, service: 'consentService', times: 1 })
   const { effect } = await averba.consents.sync({ subject })
   await averba.effects.park(effect)
-  expect(await troubles(options)).toEqual({ effects: '1 parked: see effects.retry' })
+  expect(await troubles(options)).toEqual({ effects: '1 parked, 0 in doubt: see effects.retry' })
   await averba.close()
   renameSync(`${options.store}.keys`, `${options.store}.away`)
   expect(await troubles(options)).toMatchObject({ keyring: expect.stringMatching(/is gone: put it back/) })
