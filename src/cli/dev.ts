@@ -13,6 +13,8 @@ export interface DevOptions {
   readonly to?: string
   /** The path of the receiver's address. */
   readonly path: string
+  /** The `chaveSecreta` that a receiver of one's own is notified with; none when absent. */
+  readonly secret?: string
 }
 
 const folder = '.averba'
@@ -20,14 +22,16 @@ const stateFile = join(folder, 'dev.json')
 const host = 'receptor.exemplo.br'
 
 /** Runs the simulated portal with subscriptions that lead to a local receiver, until told to stop. */
-export async function runDev({ evento, to, path }: DevOptions, say: (line: string) => void): Promise<void> {
+export async function runDev(options: DevOptions, say: (line: string) => void): Promise<void> {
+  const { evento, to, path, secret } = options
   const clock = new ShiftedClock()
   const services = await startServices({ clock })
   const control = await startControl(services, clock)
   const stopped = untilToldToStop()
   const endpoint = `https://${host}${path}`
   const own = to === undefined ? await startReceiver(services, evento, endpoint, say) : undefined
-  if (to !== undefined) await subscribe(services, evento, endpoint, to)
+  if (to !== undefined)
+    await subscribe(services, to, evento, { endpoint, ...(secret !== undefined && { chaveSecreta: secret }) })
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'receiver.pem'), services.receiver.cert)
   writeFileSync(join(folder, 'receiver.key'), services.receiver.key, { mode: 0o600 })
@@ -45,9 +49,9 @@ export async function runDev({ evento, to, path }: DevOptions, say: (line: strin
 
 async function subscribe(
   services: RunningServices,
-  eventos: readonly string[],
-  endpoint: string,
   to: string,
+  eventos: readonly string[],
+  wanted: { readonly endpoint: string; readonly chaveSecreta?: string },
 ): Promise<void> {
   const address = /^(localhost|127\.\d+\.\d+\.\d+):(\d{1,5})$/.exec(to)
   if (!address) {
@@ -60,7 +64,7 @@ async function subscribe(
     const request = new Request(`${services.options.portal.baseUrl}/portal/api/ext/webhook`, {
       method: 'POST',
       headers: { ...services.portalHeaders, 'content-type': 'application/json' },
-      body: JSON.stringify({ evento, endpoint }),
+      body: JSON.stringify({ evento, ...wanted }),
     })
     const { status } = await services.reach.portal(request)
     if (status !== 200)
@@ -103,6 +107,15 @@ function stop(server: Server): Promise<void> {
   })
 }
 
+/** What to do about a delivery that a receiver of averba refuses while it is developed. */
+export function adviceOn({ description }: Triggered): string | undefined {
+  if (description === 'HTTP 401')
+    return 'The receiver wants a secret: give averba dev the chaveSecreta of the subscription with --secret'
+  if (description === 'HTTP 403')
+    return "The receiver takes nothing from this machine: give it receiver: { sources: ['127.0.0.0/8'] }"
+  return undefined
+}
+
 /** What became of one delivery. */
 export interface Triggered {
   readonly subscription: number
@@ -143,6 +156,9 @@ function parseBody(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new AverbaError('INVALID_INPUT', 'Cannot trigger: the body is not JSON', { cause })
+    throw new AverbaError('INVALID_INPUT', 'Cannot trigger: the body is not JSON', {
+      cause,
+      hint: `Quote it for the shell: --body '{"numero":"26BR1"}'`,
+    })
   }
 }

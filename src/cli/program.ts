@@ -76,6 +76,7 @@ function createProgram(): Command {
     .option('--evento <evento...>', 'the events to subscribe to', ['dimp-situacao-import'])
     .option('--to <host:port>', 'your receiver; a receiver of averba otherwise')
     .option('--path <path>', "the path of your receiver's address", '/averba')
+    .option('--secret <text>', 'a made-up chaveSecreta for your receiver, which stands in its subscription')
     .action(async (options: DevOptions) => {
       const { runDev } = await import('./dev.ts')
       await runDev(options, line => console.log(line))
@@ -124,10 +125,12 @@ async function init({ json = false, ...options }: { json?: boolean; dir: string;
 }
 
 async function triggerOne(evento: string, { body }: { body: string }): Promise<void> {
-  const { trigger } = await import('./dev.ts')
+  const { adviceOn, trigger } = await import('./dev.ts')
   const deliveries = await trigger(evento, body)
-  for (const { isDelivered, description } of deliveries) {
-    console.log(isDelivered ? 'delivered' : `not delivered: ${description}`)
+  for (const delivery of deliveries) {
+    console.log(delivery.isDelivered ? 'delivered' : `not delivered: ${delivery.description}`)
+    const advice = adviceOn(delivery)
+    if (advice !== undefined) console.log(advice)
   }
   if (deliveries.length === 0) {
     throw new AverbaError(
@@ -175,7 +178,7 @@ async function simulate({
   await runSimulation(
     addresses => {
       if (json) return console.log(JSON.stringify(addresses))
-      const { consentService, tokenService, validationService, portal, control, env } = addresses
+      const { consentService, tokenService, validationService, portal, control, env, samples } = addresses
       console.log(`consent service     ${consentService.baseUrl}/consentimento/v1`)
       console.log(`token service       ${tokenService.url}`)
       console.log(
@@ -185,6 +188,9 @@ async function simulate({
       console.log(`control             ${control.baseUrl}`)
       console.log(`certificates        ${consentService.ca} and beside it`)
       console.log(`environment         ${env}, for the configuration of averba init`)
+      console.log(
+        `samples             CPF ${samples.cpf}, CNPJ ${samples.cnpj}: made up, and known to all services`,
+      )
       console.log('Stop with Ctrl-C. --json prints all of it for programs.')
     },
     { ...options, faults },

@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { afterEach, expect, test } from 'vitest'
+import { openAverba } from '../../src/index.ts'
 
 const main = resolve(import.meta.dirname, '../../src/cli/main.ts')
 let child: ChildProcess | undefined
@@ -75,6 +76,42 @@ test('a receiver of one’s own is notified, on any port', async () => {
   })
   server.closeAllConnections()
   server.close()
+})
+
+test('a receiver of averba is given its secret, and what refuses a delivery says what to do', async () => {
+  const averba = await openAverba({
+    store: ':memory:',
+    receiver: { publicUrl: 'https://receptor.exemplo.br/averba', sources: ['127.0.0.0/8'] },
+    subscriptions: [{ evento: 'duex-historico', chaveSecreta: 'segredo' }],
+  })
+  const away = await openAverba({
+    store: ':memory:',
+    receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
+    subscriptions: [{ evento: 'duex-historico', chaveSecreta: 'segredo' }],
+  })
+  let receiver = averba.receiver
+  const server = createServer((incoming, outgoing) => receiver.listener(incoming, outgoing))
+  await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
+  const { port } = server.address() as AddressInfo
+  const notify = async (...more: string[]) => {
+    const { cwd, trigger, running, ended } = await start(
+      ...['--to', `127.0.0.1:${port}`, '--evento', 'duex-historico', ...more],
+    )
+    const read = (name: string) => readFileSync(join(cwd, '.averba', name))
+    server.setSecureContext({ cert: read('receiver.pem'), key: read('receiver.key') })
+    const said = await trigger('duex-historico').catch((error: { stdout: string }) => error)
+    running.kill('SIGTERM')
+    await ended
+    return said.stdout
+  }
+  expect(await notify('--secret', 'segredo')).toBe('delivered\n')
+  expect(await notify()).toMatch(/^not delivered: HTTP 401\n.*--secret\n$/)
+  receiver = away.receiver
+  expect(await notify('--secret', 'segredo')).toMatch(/^not delivered: HTTP 403\n.*sources.*\n$/)
+  server.closeAllConnections()
+  server.close()
+  await averba.close()
+  await away.close()
 })
 
 test('an address elsewhere is refused', async () => {
