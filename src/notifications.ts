@@ -127,7 +127,9 @@ export function createNotifications(
         checkId(id, 'id of a notification')
         const stream = `notification-${id}`
         if ((await area.store.read({ stream, limit: 1 })).length === 0) {
-          throw new AverbaError('NOT_FOUND', `Cannot replay "${id}": there is no such notification`)
+          throw new AverbaError('NOT_FOUND', `Cannot replay "${id}": there is no such notification`, {
+            hint: 'notifications.list has all of them, each with its id',
+          })
         }
         await replayOne(stream, parked ? 'parked' : 'all', ask)
         return 1

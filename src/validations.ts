@@ -239,7 +239,9 @@ async function find(
 async function findOrThrow(area: Area, id: string) {
   const found = await find(area, id)
   if (found) return found
-  throw new AverbaError('NOT_FOUND', 'Cannot find the validation: none was asked for under this id')
+  throw new AverbaError('NOT_FOUND', 'Cannot find the validation: none was asked for under this id', {
+    hint: 'It is the id that validate was given, not the trace id: validations.list has all of them',
+  })
 }
 
 /** What was moved out to a bundle does not end a list. */

@@ -31,7 +31,9 @@ export async function exportLog(
   onProgress: (done: number, end: number) => void = () => undefined,
 ): Promise<Exported> {
   if (existsSync(dir) && (!statSync(dir).isDirectory() || readdirSync(dir).length > 0))
-    throw new AverbaError('INVALID_INPUT', `Cannot export to "${dir}": something is there already`)
+    throw new AverbaError('INVALID_INPUT', `Cannot export to "${dir}": something is there already`, {
+      hint: 'Name a folder that is not there yet: nothing is ever overwritten',
+    })
   const checkpoints = snapshot.run(readCheckpointNotes)
   const newest = checkpoints.at(-1)
   if (!newest)
