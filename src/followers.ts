@@ -73,7 +73,9 @@ export class Followers {
   attach(name: string, work: Following['work']): void {
     checkId(name, 'name of a follower')
     if (this.#following.has(name)) {
-      throw new AverbaError('INVALID_INPUT', `Cannot follow as "${name}": another handler has this name`)
+      throw new AverbaError('INVALID_INPUT', `Cannot follow as "${name}": another handler has this name`, {
+        hint: 'Give each a name of its own, and begin with it once in a process',
+      })
     }
     this.#following.set(name, { name, work })
     this.wake()

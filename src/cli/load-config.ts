@@ -19,17 +19,27 @@ export async function loadConfig(file: string = defaultConfig): Promise<AverbaOp
     throw new AverbaError('NOT_FOUND', `Cannot load "${path}": it is not there`, { hint })
   }
   const { default: options } = (await import(pathToFileURL(path).href).catch((cause: unknown) => {
-    throw new AverbaError('MISCONFIGURED', `Cannot load "${path}": ${reasonOf(cause, path)}`, { cause })
+    throw new AverbaError('MISCONFIGURED', `Cannot load "${path}": ${reasonOf(cause, path)}`, {
+      cause,
+      hint: isVariableMissing(cause)
+        ? 'Set what is missing, or delete what you do not use from the configuration'
+        : `To see where and why, run it alone: node "${path}"`,
+    })
   })) as { default?: unknown } // What a module exports is checked below, and by openAverba.
   if (typeof options === 'object' && options !== null) return options as AverbaOptions // Checked by openAverba.
   const hint = 'End it with: export default defineConfig({ ... })'
   throw new AverbaError('MISCONFIGURED', `Cannot load "${path}": it exports no options by default`, { hint })
 }
 
+/** What a configuration of `averba init` says of a variable. */
+const missingVariable = /^The environment variable (\w+) is not set$/
+
+const isVariableMissing = (cause: unknown) => cause instanceof Error && missingVariable.test(cause.message)
+
 /** An error's message may quote a secret; a variable's name does not. */
 function reasonOf(cause: unknown, path: string): string {
   if (!(cause instanceof Error)) return 'it fails'
-  const [, missing] = /^The environment variable (\w+) is not set$/.exec(cause.message) ?? []
+  const [, missing] = missingVariable.exec(cause.message) ?? []
   if (missing === undefined) return `it ends with ${cause.name}`
   // It ends at the first: the others that its text asks for in the same way are named with it.
   const others = requiredVariables(readFileSync(path, 'utf8')).filter(name => !process.env[name])

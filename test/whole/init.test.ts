@@ -160,11 +160,11 @@ test('with the variables that it names set, averba opens with it and works', asy
   ).rejects.toMatchObject({
     code: 1,
     stdout: expect.stringMatching(
-      /variables AVERBA_TOKEN_URL, AVERBA_CONSUMER_KEY, AVERBA_PORTAL_URL are not set\n1 to look after/,
+      /variables AVERBA_TOKEN_URL, AVERBA_CONSUMER_KEY, AVERBA_PORTAL_URL are not set: Set what is .*\n1 to look after/,
     ),
   })
   await expect(doctor({ AVERBA_PORTAL_URL: '' })).rejects.toMatchObject({
-    stdout: expect.stringContaining('The environment variable AVERBA_PORTAL_URL is not set\n'),
+    stdout: expect.stringContaining('The environment variable AVERBA_PORTAL_URL is not set: Set what'),
   })
   await expect(host({ ...values, AVERBA_TOKEN_URL: '' })).rejects.toMatchObject({
     stderr: expect.stringContaining('The environment variable AVERBA_TOKEN_URL is not set'),

@@ -142,13 +142,13 @@ test.each([
     'misses a variable',
     'variable.config.ts',
     "throw new Error('The environment variable AVERBA_X is not set')",
-    /MISCONFIGURED: .*AVERBA_X is not set/,
+    /MISCONFIGURED: .*AVERBA_X is not set\nSet what is missing/,
   ],
   [
     'fails with a secret in its message',
     'failing.config.ts',
     `throw new TypeError('${secret}')`,
-    /^MISCONFIGURED: Cannot load ".*": it ends with TypeError\n$/,
+    /^MISCONFIGURED: Cannot load ".*": it ends with TypeError\nTo see .*: node ".*failing.config.ts"\n$/,
   ],
 ])('a configuration that %s is said so, with exit code 1', async (_, name, text, error) => {
   if (text !== undefined) writeFileSync(join(folder, name), text)
