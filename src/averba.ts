@@ -228,7 +228,11 @@ export async function openOn(
       },
       tracing,
       onAnswered: (status, ms) => engine.hint('answered', { status, ms }),
-      onRefused: (status, because) => log({ message: `a notification was refused: ${because}`, status }),
+      onRefused(status, because, evento) {
+        // Anybody may send any name: only one of ours is told.
+        const named = desired.isDeclared(evento) && { evento }
+        log({ message: `a notification was refused: ${because}`, status, ...named })
+      },
       onStoreError: error =>
         log({ message: 'a notification was not stored: answered 503', error: nameOf(error) }),
       onMissed: reason => void subscriptions.harvestSoon(reason),

@@ -49,7 +49,7 @@ export interface Notifications {
    * Calls handlers again, as if for the first time, in the order in which the notifications came: those that are
    * parked, of one notification or of all; or, of one, all that were called. Gives how many notifications it was.
    *
-   * @throws {AverbaError} `NOT_FOUND`, and `REFUSED` when no handler of the one is to be called again
+   * @throws {AverbaError} `INVALID_INPUT`, `NOT_FOUND`, and `REFUSED` when no handler of the one is to be called again
    */
   replay(
     filter: { readonly id: string; readonly parked?: boolean } | { readonly parked: true },
@@ -109,6 +109,9 @@ export function createNotifications(
     handle(evento, name, handler, { schema, key, ...time } = {}) {
       checkId(evento, 'evento')
       checkId(name, 'name of a handler')
+      const { subscriptions = [] } = area.options
+      if (subscriptions.length > 0 && !subscriptions.some(each => each.evento === evento))
+        log({ message: 'a handler is for an event that no subscription declares', evento, handler: name })
       const timeoutMs = checkHandlerTime(time)
       const handle: Registered['handle'] = (notification, call) => handler(notification as never, call) // As its schema made it.
       add({ evento, name, handle, timeoutMs, schema, key })
@@ -133,6 +136,9 @@ export function createNotifications(
         }
         await replayOne(stream, parked ? 'parked' : 'all', ask)
         return 1
+      }
+      if (filter.parked !== true) {
+        throw new AverbaError('INVALID_INPUT', 'Cannot replay: neither an id nor `parked: true` was given')
       }
       let count = 0
       for await (const { notification } of rowsOf({ state: 'parked' })) {

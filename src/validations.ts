@@ -6,11 +6,13 @@ import type { Fresh } from './consent-readings.ts'
 import { type Cpf, parseCpf } from './cpf.ts'
 import type { Target } from './decisions.ts'
 import { AverbaError } from './errors.ts'
+import { findValidation, requireValidation } from './find-validation.ts'
 import { checkId, checkInstant } from './given.ts'
 import type { Basis, Instant, Json, Part } from './message.ts'
 import { useNamedConsent } from './named-consents.ts'
 import { type Open, openUnlessArchived } from './notification.ts'
 import type { Ask, Outcome } from './outcome.ts'
+import { canonicalJson } from './proof/canonical-json.ts'
 import type { Standings } from './standings.ts'
 import type { Which } from './subjects.ts'
 import { findReusable } from './validation-reuse.ts'
@@ -103,7 +105,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
   const { paidPerDayMax } = area.options.validationService ?? {}
 
   async function get(id: string): Promise<Validation | undefined> {
-    const found = await find(area, id)
+    const found = await findValidation(area, id)
     if (!found) return undefined
     const row = await views
       .selectFrom('validations')
@@ -122,9 +124,15 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
   }
 
   /** Marks what is paid again, so that it is paid again once only. */
-  async function repeat(of: string, by: string, person: string): Promise<Target> {
-    const { stream, subject } = await findOrThrow(area, of)
+  async function repeat(of: string, by: string, person: string, claims: Json): Promise<Target> {
+    const { stream, subject } = await requireValidation(area, of)
     if (subject !== person) throw invalid('id of the validation to pay again: it is of another person')
+    // What was moved out or destroyed cannot be compared.
+    const before = await openUnlessArchived(area)(`${stream}/1/claims`)
+    if (before !== undefined && !isSame(before, claims))
+      throw invalid(
+        'claims: what is paid again claims the same; validate what differs under an id of its own',
+      )
     return { stream, message: { type: 'validation.repeat', data: { by } } }
   }
 
@@ -170,7 +178,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
           }
           const data = { validation, id, subject, ...(again && { again: again.of }) }
           const message = { type: 'validation.request', data, parts }
-          const repeated = again ? [await repeat(again.of, id, subject)] : []
+          const repeated = again ? [await repeat(again.of, id, subject, claims)] : []
           return {
             // Its own event comes last: the receipt of the command id leads to it.
             targets: [...targets, ...repeated, ...spend(validation), { stream, message, isNew: true }],
@@ -204,7 +212,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
     async resolve(id, { charged, note }, ask = {}) {
       if (typeof charged !== 'boolean') throw invalid('verdict: charged must be true or false')
       if (note !== undefined) checkText(note, 'note')
-      const { stream, subject } = await findOrThrow(area, id)
+      const { stream, subject } = await requireValidation(area, id)
       const owner = `subject-${subject}`
       const parts: Record<string, Part> = {
         ...(note !== undefined && { note: { owner, value: note } }),
@@ -224,24 +232,8 @@ const lostResult = {
   title: 'A person found out that it was charged; its result is lost',
 }
 
-/** Finds the stream of a validation by the host's id, which is its command id: the receipt leads to its event. */
-async function find(
-  { store }: Area,
-  id: string,
-): Promise<{ readonly stream: string; readonly subject: string } | undefined> {
-  const receipt = await store.receipt(id)
-  const event = receipt && (await store.readAt(receipt.position))
-  if (event?.type !== 'validation.requested' && event?.type !== 'validation.reused') return undefined
-  const { id: own, subject } = event.data as { id: string; subject: string } // As the machine writes both.
-  return own === id ? { stream: event.stream, subject } : undefined
-}
-
-async function findOrThrow(area: Area, id: string) {
-  const found = await find(area, id)
-  if (found) return found
-  throw new AverbaError('NOT_FOUND', 'Cannot find the validation: none was asked for under this id', {
-    hint: 'It is the id that validate was given, not the trace id: validations.list has all of them',
-  })
+function isSame(a: Json, b: Json): boolean {
+  return canonicalJson(a, { fractions: true }) === canonicalJson(b, { fractions: true })
 }
 
 /** What was moved out to a bundle does not end a list. */

@@ -37,8 +37,8 @@ export interface ReceiverOptions {
   /** Told of every answer, and how long it took. */
   readonly onAnswered?: (status: number, ms: number) => void
   readonly tracing?: Tracing
-  /** Told of what was refused, by status. */
-  readonly onRefused: (status: number, because: string) => void
+  /** Told of what was refused, by status, and of which event it said that it was. */
+  readonly onRefused: (status: number, because: string, evento: string) => void
   /** Told of what could not be stored, and was answered 503. */
   readonly onStoreError: (error: unknown) => void
   /** Told of a notification that the portal will have a failure record of, right after it was answered. */
@@ -157,7 +157,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     })
     options.onAnswered?.(answer.status, elapsedMs() - began)
     if (answer.status >= 400 && answer.status < 500)
-      options.onRefused(answer.status, refusals[answer.status] ?? '')
+      options.onRefused(answer.status, refusals[answer.status] ?? '', head.evento)
     return answer
   }
 

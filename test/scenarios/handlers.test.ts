@@ -196,6 +196,24 @@ test('one notification can be replayed by its id, also when it was handled; one 
   await averba.close()
 })
 
+test('a handler of an event that no subscription declares is told to the operator', async () => {
+  const said: LogLine[] = []
+  const averba = await openAverba({
+    store: ':memory:',
+    receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
+    subscriptions: [{ evento }],
+    logger: line => void said.push(line),
+  })
+  averba.notifications.handle(evento, 'crm', async () => undefined)
+  expect(said).toEqual([])
+  averba.notifications.handle('dimp-situacao-imprt', 'crm', async () => undefined)
+  const message = 'a handler is for an event that no subscription declares'
+  expect(said).toEqual([{ message, evento: 'dimp-situacao-imprt', handler: 'crm' }])
+  const neither = averba.notifications.replay({} as { parked: true }) // As from JavaScript.
+  await expect(neither).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await averba.close()
+})
+
 test('those of one key keep their order while one of them fails, and go on when it is parked; other keys pass', async () => {
   const { averba, clock } = await given()
   const seen: string[] = []

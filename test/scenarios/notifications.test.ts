@@ -196,6 +196,10 @@ test('secrets that cannot be had are answered 503, not 401, and the operator is 
     message:
       "a notification was refused: its address is in none of the portal's ranges, or of receiver.sources",
     status: 403,
+    evento,
   })
+  // Whose name anybody may have made up.
+  await world.averba.receiver.fetch(notification({ 'event-type': 'x' }), { remoteAddress: '203.0.113.7' })
+  expect(lines[2]).not.toHaveProperty('evento')
   await world.close()
 })

@@ -92,6 +92,9 @@ test('an inconclusive validation is paid again on purpose, once', async () => {
   await validations.validate({ id: 'a', cpf, claims })
   const ofAnother = validations.validate({ id: 'y', cpf: otherCpf, claims, again })
   await expect(ofAnother).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  // Neither uses up the one repetition.
+  const ofOtherClaims = validations.validate({ id: 'z', cpf, claims: { nome: 'OUTRA' }, again })
+  await expect(ofOtherClaims).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   const both = await Promise.allSettled(
     ['b', 'c'].map(id => validations.validate({ id, cpf, claims, again })),
   )
