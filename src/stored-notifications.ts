@@ -1,5 +1,6 @@
 import type { Area } from './area.ts'
 import { fromInstant, toInstant } from './clock.ts'
+import type { Received, Recovered } from './machines/notification.ts'
 import type { Instant, Recorded } from './message.ts'
 import { openUnlessArchived, type SealedBody } from './notification.ts'
 
@@ -12,6 +13,7 @@ const windowMs = 15 * 60_000
 interface Stored {
   readonly notification: string
   readonly evento: string
+  /** When it came; not a number where nobody knows. */
   readonly at: number
   readonly bodyBytes: number
   readonly body: string
@@ -99,7 +101,15 @@ export class StoredNotifications {
   }
 }
 
+/** What was recovered came when its delivery failed, and may be in the log days after that. */
 function toStored({ id, at, data }: Recorded): Stored {
-  const { notification, evento, bodyBytes } = data as Omit<Stored, 'at'> // As the machine writes it.
-  return { notification, evento, at: fromInstant(at), bodyBytes, body: `${id}/body` }
+  const { notification, evento, bodyBytes, failedAt } = data as unknown as Received & Partial<Recovered> // As the machine writes them.
+  const cameAt = failedAt === undefined ? at : failedAt
+  return {
+    notification,
+    evento,
+    at: cameAt === null ? Number.NaN : fromInstant(cameAt),
+    bodyBytes,
+    body: `${id}/body`,
+  }
 }

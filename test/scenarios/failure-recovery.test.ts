@@ -109,6 +109,19 @@ test('the same content at another time, or of another event, is not taken for it
   await world.close()
 })
 
+test('one that was recovered days later is no other for what is lost about then with the same content', async () => {
+  const world = await given()
+  const { averba, clock } = world
+  await lose(world, { numero: '26BR1' })
+  await clock.advance(dayMs)
+  await averba.subscriptions.harvest()
+  await clock.advance(60 * secondMs)
+  await lose(world, { numero: '26BR1' })
+  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 1, stored: 0 }])
+  expect(await inbox(averba)).toHaveLength(2)
+  await world.close()
+})
+
 test('two records of the same content about the same time are one notification', async () => {
   const world = await given()
   await lose(world, { numero: '26BR1' })
