@@ -63,7 +63,8 @@ export function createErasures(area: Area): Erasures {
     const { requester, legalBasis, keep = [] } = options
     const found = await store.owners.survey(subject)
     const gone = found.parts.filter(part => !isKept(part, keep))
-    const keepsKey = gone.length < found.parts.length
+    const kept = found.parts.filter(part => isKept(part, keep)).map(part => part.position)
+    const keepsKey = kept.length > 0
     const owner = `subject-${subject}`
     const { until, effects } = found
     const claims = found.claims.filter(({ kind }) => !staying.has(kind))
@@ -79,7 +80,7 @@ export function createErasures(area: Area): Erasures {
     })
     return {
       targets: [...others, { stream: owner, message: { type: 'subject.erase', data } }],
-      destroys: { parts: gone, person: { owner, subject, until, claims, keepsKey } },
+      destroys: { parts: gone, person: { owner, subject, until, claims, keepsKey, kept } },
     }
   }
 

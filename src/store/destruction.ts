@@ -20,6 +20,8 @@ export interface ErasedPerson {
   readonly claims: readonly { readonly kind: string; readonly digest: Uint8Array }[]
   /** Something is kept, and so is the key that opens it. */
   readonly keepsKey: boolean
+  /** Where the parts are that are kept: what comes with the same content is of somebody else from now on. */
+  readonly kept: readonly number[]
 }
 
 /** Reports whether something was recorded of the person since it was looked for what there is to destroy. */
@@ -37,7 +39,8 @@ export function* destroy({ parts, person }: Destruction): Steps<void> {
   )
   yield* forgetRecent(parts.map(({ position }) => position))
   if (!person) return
-  const { owner, claims, keepsKey } = person
+  const { owner, claims, keepsKey, kept } = person
+  yield* forgetRecent(kept)
   yield* each(
     deleteClaim,
     claims.map(({ kind, digest }) => [kind, digest]),
