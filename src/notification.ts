@@ -47,6 +47,9 @@ export interface ClearNotification {
   readonly origin: Notification['origin']
 }
 
+/** The same content for the same recipient within it is a copy. */
+export const copyWindowMs = 10 * 60_000
+
 /** What is sealed of a notification. */
 export type SealedBody = {
   /** The bytes as they came, in base64. */

@@ -13,7 +13,13 @@ import { checkHandlerTime, type HandlerCall, type HandlerTime } from './handler-
 import { followerOf, HandlerWorker } from './handler-worker.ts'
 import type { LogLine } from './log-line.ts'
 import type { Json } from './message.ts'
-import { type Notification, openNotification, openUnlessArchived, sealedBody } from './notification.ts'
+import {
+  copyWindowMs,
+  type Notification,
+  openNotification,
+  openUnlessArchived,
+  sealedBody,
+} from './notification.ts'
 import type { Ask } from './outcome.ts'
 import { readHandlings } from './views/notifications.ts'
 
@@ -154,7 +160,6 @@ export function createNotifications(
   }
 }
 
-const copyWindowMs = 10 * 60_000
 const unnamed = 'sem-nome'
 
 function withoutPunctuation({ kind, id }: Incoming['recipient']): string {
@@ -171,10 +176,14 @@ export async function routeNotification(area: Area, incoming: Incoming): Promise
   // An event is named in clear: one that names a person is not an event that anyone subscribed to.
   const evento = holdsCpf(incoming.evento) ? unnamed : incoming.evento
   const recipient = { ...incoming.recipient, id: withoutPunctuation(incoming.recipient) }
-  const content = [evento, recipient.kind ?? '', recipient.id, hash('sha256', body, 'hex')].join('\0')
+  const content = [incoming.evento, recipient.kind ?? '', recipient.id, hash('sha256', body, 'hex')].join(
+    '\0',
+  )
+  const now = clock.now()
   const recent = {
     digest: store.digest('notification', content),
-    since: clock.now() - copyWindowMs,
+    since: now - copyWindowMs,
+    until: now + copyWindowMs,
   }
   const message = { type: 'portal.notified', data: {} }
   const earlier = await store.findRecent(recent)

@@ -1,6 +1,7 @@
 import type { Area } from './area.ts'
 import { giveWay, toInstant } from './clock.ts'
 import type { Instant } from './message.ts'
+import { copyWindowMs } from './notification.ts'
 import type { RetentionRule } from './options.ts'
 import { type PartKind, partKinds } from './part-kinds.ts'
 import type { AgedPart } from './store/aged-parts.ts'
@@ -33,7 +34,7 @@ export class Retention {
   async #apply(kind: PartKind, rule: RetentionRule): Promise<void> {
     const { clock, engine, store } = this.#area
     const isByTime = rule !== 'until-settled'
-    const before = isByTime ? toInstant(clock.now() - rule.days * dayMs) : ever
+    const before = isByTime ? toInstant(clock.now() - rule.days * dayMs) : this.#settledBefore(kind)
     const opened = await this.#opened()
     let last = { position: 0, name: '' }
     for (;;) {
@@ -52,6 +53,11 @@ export class Retention {
       last = end
       await giveWay()
     }
+  }
+
+  /** A copy of a notification may still come, and is one only as long as the first is known by its content. */
+  #settledBefore(kind: PartKind): Instant {
+    return kind === 'notification.body' ? toInstant(this.#area.clock.now() - copyWindowMs) : ever
   }
 
   /** The parts that owed calls open. */

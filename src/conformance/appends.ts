@@ -207,18 +207,37 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
   test('what was recorded under a digest is in the way of the same for a while, and of nothing else', () =>
     given(async store => {
       const at = (time: string) => `2031-01-01T${time}.000Z`
+      const within = (since: string, of = digest) => {
+        const ms = Date.parse(at(since))
+        return { digest: of, since: ms, until: ms + 1_200_000 }
+      }
       const record = async (stream: string, time: string, since: string, of = digest) => {
-        const recent = { digest: of, since: Date.parse(at(since)) }
-        return (await store.append({ ...toStream(stream, 'none'), at: at(time), recent })).status
+        return (await store.append({ ...toStream(stream, 'none'), at: at(time), recent: within(since, of) }))
+          .status
       }
       const both = [record('token-a', '12:00:00', '11:50:00'), record('token-b', '12:00:00', '11:50:00')]
       expect(await Promise.all(both)).toEqual(['appended', 'conflict'])
-      expect(await store.findRecent({ digest, since: Date.parse(at('12:00:00')) })).toBe(2)
-      expect(await store.findRecent({ digest, since: Date.parse(at('12:00:01')) })).toBeUndefined()
+      expect(await store.findRecent(within('12:00:00'))).toBe(2)
+      expect(await store.findRecent(within('12:00:01'))).toBeUndefined()
       expect(await record('token-c', '12:01:00', '11:51:00', new Uint8Array([1]))).toBe('appended')
       expect(await record('token-d', '12:10:00', '12:00:00')).toBe('conflict')
       expect(await record('token-d', '12:10:01', '12:00:01')).toBe('appended')
-      expect(await store.findRecent({ digest, since: Date.parse(at('12:00:01')) })).toBe(4)
+      expect(await store.findRecent(within('12:00:01'))).toBe(4)
+    }))
+
+  test('what was recorded under a digest is as old as a clock that has gone back says, and not as the log does', () =>
+    given(async store => {
+      const startMs = Date.UTC(2031, 0, 1, 12)
+      const record = async (stream: string, minute: number) => {
+        const ms = startMs + minute * 60_000
+        const recent = { digest, since: ms - 600_000, until: ms + 600_000 }
+        return (await store.append({ ...toStream(stream, 'none'), at: new Date(ms).toISOString(), recent }))
+          .status
+      }
+      expect(await record('token-a', 1_440)).toBe('appended')
+      expect(await record('token-b', 0)).toBe('appended')
+      expect(await record('token-c', 10)).toBe('conflict')
+      expect(await record('token-c', 11)).toBe('appended')
     }))
 
   test('a part is kept sealed: in clear it stands nowhere, and it opens at its address', () =>
@@ -243,7 +262,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       const event = { type: 'subject.enrolled', data: { subject: 'one', origin: 'host' } }
       const parts = { cpf: { owner, value: '25774435016' }, name: { owner, value: 'x' } }
       const item = { stream: owner, event, because: 'subject.enrol', machine, parts }
-      const recent = { digest, since: Date.parse(at) }
+      const recent = { digest, since: Date.parse(at), until: Date.parse(at) }
       await store.append({ ...toStream(owner, 'none'), events: [item], claims: [claim], recent })
       const erased = { stream: owner, event: { type: 'subject.erased', data: {} }, because: 'subject.erase' }
       const erasing = {
@@ -254,7 +273,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
             { position: 2, name: 'cpf' },
             { position: 2, name: 'name' },
           ],
-          person: { owner, subject: 'one', until: 2, claims: [claim], keepsKey: false },
+          person: { owner, subject: 'one', until: 2, claims: [claim], keepsKey: false, kept: [] },
         },
       }
       expect((await store.append(erasing)).status).toBe('appended')

@@ -198,7 +198,7 @@ function commit(
   const { position } = known
   for (const claim of input.claims ?? []) batch.claims.set(nameOf(claim), claim)
   if (input.recent && events.length > 0) {
-    batch.recent.set(keyOf(input.recent.digest), { ...input.recent, position, at })
+    batch.recent.set(keyOf(input.recent.digest), { ...input.recent, position, at: input.at })
   }
   if (input.settles) {
     const { effect, as, because } = input.settles

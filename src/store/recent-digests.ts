@@ -2,16 +2,22 @@ import { fromInstant } from '../clock.ts'
 import type { Instant } from '../message.ts'
 import { each, first, rows, type Steps } from './connection.ts'
 
-/** A keyed digest under which nothing may have been recorded since an instant. */
+/** A keyed digest under which nothing may have been recorded a short while ago. */
 export interface RecentDigest {
   readonly digest: Uint8Array
-  /** In milliseconds, as a clock has it. */
+  /** What was recorded before it is too long ago. In milliseconds, as a clock has it. */
   readonly since: number
+  /**
+   * What was recorded after it is of a clock that was ahead, and has gone back since: nobody knows how long ago that is,
+   * and it is in nobody's way. In milliseconds.
+   */
+  readonly until: number
 }
 
-/** What was recorded under a digest: the last event of its append, and when. */
+/** What was recorded under a digest: the last event of its append, and when that was for the clock of its process. */
 interface Seen {
   readonly position: number
+  /** The log may be ahead of it: its times never go back, and a clock's do. */
   readonly at: Instant
 }
 
@@ -53,13 +59,15 @@ export class RecentDigests {
     const parameters = [this.#position]
     const found = yield* rows<Seen & { digest: Uint8Array }>({ sql: selectAfter, parameters })
     for (const { digest, position, at } of found) this.#put(keyOf(digest), { position, at })
+    // Of those who add a few and are gone, nobody else would sweep after.
+    this.#unswept += found.length
     this.#isBehind = false
   }
 
   /** The event that memory has under a digest, unless that is too long ago: most digests have none, and ask no table. */
-  remembered({ digest, since }: RecentDigest): number | undefined {
-    const seen = this.#seen.get(keyOf(digest))
-    return seen && fromInstant(seen.at) >= since ? seen.position : undefined
+  remembered(recent: RecentDigest): number | undefined {
+    const seen = this.#seen.get(keyOf(recent.digest))
+    return seen && isWithin(recent, seen) ? seen.position : undefined
   }
 
   /** Finds the event that was recorded under a digest, unless that is too long ago, or its parts were destroyed. */
@@ -80,14 +88,14 @@ export class RecentDigests {
     )
     for (const [key, { position, at }] of added) this.#put(key, { position, at })
     this.#unswept += added.size
-    if (this.#unswept >= sweepEvery) yield* this.#sweep(newest.since)
+    if (this.#unswept >= sweepEvery) yield* this.#sweep(newest)
   }
 
-  *#sweep(since: number): Steps<void> {
+  *#sweep(newest: RecentDigest): Steps<void> {
     this.#unswept = 0
     let last: Seen | undefined
     for (const [key, seen] of this.#seen) {
-      if (fromInstant(seen.at) >= since && this.#seen.size <= keptMax) break
+      if (isWithin(newest, seen) && this.#seen.size <= keptMax) break
       this.#seen.delete(key)
       last = seen
     }
@@ -100,6 +108,11 @@ export class RecentDigests {
     this.#seen.set(key, seen)
     this.#position = seen.position
   }
+}
+
+function isWithin({ since, until }: RecentDigest, { at }: Seen): boolean {
+  const ms = fromInstant(at)
+  return ms >= since && ms <= until
 }
 
 /** A digest as the key of a map. */

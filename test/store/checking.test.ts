@@ -152,7 +152,7 @@ describe('a deep look finds', () => {
       "insert into recent_digest values (99999, '2026-11-20T12:00:00.000Z', zeroblob(32))",
       'index',
     ],
-    ['a recent digest of another time', "update recent_digest set at = '2026-11-20T00:00:00.000Z'", 'index'],
+    ['a recent digest of a later time', "update recent_digest set at = '2046-11-20T00:00:00.000Z'", 'index'],
     ['a row of a view that was edited', 'update notifications set copies = 2 where rowid = 100', 'views'],
     ['a row of a view that was taken out', 'delete from notifications where rowid = 100', 'views'],
     [

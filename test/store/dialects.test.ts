@@ -52,7 +52,7 @@ function* appendOne(): Steps<void> {
       events: [{ stream: 'subject-a', event, because: 'subject.enrol', machine, parts }],
       receipt: { commandId: 'c', digest: new Uint8Array(), code: 'accepted', detail: '' },
       claims: [{ kind: 'cpf', digest: new Uint8Array(), value: 'a' }],
-      recent: { digest: new Uint8Array([1]), since: 0 },
+      recent: { digest: new Uint8Array([1]), since: 0, until: 0 },
     },
   )
   if (appended.status !== 'appended') throw new TypeError(appended.status)

@@ -46,6 +46,7 @@ function recentOf(content: number, minute: number) {
   return {
     digest: new Uint8Array([content >> 8, content & 255]),
     since: dayMs + (minute - 10) * 60_000,
+    until: dayMs + (minute + 10) * 60_000,
   }
 }
 
@@ -105,5 +106,19 @@ test('rows go when they are too old, a thousand later, and what is young stays',
   expect(await countRows()).toBe(1_300)
   expect(await record(0, 12)).toBe('appended')
   expect(await record(700, 12)).toBe('conflict')
+  await store.close()
+})
+
+test('what processes leave that add a few and are gone is swept too', async () => {
+  const path = newPath()
+  for (let day = 0; day < 12; day++) {
+    const { store, record } = await given(path)
+    const added = Array.from({ length: 100 }, (_, i) => record(day * 100 + i, day * 1_440))
+    await Promise.all(added)
+    await store.close()
+  }
+  const { store, record, countRows } = await given(path)
+  expect(await record(2_000, 12 * 1_440)).toBe('appended')
+  expect(await countRows()).toBe(301)
   await store.close()
 })
