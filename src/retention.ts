@@ -1,10 +1,12 @@
 import type { Area } from './area.ts'
 import { giveWay, toInstant } from './clock.ts'
+import { followerOf } from './handler-worker.ts'
 import type { Instant } from './message.ts'
 import { copyWindowMs } from './notification.ts'
 import type { RetentionRule } from './options.ts'
 import { type PartKind, partKinds } from './part-kinds.ts'
 import type { AgedPart } from './store/aged-parts.ts'
+import { readHandlings } from './views/notifications.ts'
 
 const dayMs = 86_400_000
 /** The end of time, for rules that do not ask for the age. */
@@ -67,26 +69,25 @@ export class Retention {
     return new Set(owed.flatMap(effect => Object.values(effect.opens ?? {})))
   }
 
-  async #isOver(
-    { stream, version, name, owner }: AgedPart,
-    isByTime: boolean,
-    opened: ReadonlySet<string>,
-  ): Promise<boolean> {
+  async #isOver(part: AgedPart, isByTime: boolean, opened: ReadonlySet<string>): Promise<boolean> {
+    const { stream, version, name, owner } = part
     if (opened.has(`${stream}/${version}/${name}`)) return false
-    if (!(await this.#isSettled(stream, isByTime))) return false
+    if (!(await this.#isSettled(part, isByTime))) return false
     return !(await this.#isHeld(owner))
   }
 
   /** Whether nobody waits for it any more; where only its age counts, a handler that has not come through still does. */
-  async #isSettled(stream: string, isByTime: boolean): Promise<boolean> {
+  async #isSettled({ stream, position }: AgedPart, isByTime: boolean): Promise<boolean> {
     const { views } = this.#area
     if (stream.startsWith('notification-')) {
       const row = await views
         .selectFrom('notifications')
-        .select('state')
+        .select(['evento', 'state', 'handlers'])
         .where('notification', '=', stream)
         .executeTakeFirst()
-      return row?.state === 'handled' || (isByTime && row?.state === 'received')
+      if (!row) return false
+      const isUntried = isByTime && readHandlings(row).length === 0
+      return (row.state === 'handled' || isUntried) && !(await this.#isAwaited(row.evento, position))
     }
     if (isByTime) return true
     if (stream.startsWith('validation-')) {
@@ -103,6 +104,13 @@ export class Retention {
       .where('consent', '=', stream)
       .executeTakeFirst()
     return row?.knowledge === 'vanished' || (row?.status !== 'PENDENTE' && row?.status !== 'ATIVO')
+  }
+
+  /** Whether some handler has yet to come by: that of a process which has others, or is down. */
+  async #isAwaited(evento: string, position: number): Promise<boolean> {
+    const followers = await this.#area.store.followers.list()
+    const ofEvento = followerOf({ evento, name: '' })
+    return followers.some(each => each.name.startsWith(ofEvento) && each.position < position)
   }
 
   async #isHeld(owner: string): Promise<boolean> {

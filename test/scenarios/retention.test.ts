@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type AverbaOptions, diagnoseStore, valueOf } from '../../src/index.ts'
+import { type AverbaOptions, diagnoseStore, openAverba, valueOf } from '../../src/index.ts'
 import { simulate } from '../../src/simulation/index.ts'
 import { newPath } from '../store/sample-store.ts'
 
@@ -143,6 +143,65 @@ test('what is held stays until it is let go, and what a handler has not handled 
   ])
   // A detail whose time is over is read again when it is asked for.
   expect(await averba.consents.get(which)).toMatchObject({ id: which.id, historico: expect.any(Array) })
+  await close()
+})
+
+test.each([
+  ['by time', { days: 1 }],
+  ['once it is settled', 'until-settled'],
+] as const)(
+  'what the handler of a process that is down has not been called for stays: %s',
+  async (_, rule) => {
+    const { averba, clock, portal, store, destroyed, close } = await worldWith({ 'notification.body': rule })
+    const notify = (n: number) =>
+      portal.notify({
+        ...{ evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: '12ABC34501DE35' },
+        body: { n },
+      })
+    const called: string[] = []
+    averba.notifications.handle(
+      'e',
+      'here',
+      async ({ body }) => void called.push(`here ${JSON.stringify(body)}`),
+    )
+    const workThere = async () => {
+      const other = await openAverba({ store, clock, schedules: false })
+      other.notifications.handle('e', 'there', async ({ body }) => {
+        called.push(`there ${JSON.stringify(body)}`)
+      })
+      await other.settle()
+      await other.close()
+    }
+    await notify(1)
+    await averba.settle()
+    await workThere()
+    await notify(2)
+    await averba.settle()
+    await clock.advance(2 * day)
+    await averba.settle()
+    await workThere()
+    expect(called).toEqual(['here {"n":1}', 'there {"n":1}', 'here {"n":2}', 'there {"n":2}'])
+    await clock.advance(day)
+    await averba.settle()
+    expect((await destroyed()).flatMap(each => each.parts)).toHaveLength(2)
+    await close()
+  },
+)
+
+test('a process that was down for longer than the days of a rule calls its handlers first', async () => {
+  const { averba, clock, portal, close } = await worldWith({ 'notification.body': { days: 1 } })
+  const called: unknown[] = []
+  averba.notifications.handle('e', 'h', async ({ body }) => void called.push(body))
+  await averba.settle()
+  await portal.notify({
+    evento: 'e',
+    destinatarioTipo: 'CNPJ',
+    destinatarioId: '12ABC34501DE35',
+    body: { n: 1 },
+  })
+  await clock.advance(2 * day)
+  await averba.settle()
+  expect(called).toEqual([{ n: 1 }])
   await close()
 })
 
