@@ -17,7 +17,7 @@ import type { Steps } from './connection.ts'
 import { type Destruction, erasedOwner, isOutdated } from './destruction.ts'
 import { writeHeader } from './header.ts'
 import type { Known, KnownOwner, KnownStream } from './known.ts'
-import { canMove, isOpen, type Move } from './ledger.ts'
+import { canMove, effectRows, isOpen, type Move } from './ledger.ts'
 import { keyOf, type RecentDigest, type RecentDigests } from './recent-digests.ts'
 import { type Schemas, schemaOf } from './schemas.ts'
 
@@ -190,6 +190,7 @@ function commit(
   }
   for (const event of staged) {
     batch.events.push(event)
+    batch.effects.push(...effectRows(event.recorded, event.stream, input.at))
     known.tree.add(event.leaf)
   }
   known.position += staged.length

@@ -3,15 +3,7 @@ import type { Claim, Receipt } from './append.ts'
 import { first, type Steps } from './connection.ts'
 import { type Destruction, destroy } from './destruction.ts'
 import type { KnownOwner } from './known.ts'
-import {
-  cancelEffect,
-  effectRows,
-  endEffect,
-  insertEffect,
-  type Move,
-  moveEffect,
-  resolveEffect,
-} from './ledger.ts'
+import { cancelEffect, endEffect, insertEffect, type Move, moveEffect, resolveEffect } from './ledger.ts'
 import type { NewlySeen, RecentDigests } from './recent-digests.ts'
 import type { Tile } from './tree.ts'
 
@@ -29,6 +21,8 @@ export class Batch {
   readonly streams: { readonly key: number; readonly name: string }[] = []
   readonly owners: KnownOwner[] = []
   readonly events: StagedEvent[] = []
+  /** The rows of the effects that its events owe. */
+  readonly effects: unknown[][] = []
   readonly receipts = new Map<string, Receipt>()
   readonly claims = new Map<string, Claim>()
   readonly recent = new Map<string, NewlySeen>()
@@ -51,8 +45,7 @@ export class Batch {
     if (this.events.length > 0) yield { sql: insertEvent, forEach: this.events.map(eventRow) }
     const parts = this.events.flatMap(partRows)
     if (parts.length > 0) yield { sql: insertPart, forEach: parts }
-    const effects = this.events.flatMap(({ recorded, stream }) => effectRows(recorded, stream))
-    if (effects.length > 0) yield { sql: insertEffect, forEach: effects }
+    if (this.effects.length > 0) yield { sql: insertEffect, forEach: this.effects }
     if (this.claims.size > 0) yield { sql: upsertClaim, forEach: Array.from(this.claims.values(), claimRow) }
     yield* recents.add(this.recent)
     for (const move of this.moved.values()) yield* moveEffect(move)

@@ -34,8 +34,8 @@ const newestUnknown = `select effect.*, event.version, event.header, stream.name
 type Row = Schema['effect'] & { readonly version: number; readonly header: string; readonly name: string }
 
 /** The row of each effect that an event owes. What is owed stands in the event itself. */
-export function effectRows({ position, at, effects }: Recorded, stream: number): unknown[][] {
-  return (effects ?? []).map(({ type, dueAt }, n) => [position, n, stream, type, dueAt ?? at])
+export function effectRows({ position, effects }: Recorded, stream: number, now: Instant): unknown[][] {
+  return (effects ?? []).map(({ type, dueAt }, n) => [position, n, stream, type, dueAt ?? now])
 }
 
 /** Marks how an effect ended, with the position of the event that says so. */

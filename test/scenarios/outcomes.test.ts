@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { OutcomeError, valueOf } from '../../src/index.ts'
 import { samples, simulate } from '../../src/simulation/index.ts'
+import { newPath } from '../store/sample-store.ts'
 
 test('a command resolves with what became of it, in five ways, and its value is had of the settled one only', async () => {
   const world = await simulate()
@@ -52,3 +53,28 @@ test.each([Number.NaN, -1, 0.5])(
     await world.close()
   },
 )
+
+test('a call goes at once, and is tried again in its time, after a clock that was a day ahead was set right', async () => {
+  let aheadMs = 86_400_000
+  const plain = await simulate()
+  const clock = { now: () => plain.clock.now() + aheadMs, sleep: plain.clock.sleep.bind(plain.clock) }
+  const world = await simulate({ averba: { clock, store: newPath() } })
+  const { averba, faults, samples } = world
+  const { consents } = averba
+  const subject = await consents.enrol({ cpf: samples.cpf })
+  valueOf(await consents.sync({ subject }))
+  aheadMs = 0
+  const [first] = await consents.list({ subject, status: 'PENDENTE' })
+  const which = { subject, id: first?.id ?? '' }
+  await faults.add({ kind: 'status', service: 'consentService', status: 429, retryAfterS: 60, times: 1 })
+  const approved = await consents.approve(which)
+  expect(approved.status).toBe('deferred')
+  await plain.clock.advance(3_600_000)
+  await averba.settle()
+  expect((await consents.standing(which)).because).toBe('active')
+  valueOf(await consents.revoke(which))
+  expect((await averba.effects.list()).filter(each => each.state !== 'settled')).toEqual([])
+  expect((await averba.audit.verify()).faults).toEqual([])
+  await world.close()
+  await plain.close()
+})
