@@ -42,7 +42,8 @@ export function createArea(parts: Omit<Area, 'require' | 'isFresh'>): Area {
     },
     isFresh(readAt, ageMaxMs) {
       if (readAt === null) return false
-      return ageMaxMs === undefined || clock.now() - fromInstant(readAt) <= ageMaxMs
+      // By a clock that was ahead and has gone back it was read later than now: nobody knows how long ago that is.
+      return ageMaxMs === undefined || Math.abs(clock.now() - fromInstant(readAt)) <= ageMaxMs
     },
   }
 }

@@ -226,6 +226,21 @@ test('a recent definitive result is reused for the same person and the same clai
   await world.close()
 })
 
+test('a result by a clock that was a day ahead is not reused for that day', async () => {
+  let aheadMs = 86_400_000
+  const plain = await simulate()
+  const clock = { now: () => plain.clock.now() + aheadMs, sleep: plain.clock.sleep.bind(plain.clock) }
+  const world = await simulate({ averba: { clock } })
+  const { validations } = world.averba
+  const input = { cpf: world.samples.cpf, claims: { nome: 'X' }, reuseWithinMs: 60_000 }
+  valueOf(await validations.validate({ ...input, id: 'v1' }))
+  expect(valueOf(await validations.validate({ ...input, id: 'v2' })).reusedFrom).toBe('v1')
+  aheadMs = 0
+  expect(valueOf(await validations.validate({ ...input, id: 'v3' })).reusedFrom).toBeUndefined()
+  await world.close()
+  await plain.close()
+})
+
 test('what is unavailable, not evaluated or inconclusive is never reused', async () => {
   const world = await simulate()
   const { validations } = world.averba

@@ -185,6 +185,24 @@ test('a clock that is set back does not bring a revoked consent back', async () 
   await plain.close()
 })
 
+test('a reading by a clock that was a day ahead is not fresh once the clock is set right: the service is read', async () => {
+  let aheadMs = dayMs
+  const plain = await simulate()
+  const clock = { now: () => plain.clock.now() + aheadMs, sleep: plain.clock.sleep.bind(plain.clock) }
+  const world = await simulate({ averba: { clock } })
+  const { averba, consentService, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [active] = await averba.consents.list({ subject, status: 'ATIVO' })
+  const which = { subject, id: active?.id ?? '', ageMaxMs: minuteMs }
+  aheadMs = 0
+  consentService.change(samples.cpf, which.id, 'REVOGADO')
+  await plain.clock.advance(2 * minuteMs)
+  expect((await averba.consents.standing(which)).because).toBe('revoked')
+  await world.close()
+  await plain.close()
+})
+
 test('a use is recorded with its purpose and legal basis, and answered again under its command id', async () => {
   const { world, which } = await given('ATIVO')
   const { consents } = world.averba
