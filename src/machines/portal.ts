@@ -168,8 +168,10 @@ function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage)
       })
     case 'portal.harvest': {
       const { day, since } = message.data
-      if (day <= context.harvested) return record()
-      const regular = daysUntil(day, context.harvested || firstDay(day, since))
+      if (isHarvested(day, context.harvested)) return record()
+      // After a clock that was ahead nobody knows which days were asked for in their time.
+      const last = context.harvested < day ? context.harvested : ''
+      const regular = daysUntil(day, last || firstDay(day, since))
       const again = context.refused.filter(each => each >= keptSince(day) && !regular.includes(each))
       const days = [...again, ...regular]
       const readings = days.map(each => ({ type: 'portal.listFailures', data: { day: each, recover: true } }))
@@ -198,6 +200,11 @@ function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage)
 /** Days that the portal keeps failures of (document 3, section 4). */
 const keptDays = 30
 const dayMs = 86_400_000
+
+/** A process whose time of the day is later than another's comes with the day before. */
+function isHarvested(day: string, harvested: string): boolean {
+  return day <= harvested && Date.parse(harvested) - Date.parse(day) <= dayMs
+}
 
 /** The first day that is asked for at all: the day before, or an earlier one on which there was a log already. */
 function firstDay(day: string, since: string): string {

@@ -290,3 +290,23 @@ test('handlers are called for what was recovered, as for what was delivered, wit
   expect((await inbox(averba)).map(each => each.state)).toEqual(['handled', 'handled'])
   await world.close()
 })
+
+test('a clock that was months ahead does not end the daily readings once it is set right', async () => {
+  let aheadMs = 100 * dayMs
+  const plain = await simulate()
+  const clock = { now: () => plain.clock.now() + aheadMs, sleep: plain.clock.sleep.bind(plain.clock) }
+  const world = await simulate({ averba: { clock, subscriptions, schedules: true } })
+  const { averba } = world
+  for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+  await averba.settle()
+  aheadMs = 0
+  await lose(world, { numero: '26BR1' })
+  for (let day = 0; day < 2; day++) {
+    await world.clock.advance(dayMs)
+    await plain.clock.advance(dayMs)
+    await averba.settle()
+  }
+  expect(await inbox(averba)).toMatchObject([{ origin: 'recovered' }])
+  await world.close()
+  await plain.close()
+})
