@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { createIds, systemClock, systemEntropy, toInstant } from '../../src/clock.ts'
 import { type Connection, first } from '../../src/store/connection.ts'
+import { keyOf, RecentDigests } from '../../src/store/recent-digests.ts'
+import { createTables } from '../../src/store/schema.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { Store } from '../../src/store/store.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
@@ -121,4 +123,26 @@ test('what processes leave that add a few and are gone is swept too', async () =
   expect(await record(2_000, 12 * 1_440)).toBe('appended')
   expect(await countRows()).toBe(301)
   await store.close()
+})
+
+test('of more than a hundred thousand in ten minutes the oldest give way, in memory and in the table alike', async () => {
+  const connection = await openSqlite(':memory:')
+  const [recents, later] = [new RecentDigests(), new RecentDigests()]
+  const digestOf = (position: number) => Uint8Array.of(position >> 16, (position >> 8) & 255, position & 255)
+  const asked = (position: number) => ({ digest: digestOf(position), since: dayMs, until: dayMs })
+  const added = Array.from({ length: 100_002 }, (_, i) => {
+    const seen = { ...asked(i + 1), position: i + 1, at: toInstant(dayMs) }
+    return [keyOf(seen.digest), seen] as const
+  })
+  await connection.transact(function* () {
+    for (const sql of createTables('sqlite')) yield { sql, parameters: [] }
+    yield* recents.catchUp()
+    yield* recents.add(new Map(added))
+  })
+  await connection.read(() => later.catchUp())
+  for (const each of [recents, later])
+    expect([2, 3, 100_002].map(position => each.remembered(asked(position)))).toEqual([undefined, 3, 100_002])
+  const positions = { sql: 'select min(position) as low, count(*) as n from recent_digest', parameters: [] }
+  expect(await connection.read(() => first(positions))).toEqual({ low: 3, n: 100_000 })
+  await connection.close()
 })
