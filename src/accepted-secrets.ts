@@ -2,6 +2,7 @@ import { isAuthentic } from './adapters/authentic.ts'
 import type { Secrets } from './adapters/portal/protocol.ts'
 import type { ReceivedHead } from './adapters/received-head.ts'
 import type { Area } from './area.ts'
+import { isWithin } from './clock.ts'
 import type { Desired, SecretValues } from './desired.ts'
 import { SecretGenerations } from './secret-generations.ts'
 import { SecretHistory } from './secret-history.ts'
@@ -76,15 +77,14 @@ export class AcceptedSecrets {
     const known = this.#known.get(evento)
     if (!known) return this.#askFirst(evento)
     const now = this.#area.clock.now()
-    const isDue = now - known.at >= askedEveryMs && now - (this.#triedAt.get(evento) ?? 0) >= askedAgainMs
-    if (isDue) void this.#askAgain(evento)
+    if (!isWithin(askedEveryMs, known.at, now) && !this.#wasTried(evento, now)) void this.#askAgain(evento)
     return known.values
   }
 
   /** Nothing is known yet: whoever sends much while a source fails has it asked once a second. */
   async #askFirst(evento: string): Promise<SecretValues> {
     const failed = this.#failed.get(evento)
-    if (failed && this.#area.clock.now() - failed.at < askedFirstMs) throw failed.error
+    if (failed && isWithin(askedFirstMs, failed.at, this.#area.clock.now())) throw failed.error
     try {
       return await this.#ask(evento)
     } catch (error) {
@@ -95,9 +95,8 @@ export class AcceptedSecrets {
 
   /** False when it was asked only just, or the source fails: then what is known stays in use. */
   async #askAgain(evento: string): Promise<boolean> {
-    const now = this.#area.clock.now()
     const asking = this.#asking.get(evento)
-    if (!asking && now - (this.#triedAt.get(evento) ?? Number.NEGATIVE_INFINITY) < askedAgainMs) return false
+    if (!asking && this.#wasTried(evento, this.#area.clock.now())) return false
     try {
       await (asking ?? this.#ask(evento))
       return true
@@ -106,6 +105,11 @@ export class AcceptedSecrets {
         this.#onTrouble('a secret of a subscription could not be asked for again: the known one stays', error)
       return false
     }
+  }
+
+  #wasTried(evento: string, now: number): boolean {
+    const triedAt = this.#triedAt.get(evento)
+    return triedAt !== undefined && isWithin(askedAgainMs, triedAt, now)
   }
 
   /** Once at a time, whoever needs it. */

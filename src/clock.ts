@@ -39,6 +39,11 @@ export const systemClock: Clock = {
     }),
 }
 
+/** Whether something was at most so long ago: what a clock that was ahead made is no younger for having come later. */
+export function isWithin(ms: number, at: number, now: number): boolean {
+  return Math.abs(now - at) < ms
+}
+
 /**
  * Milliseconds, with fractions, for what is shorter than the clock can tell: those of the machine, which never go back,
  * for the machine's clock, and a clock's own for any other.

@@ -1,5 +1,5 @@
 import type { Area } from './area.ts'
-import { giveWay, toInstant } from './clock.ts'
+import { giveWay, isWithin, toInstant } from './clock.ts'
 import { followerOf } from './handler-worker.ts'
 import type { Instant } from './message.ts'
 import { copyWindowMs } from './notification.ts'
@@ -28,7 +28,7 @@ export class Retention {
   async look(): Promise<void> {
     const { clock, options } = this.#area
     const rules = Object.entries(options.retention ?? {}) as [PartKind, RetentionRule][] // As checkOptions has seen.
-    if (rules.length === 0 || clock.now() - this.#lookedAt < dayMs) return
+    if (rules.length === 0 || isWithin(dayMs, this.#lookedAt, clock.now())) return
     this.#lookedAt = clock.now()
     for (const [kind, rule] of rules) await this.#apply(kind, rule)
   }

@@ -3,7 +3,7 @@ import { useCertificate } from './adapters/certificate.ts'
 import { valueFrom } from './adapters/source.ts'
 import type { Area } from './area.ts'
 import { certificatesIn, type UsedCertificate } from './certificate-checks.ts'
-import { fromInstant, giveWay, toInstant } from './clock.ts'
+import { fromInstant, giveWay, isWithin, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import { daysBetween } from './failures.ts'
 import type { Instant } from './message.ts'
@@ -62,7 +62,7 @@ export class Schedules {
     await this.#retention.look()
     if (portal) await this.#harvest()
     if (consentService) await this.#lapse()
-    if (this.#area.clock.now() - this.#watchedAt < dayMs) return
+    if (isWithin(dayMs, this.#watchedAt, this.#area.clock.now())) return
     this.#watchedAt = this.#area.clock.now()
     if (consentService) await this.#watchFreshness()
     for (const used of certificatesIn(this.#area.options)) {

@@ -1,6 +1,6 @@
 import type { Secrets } from './adapters/portal/protocol.ts'
 import type { ReceivedHead } from './adapters/received-head.ts'
-import { type Clock, fromInstant, toInstant } from './clock.ts'
+import { type Clock, fromInstant, isWithin, toInstant } from './clock.ts'
 import type { SecretValues } from './desired.ts'
 import { type Confirmed, formerSecretsAcceptedMs, type SecretGenerations } from './secret-generations.ts'
 import type { Store } from './store/store.ts'
@@ -159,7 +159,7 @@ export class SecretHistory {
 
   async #recent(evento: string): Promise<Kept | undefined> {
     const known = this.#known.get(evento)
-    return known && this.#clock.now() - known.at < ageMaxMs ? known.kept : this.#read(evento)
+    return known && isWithin(ageMaxMs, known.at, this.#clock.now()) ? known.kept : this.#read(evento)
   }
 
   async #read(evento: string): Promise<Kept | undefined> {

@@ -1,6 +1,6 @@
 import type { Server } from 'node:https'
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'
-import type { Clock } from '../clock.ts'
+import { type Clock, isWithin } from '../clock.ts'
 import { type Certificate, useCertificate } from './certificate.ts'
 import { type Source, valueFrom } from './source.ts'
 
@@ -62,7 +62,7 @@ export class ServerCertificates {
     const name = [servername, parent].find(each => this.#sources.has(each)) ?? ''
     const shown = this.#shown.get(name)
     if (!shown || typeof this.#sources.get(name) !== 'function') return shown?.context
-    if (this.#clock.now() - shown.askedAt < certificateAgeMaxMs) return shown.context
+    if (isWithin(certificateAgeMaxMs, shown.askedAt, this.#clock.now())) return shown.context
     const renewing = this.#renewing.get(name) ?? this.#renew(name, shown)
     this.#renewing.set(name, renewing)
     return renewing

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Agent, buildConnector, type Dispatcher, request as undiciRequest } from 'undici'
-import type { Clock } from '../clock.ts'
+import { type Clock, isWithin } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import { answerBytesMax, bounded, readBounded } from './bounded-body.ts'
 import { type Certificate, type UsableCertificate, useCertificate } from './certificate.ts'
@@ -101,7 +101,7 @@ export function openSocket(options: SocketOptions): Socket {
 
   /** One renewal at a time: a burst of requests must not open an agent each. */
   async function current(): Promise<Agent> {
-    const isOld = opened !== undefined && clock.now() - opened.askedAt >= certificateAgeMaxMs
+    const isOld = opened !== undefined && !isWithin(certificateAgeMaxMs, opened.askedAt, clock.now())
     if (opened && !(isOld && typeof options.certificate === 'function')) return opened.agent
     renewal ??= renewOrKeep(opened).finally(() => {
       renewal = undefined

@@ -96,6 +96,17 @@ test.each(places)(
   },
 )
 
+test('a clock that was ahead when a source was asked does not keep it from being asked again', async () => {
+  const { world, source } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { averba, clock } = world
+  clock.jump(24 * 60 * minuteMs)
+  expect(await statusOf(averba, 'outra')).toBe(401)
+  clock.jump(-24 * 60 * minuteMs)
+  source.value = second
+  expect([await statusOf(averba, second), await statusOf(averba, first)]).toEqual([204, 204])
+  await world.close()
+})
+
 test('the former secret is refused an hour after the portal has the new one', async () => {
   const { world, source } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
   const { averba, clock } = world
