@@ -73,20 +73,26 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
     return toInstant(Math.max(clock.now(), ...told))
   }
 
-  /** Reads the service unless the last reading is fresh enough. One that does not succeed leaves things stale. */
+  /** Reads the service unless the last reading is fresh enough, and says when that failed: things stay stale. */
   async function refresh(
     subject: SubjectRef,
     id: string,
     ageMaxMs: number | undefined,
     at?: Instant,
-  ): Promise<Story> {
+  ): Promise<{ story: Story; hasFailed: boolean }> {
     const story = await readStory(store, subject, id)
     const { readAt } = tell(story.events, askedNow(story))
     const isCovered = at !== undefined && readAt !== null && at <= readAt
-    if (ageMaxMs === undefined || isCovered || area.isFresh(readAt, ageMaxMs)) return story
-    if (!area.options.consentService) return story
-    await readings.readOnce(subject)
-    return readStory(store, subject, id)
+    if (ageMaxMs === undefined || isCovered || area.isFresh(readAt, ageMaxMs))
+      return { story, hasFailed: false }
+    if (!area.options.consentService) return { story, hasFailed: true }
+    const { status } = await readings.readOnce(subject)
+    return { story: await readStory(store, subject, id), hasFailed: status !== 'settled' }
+  }
+
+  /** By a clock that was ahead, a reading is from later than now: where another one fails, nobody knows its age. */
+  function isOfNoKnownAge(readAt: Instant | null | undefined): boolean {
+    return typeof readAt === 'string' && fromInstant(readAt) > clock.now()
   }
 
   function askedNow(story: Story) {
@@ -102,9 +108,12 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
       const until = untilOf(knownAt)
       const subject = await subjects.find(which)
       if (!until) {
-        const story = await refresh(subject, which.id, ageMaxMs, at)
+        const { story, hasFailed } = await refresh(subject, which.id, ageMaxMs, at)
         const now = nowAfter(story)
-        return answerFrom(story, at ?? now, now, ageMaxMs)
+        const standing = answerFrom(story, at ?? now, now, ageMaxMs)
+        if (!standing.effective || !hasFailed || !isOfNoKnownAge(standing.readAt)) return standing
+        const { until: _, ...stale } = standing
+        return { ...stale, effective: false, because: 'stale' }
       }
       const known =
         'at' in until ? until.at : ((await lastAt(store, until.position)) ?? toInstant(clock.now()))
@@ -125,10 +134,10 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
       const { id, ageMaxMs } = which
       checkAge(ageMaxMs)
       const subject = await subjects.find(which)
-      await refresh(subject, id, ageMaxMs)
+      const { hasFailed } = await refresh(subject, id, ageMaxMs)
       const { purpose, legalBasis } = basis
       const input = { method: 'consents.use', subject, id, ageMaxMs: ageMaxMs ?? null, purpose, legalBasis }
-      const { position } = await commands.record(input, () => deliverUse(subject, id, ageMaxMs), {
+      const { position } = await commands.record(input, () => deliverUse(subject, id, ageMaxMs, hasFailed), {
         ...ask,
         basis,
       })
@@ -143,6 +152,7 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
     subject: SubjectRef,
     id: string,
     ageMaxMs: number | undefined,
+    hasFailed: boolean,
   ): Promise<Delivery> {
     const story = await readStory(store, subject, id)
     const { at } = askedNow(story)
@@ -152,7 +162,8 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
       return { targets: [{ stream, message: { type: 'subject.refuseUse', data: { at }, parts } }] }
     }
     const { readAt } = tell(story.events, askedNow(story))
-    const data: Use = { at, ageMaxMs: ageMaxMs ?? null, readAt }
+    const isUnknown = hasFailed && isOfNoKnownAge(readAt)
+    const data: Use = { at, ageMaxMs: ageMaxMs ?? null, readAt: isUnknown ? null : readAt }
     return { targets: [{ stream: story.stream, message: { type: 'consent.use', data } }] }
   }
 }

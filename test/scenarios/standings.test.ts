@@ -185,7 +185,7 @@ test('a clock that is set back does not bring a revoked consent back', async () 
   await plain.close()
 })
 
-test('a reading by a clock that was a day ahead is not fresh once the clock is set right: the service is read', async () => {
+test('a reading by a clock that was a day ahead is not fresh once the clock is set right: the service is read, or it is stale', async () => {
   let aheadMs = dayMs
   const plain = await simulate()
   const clock = { now: () => plain.clock.now() + aheadMs, sleep: plain.clock.sleep.bind(plain.clock) }
@@ -198,6 +198,18 @@ test('a reading by a clock that was a day ahead is not fresh once the clock is s
   aheadMs = 0
   consentService.change(samples.cpf, which.id, 'REVOGADO')
   await plain.clock.advance(2 * minuteMs)
+  await world.faults.add({ kind: 'refuse', service: 'consentService' })
+  expect(await averba.consents.standing(which)).toEqual({
+    effective: false,
+    because: 'stale',
+    readAt: expect.any(String),
+    position: expect.any(Number),
+  })
+  await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({
+    standing: { because: 'stale' },
+  })
+  await world.faults.clear()
+  await plain.clock.advance(60 * minuteMs)
   expect((await averba.consents.standing(which)).because).toBe('revoked')
   await world.close()
   await plain.close()
