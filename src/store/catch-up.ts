@@ -2,7 +2,7 @@ import { giveWay } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { View } from '../view.ts'
 import { type Connection, rows, type Steps } from './connection.ts'
-import { Folding, pageRows, pagesMax } from './folding.ts'
+import { Folding, foldedMax } from './folding.ts'
 import { describeStop, findFailing, joinHead, readCheckpoints } from './projector.ts'
 import { readPage } from './read.ts'
 import type { Schemas } from './schemas.ts'
@@ -53,7 +53,7 @@ function* foldNext(parts: CatchUpParts, view: View, table: ViewTable): Steps<Pag
   const from = yield* stoppedAt(view)
   if (from === undefined) return undefined
   const folding = new Folding(parts, view, table, from)
-  yield* folding.page()
+  yield* folding.next()
   return { from, folding }
 }
 
@@ -83,8 +83,7 @@ export function* rejoin({ onRejoined }: Pick<CatchUpParts, 'onRejoined'>, view: 
 function* explain(parts: CatchUpParts, view: View, table: ViewTable, error: unknown): Steps<void> {
   const after = yield* stoppedAt(view)
   if (after === undefined) return
-  const limit = pageRows * (pagesMax + 1)
-  const events = yield* readPage(parts.connection, parts.schemas, { after, limit })
+  const events = yield* readPage(parts.connection, parts.schemas, { after, limit: foldedMax })
   yield* explainStop(view, error, (yield* findFailing(view, table, events))?.position)
 }
 

@@ -1,14 +1,17 @@
+import type { Instant } from '../message.ts'
 import type { View } from '../view.ts'
 import type { Connection, Steps } from './connection.ts'
-import { readHeader } from './header.ts'
+import { readWhole } from './header.ts'
 import { readTexts } from './read.ts'
 import type { Schemas } from './schemas.ts'
 import { foldOne, type Row, type ViewTable } from './view-table.ts'
 
 /** Few enough that what a page leaves behind is collected young. */
-export const pageRows = 250
-/** How many pages are folded in one go where others append meanwhile: more than they append in one go. */
-export const pagesMax = 4
+const pageRows = 50
+/** How many pages are folded in one go, and where others append meanwhile: more than they append in one go. */
+const [pagesAtOnce, pagesMax] = [5, 20]
+/** How many events are folded in two goes at most, where others append in the second. */
+export const foldedMax = pageRows * (pagesAtOnce + pagesMax)
 
 /** Where the log is read from, and how. */
 export interface FoldingParts {
@@ -32,6 +35,7 @@ export class Folding {
   readonly #columns: readonly string[]
   readonly #passed = new Set<string>()
   #passes = 0
+  #at: Instant = ''
 
   constructor(parts: FoldingParts, view: View, table: ViewTable, position: number) {
     this.#parts = parts
@@ -53,7 +57,10 @@ export class Folding {
     const limit = Math.min(pageRows, until - this.position)
     const page = yield* readTexts(connection, { after: this.position, limit })
     for (const { header } of page) {
-      const event = readHeader(header, schemas)
+      const event = readWhole(header, schemas)
+      // What was appended together has one instant: rows that share its text leave less to collect.
+      if (event.at === this.#at) event.at = this.#at
+      this.#at = event.at
       this.position = event.position
       this.failing = event.position
       const key = this.#view.key(event)
@@ -68,10 +75,19 @@ export class Folding {
     this.isAtEnd = page.length < limit
   }
 
-  /** Folds what came meanwhile: some pages, so that whoever appends all the time is overtaken all the same. */
-  *pages(): Steps<void> {
+  /** Folds the next events, in one go of a millisecond. */
+  next(): Steps<void> {
+    return this.#pages(pagesAtOnce)
+  }
+
+  /** Folds what came meanwhile: more in one go, so that whoever appends all the time is overtaken all the same. */
+  pages(): Steps<void> {
+    return this.#pages(pagesMax)
+  }
+
+  *#pages(most: number): Steps<void> {
     this.isAtEnd = false
-    for (let pages = 0; pages < pagesMax && !this.isAtEnd; pages++) yield* this.page()
+    for (let pages = 0; pages < most && !this.isAtEnd; pages++) yield* this.page()
   }
 
   #isPassed(key: string): boolean {

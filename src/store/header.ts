@@ -1,5 +1,5 @@
 import { AverbaError } from '../errors.ts'
-import type { PartMark, Recorded } from '../message.ts'
+import type { Instant, PartMark, Recorded } from '../message.ts'
 import { canonicalJson } from '../proof/canonical-json.ts'
 import { type Schemas, upcast } from './schemas.ts'
 
@@ -57,17 +57,30 @@ export function recordKeyIn(text: string, name: string): string | undefined {
   return marks.find(mark => mark.name === name)?.recordKey
 }
 
+/** An event with the members of its header that say how to read it. */
+interface Whole extends Recorded {
+  at: Instant
+  readonly format: number
+  readonly schema?: number
+}
+
 /**
  * Reads a header: the one place where stored events become today's. Members that this version does not know
  * are kept.
  */
 export function readHeader(text: string, schemas: Schemas): Recorded {
-  const { format, schema, ...event } = parseHeader(text)
-  if (format !== headerFormat) {
-    throw new AverbaError('CORRUPT', `Cannot read an event: its format is ${JSON.stringify(format)}`, {
+  const { format: _, schema: __, ...event } = readWhole(text, schemas)
+  return event
+}
+
+/** The same for who looks at members by their names: copying an event takes a tenth of a rebuild. */
+export function readWhole(text: string, schemas: Schemas): Whole {
+  const event = parseHeader(text)
+  if (event.format !== headerFormat) {
+    throw new AverbaError('CORRUPT', `Cannot read an event: its format is ${JSON.stringify(event.format)}`, {
       hint: 'The log may be written by a newer version of averba',
     })
   }
   event.id = `${event.stream}/${event.version}`
-  return upcast(event, schema ?? 1, schemas)
+  return upcast(event, event.schema ?? 1, schemas)
 }

@@ -24,7 +24,7 @@ export function schemaOf(type: string, schemas: Schemas): number {
  *
  * @throws {AverbaError} `NOT_OURS` when it was written under a version that this library does not know yet
  */
-export function upcast(event: Recorded, version: number, schemas: Schemas): Recorded {
+export function upcast<E extends Recorded>(event: E, version: number, schemas: Schemas): E {
   const upcasters = schemas[event.type]
   if (!upcasters && version === 1) return event
   const newest = (upcasters?.length ?? 0) + 1
