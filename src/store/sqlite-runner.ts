@@ -96,5 +96,5 @@ function steady(sql: string): string {
   return sql.replaceAll('?', '+?')
 }
 
-/** What stands for one row of an insert. */
-const insertedRow = /(?<=values )\([?, ]+\)/
+/** What stands for one row of an insert, parameters or not. */
+const insertedRow = /(?<=values )\([^()]+\)/

@@ -43,6 +43,7 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
     detail: 'text',
     described_at: 'text',
   },
+  isByStream: true,
   indexes: ['lapses_at'],
   key: event => (event.type.startsWith('consent.') ? event.stream : undefined),
   fold(row, event) {

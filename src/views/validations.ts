@@ -45,6 +45,7 @@ export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>
     resolved_at: 'text',
     note: 'text',
   },
+  isByStream: true,
   key: event => (event.type.startsWith('validation.') ? event.stream : undefined),
   fold(row, event) {
     if (event.type === 'validation.requested') {

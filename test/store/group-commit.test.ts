@@ -97,3 +97,36 @@ test('as many as before are waited for no longer only when they ask at once: fro
   expect(ends).toEqual([3, 6])
   await store.close()
 })
+
+test('what the appends of one commit owe is written down for each, however many there are', async () => {
+  const { store, ends } = await given()
+  const due = '2026-11-20T13:00:00.000Z'
+  const names = Array.from({ length: 40 }, (_, n) => `validation-${n}`)
+  await Promise.all(
+    names.map(stream =>
+      store.append({
+        at: '2026-11-20T12:00:00.000Z',
+        streams: [{ stream, expect: 'none' }],
+        events: [
+          {
+            stream,
+            event: {
+              type: 'validation.requested',
+              data: {},
+              effects: [{ type: 'a.first', data: {}, dueAt: due }],
+            },
+            because: 'validation.request',
+            machine: { name: 'validation', version: 1 },
+          },
+        ],
+      }),
+    ),
+  )
+  expect(ends).toEqual([41])
+  const owed = await store.effects({})
+  expect(owed).toMatchObject(
+    names.map(name => ({ id: `${name}/1/0`, state: 'owed', dueAt: due, attempts: 0 })),
+  )
+  expect(owed).toHaveLength(40)
+  await store.close()
+})
