@@ -36,11 +36,18 @@ test.each([
   [{ a: new Uint8Array(1) }, '$.a'],
   ['\ud800', '$'],
   [{ '\ud800': 1 }, '$'],
+  [{ a: ['b', 'c\udc00d'] }, '$.a[1]'],
   [1n, '$'],
   [() => 1, '$'],
 ])('%o is refused, and the error says where', (value, where) => {
   expect(() => canonicalJson(value)).toThrow(TypeError)
   expect(() => canonicalJson(value)).toThrow(where)
+})
+
+test('a text that only looks like an escaped surrogate is written as it is', () => {
+  expect(canonicalJson({ a: 'C:\\udata\\ud800', b: '\ud83d\ude00' })).toBe(
+    '{"a":"C:\\\\udata\\\\ud800","b":"\ud83d\ude00"}',
+  )
 })
 
 test('the order of the members never matters, and what is written reads back', () => {
