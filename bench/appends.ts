@@ -28,6 +28,8 @@ export async function benchAppends(
   const raw = new RawLog(join(folder, 'raw.sqlite'), callers)
   const rawOne = new RawLog(join(folder, 'raw-one.sqlite'), 1)
   const emmett = await openEmmett(join(folder, 'emmett.sqlite'), say)
+  // Far enough into the log: a position of one digit makes rows of which one more fits on a page.
+  await many.append(manyEvents)
   const header = await readHeaderText(store)
   const { data } = consentEvent(`consent-${createId()}`, 2).event
   say(`appends: headers of ${header.length} bytes, synchronous=FULL`)
