@@ -4,6 +4,7 @@ import { checkErasureReceipt } from '../../../src/proof/erasure.ts'
 import { Snapshot } from '../../../src/store/snapshot.ts'
 import { verifyStore } from '../../../src/store/verify-store.ts'
 import type { MakeCheck } from '../check.ts'
+import { findPieces } from '../find-pieces.ts'
 import { peopleCount, personOf } from '../people.ts'
 
 /**
@@ -31,8 +32,13 @@ export const erasedForGood: MakeCheck = (box, say) => {
       }
       await box.close()
       const bytes = fileBytes(box.disk.path)
-      for (const { subject, pieces } of box.erased.values()) {
-        const found = pieces.filter(piece => bytes.includes(piece)).length
+      const erased = [...box.erased.values()]
+      const left = findPieces(
+        bytes,
+        erased.flatMap(({ pieces }) => pieces),
+      )
+      for (const { subject, pieces } of erased) {
+        const found = pieces.filter(piece => left.has(piece)).length
         if (found > 0) say(`${found} parts of ${subject} are still in the file`)
       }
       for (let person = 0; person < peopleCount; person++) {
