@@ -5,6 +5,7 @@ import type { Performs } from '../perform.ts'
 import type { Step } from '../step.ts'
 import { acknowledged, acknowledging } from './acknowledging.ts'
 import { erase } from './keeping.ts'
+import { running } from './running.ts'
 import { perform as performValidations } from './validations.ts'
 
 const minuteMs = 60_000
@@ -19,14 +20,11 @@ export const perform: Performs<'beside' | 'pause' | 'upgrade'> = {
     })
     box.validations.push(...inputs)
     const former = await box.openAnother()
-    const work = async (averba: Averba) => {
-      const stop = new AbortController()
-      const running = averba.run({ signal: stop.signal })
-      await Promise.all(inputs.map(input => averba.validations.validate(input)))
-      await box.clock.sleep(seconds * 1_000)
-      stop.abort()
-      await running
-    }
+    const work = (averba: Averba) =>
+      running(averba, async () => {
+        await Promise.all(inputs.map(input => averba.validations.validate(input)))
+        await box.clock.sleep(seconds * 1_000)
+      })
     const { life } = box
     await box.waitForAll([former, life].map(each => each.during(work(each.averba))))
     await box.closeFormer(former)

@@ -1,4 +1,5 @@
 import type { Performs } from '../perform.ts'
+import { running } from './running.ts'
 
 /** What operators and the process itself do. */
 export const perform: Performs<'settle' | 'run' | 'operate' | 'rebuild' | 'reopen' | 'hold'> = {
@@ -6,13 +7,7 @@ export const perform: Performs<'settle' | 'run' | 'operate' | 'rebuild' | 'reope
     await box.host.ask(averba => averba.settle())
   },
   async run(box, { seconds }) {
-    await box.host.ask(async averba => {
-      const stop = new AbortController()
-      const running = averba.run({ signal: stop.signal })
-      await box.clock.sleep(seconds * 1_000)
-      stop.abort()
-      await running
-    })
+    await box.host.ask(averba => running(averba, () => box.clock.sleep(seconds * 1_000)))
   },
   async operate(box) {
     const listed = await box.host.ask(averba => averba.effects.list({ state: 'parked' }))
