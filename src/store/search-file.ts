@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { giveWay } from '../clock.ts'
 import type { Searched } from './connection.ts'
+import { createPieceFinder } from './piece-finder.ts'
 
 /** How much is read before the event loop turns. */
 const chunkBytes = 4 * 1024 * 1024
@@ -15,19 +16,19 @@ const descriptors = new Map<string, number>()
 /** Searches a raw file and its journal, as an owner of the disk could, for pieces of 16 bytes. */
 export async function searchFile(path: string, pieces: readonly Uint8Array[]): Promise<Searched> {
   const found = new Set<string>()
+  const find = createPieceFinder(pieces)
   let bytes = 0
-  for (const name of [path, `${path}-wal`]) bytes += await searchOne(name, pieces, found)
+  for (const name of [path, `${path}-wal`]) bytes += await searchOne(name, each => find(each, found))
   return { bytes, found: found.size }
 }
 
-async function searchOne(path: string, pieces: readonly Uint8Array[], found: Set<string>): Promise<number> {
+async function searchOne(path: string, find: (bytes: Buffer) => void): Promise<number> {
   const descriptor = descriptorOf(path)
   if (descriptor === undefined) return 0
-  const wanted = indexed(pieces)
   const buffer = Buffer.alloc(chunkBytes + pieceBytes - 1)
   for (let position = 0; ; position += chunkBytes) {
     const read = readSync(descriptor, buffer, 0, buffer.length, position)
-    search(buffer.subarray(0, read), wanted, found)
+    find(buffer.subarray(0, read))
     if (read < buffer.length) return position + read
     await giveWay()
   }
@@ -51,25 +52,5 @@ function closeRemoved(): void {
     if (fstatSync(descriptor).nlink > 0) continue
     closeSync(descriptor)
     descriptors.delete(name)
-  }
-}
-
-/** The pieces by their first two bytes: nearly every place in a file is passed over with one look. */
-function indexed(pieces: readonly Uint8Array[]): readonly (readonly Buffer[] | undefined)[] {
-  const wanted = new Array<Buffer[] | undefined>(65_536)
-  for (const piece of pieces) {
-    const bytes = Buffer.from(piece)
-    const start = bytes.readUInt16BE(0)
-    wanted[start] = [...(wanted[start] ?? []), bytes]
-  }
-  return wanted
-}
-
-function search(bytes: Buffer, wanted: ReturnType<typeof indexed>, found: Set<string>): void {
-  let start = bytes[0] ?? 0
-  for (let i = 1; i < bytes.length; i++) {
-    start = ((start & 0xff) << 8) | (bytes[i] ?? 0)
-    for (const piece of wanted[start] ?? [])
-      if (piece.equals(bytes.subarray(i - 1, i - 1 + pieceBytes))) found.add(piece.toString('hex'))
   }
 }

@@ -48,9 +48,12 @@ export const perform: Performs<
   async handleAgain(box, { which }) {
     await box.host.ask(
       async averba => {
-        const ids: string[] = []
-        for await (const { id } of averba.notifications.list()) ids.push(id)
-        const id = ids[which % ids.length]
+        const rows = averba.views.selectFrom('notifications').select('notification')
+        const found = await rows
+          .orderBy('notification')
+          .limit(which + 1)
+          .execute()
+        const id = found.at(-1)?.notification.slice('notification-'.length)
         if (id !== undefined) await averba.notifications.replay({ id })
       },
       ['REFUSED', 'NOT_FOUND'],

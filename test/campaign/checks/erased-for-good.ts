@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { checkErasureReceipt } from '../../../src/proof/erasure.ts'
+import { createPieceFinder } from '../../../src/store/piece-finder.ts'
 import { Snapshot } from '../../../src/store/snapshot.ts'
 import { verifyStore } from '../../../src/store/verify-store.ts'
 import type { MakeCheck } from '../check.ts'
-import { findPieces } from '../find-pieces.ts'
 import { peopleCount, personOf } from '../people.ts'
 
 /**
@@ -33,12 +33,10 @@ export const erasedForGood: MakeCheck = (box, say) => {
       await box.close()
       const bytes = fileBytes(box.disk.path)
       const erased = [...box.erased.values()]
-      const left = findPieces(
-        bytes,
-        erased.flatMap(({ pieces }) => pieces),
-      )
+      const left = new Set<string>()
+      createPieceFinder(erased.flatMap(({ pieces }) => pieces))(bytes, left)
       for (const { subject, pieces } of erased) {
-        const found = pieces.filter(piece => left.has(piece)).length
+        const found = pieces.filter(piece => left.has(piece.toString('hex'))).length
         if (found > 0) say(`${found} parts of ${subject} are still in the file`)
       }
       for (let person = 0; person < peopleCount; person++) {

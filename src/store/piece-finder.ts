@@ -1,0 +1,39 @@
+/** Pieces are recognised by a whole number of so many bytes first. */
+const numberBytes = 4
+/** How many places a table of numbers has for each that is wanted: so many others are passed over with one look. */
+const placesForEach = 64
+
+/**
+ * Prepares a search for many pieces of one length. What it gives adds to a set the pieces, in hexadecimal, that stand in
+ * some bytes, wherever they begin. It looks at one place in so many that every piece has a whole number at one of them.
+ */
+export function createPieceFinder(
+  pieces: readonly Uint8Array[],
+): (bytes: Buffer, found: Set<string>) => void {
+  const length = pieces[0]?.length ?? 0
+  if (pieces.some(piece => piece.length !== length)) throw new TypeError('The pieces are not of one length')
+  if (pieces.length === 0) return () => undefined
+  const stride = length - numberBytes + 1
+  if (stride < 1) throw new TypeError(`A piece has to be ${numberBytes} bytes long`)
+  const wanted = new Set(pieces.map(piece => hexOf(piece)))
+  const placeBits = Math.min(24, Math.ceil(Math.log2(pieces.length * stride * placesForEach)))
+  const placeOf = (number: number) => Math.imul(number, 0x9e3779b1) >>> (32 - placeBits)
+  const isWanted = new Uint8Array(2 ** placeBits)
+  for (const piece of pieces) {
+    const bytes = Buffer.from(piece)
+    for (let from = 0; from < stride; from++) isWanted[placeOf(bytes.readInt32LE(from))] = 1
+  }
+  return (bytes, found) => {
+    for (let at = 0; at + numberBytes <= bytes.length; at += stride) {
+      if (isWanted[placeOf(bytes.readInt32LE(at))] === 0) continue
+      for (let from = Math.max(0, at - stride + 1); from <= at; from++) {
+        const text = bytes.toString('hex', from, from + length)
+        if (wanted.has(text)) found.add(text)
+      }
+    }
+  }
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex')
+}
