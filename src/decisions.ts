@@ -4,6 +4,7 @@ import type { Carried, Event, Given } from './message.ts'
 import type { Append, Claim } from './store/append.ts'
 import type { Destruction } from './store/destruction.ts'
 import type { Move } from './store/ledger.ts'
+import { pageRows } from './store/read.ts'
 import type { RecentDigest } from './store/recent-digests.ts'
 import type { Store } from './store/store.ts'
 
@@ -135,14 +136,14 @@ export class Decisions {
   async #load(stream: string, machine: Machine): Promise<Loaded> {
     let loaded = begin(machine)
     for (;;) {
-      const page = await this.#store.read({ stream, after: loaded.position })
+      const page = await this.#store.read({ stream, after: loaded.position, limit: pageRows })
       for (const event of page) {
         const { version, position, type } = event
         const state = machine.evolve(loaded.standing.state, event)
         const toldAt = machine.silent.has(type) ? loaded.standing.toldAt : position
         loaded = { standing: { state, pending: [], toldAt }, version, position }
       }
-      if (page.length > 0) continue
+      if (page.length === pageRows) continue
       if (loaded.version > 0) this.#loaded.set(stream, loaded)
       return loaded
     }

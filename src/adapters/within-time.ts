@@ -21,8 +21,8 @@ export async function withinTime<T>(
   ms: number,
   work: (limit: Limit) => Promise<T>,
 ): Promise<T> {
-  const done = new AbortController()
   const late = new AbortController()
+  let isDone = false
   let changed = new AbortController()
   let counting = { by: clock, since: clock.now(), leftMs: ms }
   const leftMs = () => counting.leftMs - (counting.by.now() - counting.since)
@@ -31,15 +31,10 @@ export async function withinTime<T>(
     changed.abort(calledOff)
     changed = new AbortController()
   }
-  const over = async (): Promise<never> => {
-    while (leftMs() > 0 && !done.signal.aborted) {
-      await counting.by.sleep(
-        leftMs(),
-        AbortSignal.any([done.signal, changed.signal]),
-        'the time of a delivery',
-      )
-    }
-    done.signal.throwIfAborted() // Nobody hears of it: the work has ended.
+  const over = async (working: Promise<T>): Promise<T> => {
+    while (leftMs() > 0 && !isDone)
+      await counting.by.sleep(leftMs(), changed.signal, 'the time of a delivery')
+    if (isDone) return working
     const error = new LateError(`It took longer than ${ms} ms`)
     late.abort(error)
     throw error
@@ -53,8 +48,10 @@ export async function withinTime<T>(
     },
   }
   try {
-    return await Promise.race([work(limit), over()])
+    const working = work(limit)
+    return await Promise.race([working, over(working)])
   } finally {
-    done.abort(calledOff)
+    isDone = true
+    changed.abort(calledOff)
   }
 }

@@ -17,6 +17,7 @@ import { Host } from './host.ts'
 import { DiedError, type Ground, Life } from './life.ts'
 import { peopleCount, personOf, receiverUrl, secretFrom, subscriptions } from './people.ts'
 import { PeopleAtService } from './people-at-service.ts'
+import { SealedParts } from './sealed-parts.ts'
 import { TrackedClock, turn } from './tracked-clock.ts'
 
 const hosts = {
@@ -58,6 +59,8 @@ export class Box {
   wiring: Wiring = wiring
   /** Who was erased. */
   readonly erased = new Map<string, Erased>()
+  /** What is sealed in the log. */
+  readonly sealed = new SealedParts()
   /** The newest backup. */
   backup: Backup | undefined
   /** How often the log was put back to a backup. */

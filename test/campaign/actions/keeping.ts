@@ -1,4 +1,3 @@
-import Sqlite from 'better-sqlite3'
 import type { ErasureReceipt } from '../../../src/erasure-receipt.ts'
 import { AverbaError } from '../../../src/errors.ts'
 import { backupStore, restoreStore } from '../../../src/operating.ts'
@@ -10,8 +9,6 @@ import { perform as performOperations } from './operations.ts'
 
 const request = { requester: 'pedido-do-titular', legalBasis: 'LGPD art. 18, VI' }
 const actor = { kind: 'person', ref: 'atendente' } as const
-/** How much of the end of a sealed part is looked for in the file. */
-const pieceBytes = 24
 
 /** What is kept of people, and what is not. */
 export const perform: Performs<
@@ -84,6 +81,7 @@ export const perform: Performs<
     disk.moveLog('.lost', undefined)
     box.book.reach('backup restored')
     box.rollbacks += 1
+    box.sealed.forget()
     box.book.tell('rolledBack', backup)
     const since = [...box.erased].filter(([subject]) => !backup.erased.has(subject))
     const rests = [...backup.erased.values()].filter(
@@ -116,7 +114,7 @@ interface Erasing {
 export async function erase(box: Box, { cpf, commandId, isBusy, keeps }: Erasing): Promise<void> {
   const { book, host } = box
   const keep = keeps ? (['validation.result'] as const) : []
-  const sealed = sealedParts(box)
+  const sealed = box.sealed.readOn(box.disk.path)
   if (isBusy) {
     const input = { id: `busy-${commandId}`, cpf, claims: { nome: 'CANARIO RECLAMADO' } }
     box.validations.push(input)
@@ -147,7 +145,7 @@ export async function erase(box: Box, { cpf, commandId, isBusy, keeps }: Erasing
 /** Erases what was kept of somebody. */
 async function eraseRest(box: Box, found: Erased, commandId: string): Promise<void> {
   const { subject } = found
-  const sealed = sealedParts(box)
+  const sealed = box.sealed.readOn(box.disk.path)
   const asked = await box.host.ask(averba => averba.subjects.erase({ subject }, { ...request, commandId }))
   if (!asked || !('value' in asked)) return
   const pieces = [...found.pieces, ...piecesOf(asked.value, sealed)]
@@ -157,21 +155,4 @@ async function eraseRest(box: Box, found: Erased, commandId: string): Promise<vo
 
 function piecesOf({ destroyed }: ErasureReceipt, sealed: ReadonlyMap<string, Buffer>): Buffer[] {
   return destroyed.parts.flatMap(({ position, name }) => sealed.get(`${position}/${name}`) ?? [])
-}
-
-/** The ends of all sealed parts, as they stand in the file. */
-function sealedParts(box: Box): ReadonlyMap<string, Buffer> {
-  const database = new Sqlite(box.disk.path, { readonly: true })
-  try {
-    const all = database.prepare('select position, name, sealed from part').all() as {
-      position: number
-      name: string
-      sealed: Buffer
-    }[] // As asked.
-    return new Map(
-      all.map(({ position, name, sealed }) => [`${position}/${name}`, sealed.subarray(-pieceBytes)]),
-    )
-  } finally {
-    database.close()
-  }
 }
