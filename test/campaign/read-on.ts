@@ -10,20 +10,26 @@ export class LogReader {
   #position = 0
   #events = 0
   #rollbacks = 0
+  /** Up to here the events were counted before the log was put back. */
+  #counted = 0
 
   constructor(box: Box) {
     this.#box = box
   }
 
-  /** How many events were read. */
+  /** How many events were recorded, those that a restore has lost included. */
   get events(): number {
     return this.#events
   }
 
   /** Of a log that was put back to a backup it is told from the beginning: what its checks knew was of another. */
   read(): void {
-    if (this.#rollbacks !== this.#box.rollbacks) this.#position = 0
-    this.#rollbacks = this.#box.rollbacks
+    const { backup, rollbacks } = this.#box
+    if (this.#rollbacks !== rollbacks) {
+      this.#position = 0
+      this.#counted = backup?.position ?? 0
+    }
+    this.#rollbacks = rollbacks
     const database = new Sqlite(this.#box.disk.path, { readonly: true })
     try {
       const select = database.prepare('select header from event where position > ? order by position').pluck()
@@ -31,7 +37,7 @@ export class LogReader {
         this.#digest.update(header)
         const event = readHeader(header, {})
         this.#position += 1
-        this.#events += 1
+        if (this.#position > this.#counted) this.#events += 1
         if (event.position !== this.#position) {
           this.#box.book.wrong(
             'dense-positions',

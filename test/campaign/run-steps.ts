@@ -11,7 +11,7 @@ import type { Step } from './step.ts'
 export interface Ran {
   readonly seed: number
   readonly wrongs: readonly Wrong[]
-  /** How many events the log has in the end. */
+  /** How many events were recorded, each counted once. */
   readonly events: number
   readonly reached: readonly string[]
   /** Of the log, as it stands in the end: the same steps give the same. */
@@ -41,6 +41,7 @@ export async function runSteps(
       // What will be lost has been there.
       if (step.do === 'restore') reader.read()
       await perform(box, step)
+      if (step.do === 'restore') reader.read()
       if (box.clock.now() - readAt < readEveryMs) continue
       readAt = box.clock.now()
       reader.read()
