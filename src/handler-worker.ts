@@ -42,6 +42,8 @@ const backoffMaxMs = 15 * 60_000
 /** How many notifications may be under way for one handler: the log is read on when some of them are done. */
 const pendingMax = 10_000
 const pageEvents = 1_000
+/** So many calls in a row are recorded together: they share what a commit costs, and are repeated if the process dies. */
+const recordedAtOnce = 16
 
 /**
  * Calls one handler for the notifications of its event, in one process at a time. One that fails is tried again with
@@ -54,6 +56,8 @@ export class HandlerWorker {
   readonly #parts: WorkerParts
   readonly #name: string
   #standing: Standing | undefined
+  /** What was handled and is not in the log yet. */
+  readonly #recording: Promise<void>[] = []
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
@@ -111,15 +115,30 @@ export class HandlerWorker {
   async #tryAll({ pending, follower }: Standing, closing: AbortSignal): Promise<boolean> {
     const { area } = this.#parts
     const held = new Set<string>()
-    for (const [stream, one] of pending) {
-      if (closing.aborted) return true
-      const isHeld = one.key !== undefined && held.has(one.key)
-      const isDue = one.dueAt <= area.clock.now()
-      if (!isHeld && isDue && !(await area.store.followers.holds(follower))) return false
-      if (!isHeld && isDue && (await this.#tryOne(stream, one, held))) pending.delete(stream)
-      else if (one.key !== undefined) held.add(one.key)
+    try {
+      for (const [stream, one] of pending) {
+        if (closing.aborted) return true
+        const isHeld = one.key !== undefined && held.has(one.key)
+        const isDue = one.dueAt <= area.clock.now()
+        if (!isHeld && isDue && !(await area.store.followers.holds(follower))) return false
+        if (!isHeld && isDue && (await this.#tryOne(stream, one, held))) pending.delete(stream)
+        else if (one.key !== undefined) held.add(one.key)
+        if (this.#recording.length === recordedAtOnce) await this.#recorded()
+      }
+      return true
+    } finally {
+      await this.#recorded()
     }
-    return true
+  }
+
+  /** Waits for what was handled to be in the log. What cannot be recorded was not handled: it is read anew, and called again. */
+  async #recorded(): Promise<void> {
+    try {
+      await Promise.all(this.#recording.splice(0))
+    } catch (error) {
+      this.#standing = undefined
+      throw error
+    }
   }
 
   /** Calls the handler for a notification, when it is its turn. True when it is done or parked. */
@@ -136,7 +155,9 @@ export class HandlerWorker {
     const gone = isOpen && isGone(opened) ? 'the body is no longer there' : undefined
     const because = gone ?? unkeyed ?? (isOpen ? await callHandler(area.clock, registered, opened) : opened)
     if (because === undefined) {
-      await this.#record(stream, { type: 'host.handled', data: {} })
+      const recording = this.#record(stream, { type: 'host.handled', data: {} })
+      recording.catch(() => undefined) // Whoever waits for all of them is told.
+      this.#recording.push(recording)
       return true
     }
     const attempts = (before?.attempts ?? 0) + 1
