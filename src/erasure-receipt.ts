@@ -67,7 +67,7 @@ export async function readReceipt(
   if (!request || !erased) return undefined
   const completed = find<ErasureCompleted>('subject.erasureCompleted')
   const { requester, legalBasis, keeps } = request.data
-  const { parts } = await store.owners.survey(subject)
+  const parts = await store.owners.partsOf(subject)
   const began = await store.readAt(1)
   const { origin = '' } = (began?.data ?? {}) as { origin?: string } // The first event of every log.
   const gone = parts.filter(part => part.position < erased.position).filter(destroyedBy(keeps))

@@ -36,10 +36,11 @@ export async function checkLog(snapshot: Snapshot, faults: Faults, onPage: OnPag
     const page = snapshot.run(() => readPage(position))
     const until = page.at(-1)?.position
     if (until === undefined) break
-    check.checkEvents(page)
+    const headers = page.map(({ header }) => parseHeader(header))
+    check.checkEvents(page, headers)
     snapshot.run(() => check.checkEffects(position, until))
     snapshot.run(() => check.checkParts(position, until))
-    snapshot.run(() => checkCommands(receipts, page))
+    snapshot.run(() => checkCommands(receipts, page, headers))
     snapshot.run(() => check.checkTiles())
     position = until
     if (!(await onPage(position))) return check.counted
@@ -57,8 +58,12 @@ export async function checkLog(snapshot: Snapshot, faults: Faults, onPage: OnPag
   return check.counted
 }
 
-function* checkCommands(receipts: ReceiptCheck, page: readonly EventRow[]): Steps<void> {
-  for (const { position, header } of page) yield* receipts.next(position, parseHeader(header)?.commandId)
+function* checkCommands(
+  receipts: ReceiptCheck,
+  page: readonly EventRow[],
+  headers: readonly (Header | undefined)[],
+): Steps<void> {
+  for (const [i, { position }] of page.entries()) yield* receipts.next(position, headers[i]?.commandId)
 }
 
 interface EventRow {
@@ -114,10 +119,10 @@ class LogCheck {
     }
   }
 
-  checkEvents(page: readonly EventRow[]): void {
+  checkEvents(page: readonly EventRow[], headers: readonly (Header | undefined)[]): void {
     this.#marks = new Map()
     this.#effects = new Map()
-    for (const row of page) {
+    for (const [i, row] of page.entries()) {
       const { position } = row
       if (position !== this.#position + 1)
         this.#faults.add('positions', `after ${this.#position} comes ${position}`)
@@ -126,7 +131,7 @@ class LogCheck {
       if (leaf !== Buffer.from(row.leaf).toString('hex'))
         this.#faults.add('leaves', `the leaf at ${position} is not the hash of its header`)
       this.#tree.add(leaf)
-      this.#checkHeader(row, parseHeader(row.header))
+      this.#checkHeader(row, headers[i])
     }
   }
 

@@ -10,7 +10,7 @@ import { parseHeader } from './header.ts'
 import { type Leaf, readLeaf } from './read.ts'
 import { selectPosition } from './schema.ts'
 import { resealSecrets } from './secrets.ts'
-import { type Survey, survey } from './survey.ts'
+import { findMarks, type NamedPart, type Survey, survey } from './survey.ts'
 
 /** What became of a rotation: the epoch that wraps every key now, and those before it that the keyring still holds. */
 export interface Rotated {
@@ -58,6 +58,11 @@ export class Owners {
   /** Finds all that the log holds of a person. */
   survey(subject: string): Promise<Survey> {
     return survey(this.#connection, subject)
+  }
+
+  /** The parts of a person that the log names, whether they are still there or not. */
+  async partsOf(subject: string): Promise<readonly NamedPart[]> {
+    return (await findMarks(this.#connection, subject)).parts
   }
 
   /**

@@ -39,8 +39,15 @@ const pageClaims = 5_000
 /** What marks sealed bytes in a file: the end of their tag. */
 const endingBytes = 16
 
-/** Looks through the headers for all that the log holds of a person. Nothing is opened. */
+/** Looks through the log for all that it holds of a person. Nothing is opened. */
 export async function survey(connection: Connection, subject: string): Promise<Survey> {
+  const { values, ...found } = await findMarks(connection, subject)
+  const claims = await findClaims(connection, values)
+  return connection.read(() => readRest(`subject-${subject}`, { ...found, claims }))
+}
+
+/** Looks through the headers for the parts that the log names, or named, of a person. */
+export async function findMarks(connection: Connection, subject: string): Promise<Marked> {
   const owner = `subject-${subject}`
   const parts: NamedPart[] = []
   const streams = new Map<number, string>()
@@ -62,8 +69,7 @@ export async function survey(connection: Connection, subject: string): Promise<S
     await giveWay()
   }
   for (const name of streams.values()) values.add(name).add(name.slice(name.indexOf('-') + 1))
-  const claims = await findClaims(connection, values)
-  return connection.read(() => readRest(owner, { until, parts, streams, claims }))
+  return { until, parts, streams, values }
 }
 
 /** No index leads from a value to its digests: none is needed otherwise. */
@@ -103,10 +109,16 @@ function* readFound(
   return { found, last, end }
 }
 
-interface Found {
+/** What headers say of a person. */
+interface Marked {
   readonly until: number
   readonly parts: readonly NamedPart[]
   readonly streams: ReadonlyMap<number, string>
+  /** What the index may lead to. */
+  readonly values: ReadonlySet<string>
+}
+
+interface Found extends Omit<Marked, 'values'> {
   readonly claims: Survey['claims']
 }
 
