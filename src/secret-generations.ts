@@ -1,6 +1,7 @@
 import { type Clock, fromInstant } from './clock.ts'
 import type { Held } from './machines/subscription-messages.ts'
 import type { Recorded } from './message.ts'
+import { pageRows } from './store/read.ts'
 import type { Store } from './store/store.ts'
 
 /** For how long the secrets before a change or rotation are accepted after the portal confirmed it. */
@@ -15,6 +16,7 @@ const asked = [
   'subscription.changeRequested',
   'subscription.rotationRequested',
 ]
+const types = [...confirmed, ...asked]
 
 /** Where the log says that the portal holds what we gave it, and when that was. */
 export type Confirmed = Pick<Recorded, 'position' | 'at'>
@@ -31,10 +33,19 @@ interface Known {
   readonly confirmed: Confirmed | undefined
 }
 
+/** What a stream says up to a version: the last two times that the portal confirmed something, and the last request. */
+interface Told {
+  readonly version: number
+  readonly last?: Recorded | undefined
+  readonly before?: Recorded | undefined
+  readonly request?: Recorded | undefined
+}
+
 /** Which generations of derived secrets are in use, read from the log: the secrets themselves are nowhere in it. */
 export class SecretGenerations {
   readonly #store: Store
   readonly #clock: Clock
+  readonly #told = new Map<string, Told>()
   readonly #known = new Map<string, { readonly known: Promise<Known>; readonly at: number }>()
 
   constructor(store: Store, clock: Clock) {
@@ -79,11 +90,7 @@ export class SecretGenerations {
     const subscription = await this.#store.lookUp('subscription', evento)
     if (subscription === undefined)
       return { held: undefined, asked: undefined, former: undefined, confirmed: undefined }
-    const stream = `subscription-${subscription}`
-    const read = (types: readonly string[], limit: number) =>
-      this.#store.read({ stream, types, backward: true, limit })
-    const [last, before] = await read(confirmed, 2)
-    const [request] = await read(asked, 1)
+    const { last, before, request } = await this.#readOn(`subscription-${subscription}`)
     const isOpen = request && request.position > (last?.position ?? 0)
     return {
       held: last && heldIn(last),
@@ -95,6 +102,27 @@ export class SecretGenerations {
       confirmed: last && { position: last.position, at: last.at },
     }
   }
+
+  /** Reads a stream from where it was read up to: failures make it long, and each of them says nothing here. */
+  async #readOn(stream: string): Promise<Told> {
+    const known = this.#told.get(stream) ?? { version: 0 }
+    const [newest] = await this.#store.read({ stream, backward: true, limit: 1 })
+    if (!newest || newest.version <= known.version) return known
+    let told = known
+    for (let page: Recorded[] | undefined; !page || page.length === pageRows; ) {
+      page = await this.#store.read({ stream, types, fromVersion: told.version + 1, limit: pageRows })
+      told = page.reduce(toldAfter, told)
+    }
+    told = { ...told, version: Math.max(told.version, newest.version) }
+    this.#told.set(stream, told)
+    return told
+  }
+}
+
+function toldAfter(told: Told, event: Recorded): Told {
+  const { version } = event
+  if (asked.includes(event.type)) return { ...told, version, request: event }
+  return { ...told, version, last: event, before: told.last }
 }
 
 /** The first logs knew of no generations. */
