@@ -42,7 +42,7 @@ const backoffMaxMs = 15 * 60_000
 /** How many notifications may be under way for one handler: the log is read on when some of them are done. */
 const pendingMax = 10_000
 const pageEvents = 1_000
-/** So many calls in a row are recorded together: they share what a commit costs, and are repeated if the process dies. */
+/** So many calls are made while what came of those before is being committed: fast ones share a commit. */
 const recordedAtOnce = 16
 
 /**

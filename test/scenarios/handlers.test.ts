@@ -13,7 +13,7 @@ import {
   openAverba,
   restoreParts,
 } from '../../src/index.ts'
-import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
+import { seededEntropy, simulate, VirtualClock } from '../../src/simulation/index.ts'
 
 const evento = 'dimp-situacao-import'
 const minuteMs = 60_000
@@ -113,6 +113,39 @@ test.each<[string, unknown]>([
     [body, 'handled'],
   ])
   await averba.close()
+})
+
+test('what is handled in a row is recorded together, and only who dies meanwhile calls for it again', async () => {
+  const world = await simulate({
+    averba: { receiver: { publicUrl: 'https://receptor.exemplo.br/averba', sources: 'any' } },
+  })
+  const { averba } = world
+  for (let n = 0; n < 40; n++) await notify(averba, { n })
+  const seen: number[] = []
+  averba.notifications.handle(evento, 'crm', async notification => {
+    seen.push(numberOf(notification))
+    if (seen.length === 36) world.crash()
+  })
+  let commits = 0
+  averba.on('committed', () => {
+    commits += 1
+  })
+  void averba.settle()
+  await world.clock.runUntil(() => world.isDown)
+  expect(commits).toBeLessThan(24)
+  const next = await world.restart()
+  next.notifications.handle(evento, 'crm', async notification => void seen.push(numberOf(notification)))
+  await world.clock.advance(minuteMs + 1)
+  await world.clock.finish(next.settle())
+  const repeated = seen.length - new Set(seen).size
+  expect(new Set(seen)).toEqual(new Set(Array.from({ length: 40 }, (_, n) => n)))
+  expect(repeated).toBeGreaterThan(0)
+  expect(repeated).toBeLessThanOrEqual(17)
+  const handled: string[] = []
+  for await (const { stream } of next.log.read({ types: ['notification.handled'] })) handled.push(stream)
+  expect(handled.length).toBe(40)
+  expect(new Set(handled).size).toBe(40)
+  await world.close()
 })
 
 test('one that fails is tried again with growing waits and then parked, and holds up no other', async () => {
