@@ -281,6 +281,7 @@ export class Box {
       this.clock.activity += 1
       const service = services[new URL(request.url).hostname]
       if (!service) throw new TypeError('No simulated service has this name')
+      await this.clock.arrive()
       return service(request)
     })
   }

@@ -21,6 +21,12 @@ export class TrackedClock implements Clock {
     this.activity += 1
   }
 
+  /** Resolves for one after the other, each when all before has had its effect: on no runtime does their order differ. */
+  async arrive(): Promise<void> {
+    await this.#clock.arrive()
+    this.activity += 1
+  }
+
   /** When the next sleeper wakes; `undefined` when nobody sleeps. */
   nextDue(): number | undefined {
     let first: number | undefined
