@@ -1,9 +1,13 @@
+import { execFile } from 'node:child_process'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { planOf } from './plan.ts'
 import { runSeeds } from './run-seeds.ts'
 import { runSteps } from './run-steps.ts'
 
 const days = 7
+const root = resolve(import.meta.dirname, '../..')
 
 test('in worlds with faults and crashes everything holds that was promised', async () => {
   const found: unknown[] = []
@@ -25,3 +29,19 @@ test('the same seed gives the same log, byte for byte, and another seed another'
   expect(second.digest).toBe(first.digest)
   expect(other.digest).not.toBe(first.digest)
 })
+
+test('the same seed gives the same log on Deno', async () => {
+  const main = join(import.meta.dirname, 'main.ts')
+  const flags = ['--seed', '8', '--days', '6']
+  const [ofNode, ofDeno] = await Promise.all(
+    [['node'], ['deno', 'run', '--allow-all', '--no-check', '--no-lock', '--node-modules-dir=manual']].map(
+      async ([name = '', ...run]) => {
+        const command = join(root, 'node_modules/.bin', name)
+        const { stdout } = await promisify(execFile)(command, [...run, main, ...flags], { cwd: root })
+        return JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
+      },
+    ),
+  )
+  expect(ofNode).toMatchObject({ failures: 0 })
+  expect(ofDeno).toEqual(ofNode)
+}, 60_000)
