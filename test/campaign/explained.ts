@@ -22,6 +22,11 @@ export const explained: readonly { readonly names: RegExp; readonly because: str
     because: 'a gateway that refuses key and secret is not asked again, and here they never change',
   },
   {
+    names: /^token: valid -> requesting /,
+    because:
+      'secrets are sealed anew before older keys end, so that a token is kept for as long as it is valid',
+  },
+  {
     names: /^subscription: (absent|declared|registering\.\w+|active\.\w+|changing\.\w+) -> deleted\.byUs /,
     because: 'a deletion is answered before anything else is asked for',
   },

@@ -117,7 +117,7 @@ const stories: readonly ((random: Chance) => Story)[] = [
       [2, { do: 'changeMind', evento, fault: undefined, isTaken: true }],
     ]
   },
-  // The keys that the token is kept under are gone, and so is who holds it.
+  // The keys that the token was kept under at first are gone, and so is who holds it: it was sealed anew.
   r => [
     [0, { do: 'validate', person: r.person, isTrue: true, count: 1, hours: 0 }],
     [1, { do: 'erase', person: r.person, isBusy: false, keeps: false }],
