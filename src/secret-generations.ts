@@ -1,4 +1,4 @@
-import { type Clock, fromInstant } from './clock.ts'
+import { type Clock, fromInstant, isWithin } from './clock.ts'
 import type { Held } from './machines/subscription-messages.ts'
 import type { Recorded } from './message.ts'
 import { pageRows } from './store/read.ts'
@@ -78,7 +78,7 @@ export class SecretGenerations {
   #recent(evento: string): Promise<Known> {
     const now = this.#clock.now()
     let entry = this.#known.get(evento)
-    if (!entry || now - entry.at >= ageMaxMs) {
+    if (!entry || !isWithin(ageMaxMs, entry.at, now)) {
       entry = { known: this.#read(evento), at: now }
       this.#known.set(evento, entry)
       entry.known.catch(() => this.#known.delete(evento))

@@ -2,19 +2,22 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { Secrets } from './portal/protocol.ts'
 import type { ReceivedHead } from './received-head.ts'
 
-/** Every secret that a subscription has must fit; where none has any, there is nothing to check. */
+/**
+ * Every secret that a subscription has must fit; where none has any, there is nothing to check. Both at once, as digests:
+ * how long it takes tells nothing of them.
+ */
 export function isAuthentic(
   { secret, authorization }: Pick<ReceivedHead, 'secret' | 'authorization'>,
   candidates: readonly Secrets[],
 ): boolean {
-  const checks = candidates.map(({ chaveSecreta, chaveAutenticacao }) => {
-    const isSecret = chaveSecreta === undefined || isEqual(secret, chaveSecreta)
-    const isAuthorization = chaveAutenticacao === undefined || isEqual(authorization, chaveAutenticacao)
-    return isSecret && isAuthorization
-  })
-  return checks.length === 0 || checks.includes(true)
+  if (candidates.length === 0) return true
+  const came = digestOf(secret, authorization)
+  const fits = candidates.map(({ chaveSecreta = secret, chaveAutenticacao = authorization }) =>
+    timingSafeEqual(came, digestOf(chaveSecreta, chaveAutenticacao)),
+  )
+  return fits.includes(true)
 }
 
-function isEqual(a: string, b: string): boolean {
-  return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'))
+function digestOf(secret: string, authorization: string): Buffer {
+  return hash('sha256', JSON.stringify([secret, authorization]), 'buffer')
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import { type Clock, calledOff } from '../clock.ts'
 
 /** Work that has only so much time. */
 export interface Deadline {
@@ -37,7 +37,7 @@ export class Deadlines {
   end(deadline: Deadline): void {
     this.#running.delete(deadline as Running) // Made above.
     if (this.#running.size > 0) return
-    this.#ticking?.abort()
+    this.#ticking?.abort(calledOff)
     this.#ticking = undefined
   }
 
