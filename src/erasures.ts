@@ -7,6 +7,7 @@ import { checkBasis, checkId } from './given.ts'
 import type { Ask } from './outcome.ts'
 import { checkKinds, kindOf, type PartKind } from './part-kinds.ts'
 import { listOf } from './proof/erasure.ts'
+import { placeOf } from './store/relocation.ts'
 import type { Store } from './store/store.ts'
 import type { NamedPart, Survey } from './store/survey.ts'
 import type { SubjectRef, Who } from './subjects.ts'
@@ -63,13 +64,13 @@ export function createErasures(area: Area): Erasures {
     const { requester, legalBasis, keep = [] } = options
     const found = await store.owners.survey(subject)
     const gone = found.parts.filter(part => !isKept(part, keep))
-    const kept = found.parts.filter(part => isKept(part, keep)).map(part => part.position)
+    const kept = found.parts.filter(part => isKept(part, keep))
     const keepsKey = kept.length > 0
     const owner = `subject-${subject}`
     const { until, effects } = found
     const claims = found.claims.filter(({ kind }) => !staying.has(kind))
     const data = {
-      ...{ requester, legalBasis, subject, keeps: [...keep], effects },
+      ...{ requester, legalBasis, subject, keeps: [...keep], kept: kept.map(placeOf), effects },
       ...{ parts: gone.length, list: hash('sha256', listOf(gone), 'hex'), indexRows: claims.length },
       endings: endingsOf(found, gone, keepsKey),
     }
@@ -78,9 +79,10 @@ export function createErasures(area: Area): Erasures {
       const isTold = machine === 'consent' || machine === 'validation'
       return isTold ? [{ stream, message: { type: `${machine}.erase`, data: {} } }] : []
     })
+    const person = { owner, subject, until, claims, keepsKey, kept: kept.map(part => part.position) }
     return {
       targets: [...others, { stream: owner, message: { type: 'subject.erase', data } }],
-      destroys: { parts: gone, person: { owner, subject, until, claims, keepsKey, kept } },
+      destroys: { parts: gone, person },
     }
   }
 

@@ -13,6 +13,8 @@ export interface Erased {
   readonly keeps: readonly string[]
   /** Whether something was kept, which may be erased later. */
   readonly isPartial: boolean
+  /** The parts that it kept, each as `<position>/<name>`: of these it explains none that is missing. */
+  readonly kept: readonly string[]
   readonly parts: number
   /** SHA-256 over a line for each destroyed part: its position, its name and its hash. */
   readonly list: string

@@ -1,5 +1,4 @@
 import type { Faults } from './faults.ts'
-import type { RecordedHeader } from './recorded-header.ts'
 
 /** A part that its header names, and that is not there. */
 export interface MissingPart {
@@ -8,11 +7,12 @@ export interface MissingPart {
   readonly owner: string
 }
 
-/** Parts that an event says were moved out: how many of those in a range of positions still are. */
-interface Archived {
-  readonly from: number
-  readonly to: number
-  count: number
+/** What is looked at of an event that may explain an absence. */
+export interface ExplainingEvent {
+  readonly position: unknown
+  readonly stream: string
+  readonly type: string
+  readonly data: Readonly<Record<string, unknown>>
 }
 
 /** Why a part may be missing. */
@@ -21,85 +21,90 @@ export type AbsenceKind = 'archived' | 'erased'
 /** How many parts are missing, by what explains it. */
 export type AbsenceCounts = Readonly<Record<AbsenceKind, number>>
 
+/** An erasure: it explains all that was its owner's before it, but for the parts that it names as kept. */
+interface Erasure {
+  readonly position: number
+  readonly kept: ReadonlySet<string>
+}
+
 /**
  * Holds what is missing against what the log says is gone. What explains an absence stands behind it in the log, so
- * that it is judged at the end. Another kind of event that explains one is a branch of `hear`.
+ * that it is judged at the end. Parts are named one by one, as `<position>/<name>`: nothing explains another part than
+ * the one that it names.
  */
 export class Absence {
   readonly #missing: MissingPart[] = []
-  /** By the owner, where the last erasure stands: it explains all that was theirs before it. */
-  readonly #erased = new Map<string, number>()
-  /** The parts that retention names, as `<position>/<name>`. */
-  readonly #retained = new Set<string>()
-  readonly #archived = new Map<string, Archived>()
+  /** By the owner, in the order of the log. */
+  readonly #erasures = new Map<string, Erasure[]>()
+  /** The parts that retention destroyed and that moves took out, each with the position of the event that says so. */
+  readonly #destroyed = new Map<string, number>()
+  readonly #out = new Map<string, number>()
 
   miss(part: MissingPart): void {
     this.#missing.push(part)
   }
 
   /** Hears every event, and remembers those that explain an absence. */
-  hear(event: RecordedHeader): void {
-    const { type, stream } = event
-    if (type === 'subject.erased') this.#erased.set(stream, Number(event.position))
-    if (type === 'retention.applied' && Array.isArray(event.data.parts))
-      for (const part of event.data.parts) this.#retained.add(String(part))
-    if (stream !== 'log-main') return
-    const { bundle, count, from, to } = event.data
-    if (typeof bundle !== 'string' || typeof count !== 'number') return
-    if (type === 'log.partsArchived')
-      this.#archived.set(bundle, { from: Number(from), to: Number(to), count })
-    else if (type === 'log.partsRestored') {
-      const known = this.#archived.get(bundle)
-      if (known) known.count -= count
+  hear(event: ExplainingEvent): void {
+    switch (event.type) {
+      case 'subject.erased':
+        this.#hearErasure(event)
+        break
+      case 'retention.applied':
+        for (const place of textsOf(event.data.parts)) this.#destroyed.set(place, Number(event.position))
+        break
+      case 'log.partsArchived':
+        if (event.stream !== 'log-main') break
+        for (const place of textsOf(event.data.parts)) this.#out.set(place, Number(event.position))
+        break
+      case 'log.partsRestored':
+        this.#hearRestored(event)
+    }
+  }
+
+  #hearErasure({ stream, position, data }: ExplainingEvent): void {
+    const erasure = { position: Number(position), kept: new Set(textsOf(data.kept)) }
+    const known = this.#erasures.get(stream)
+    if (known) known.push(erasure)
+    else this.#erasures.set(stream, [erasure])
+  }
+
+  /** What came back has to be there from then on, whatever was said of it before. */
+  #hearRestored({ data }: ExplainingEvent): void {
+    for (const place of textsOf(data.parts)) {
+      this.#out.delete(place)
+      this.#destroyed.delete(place)
     }
   }
 
   /** Counts what is explained, and names what is not. */
   judge(faults: Faults): AbsenceCounts {
     const counts = { archived: 0, erased: 0 }
-    const ranges = new Ranges([...this.#archived.values()])
     for (const part of this.#missing) {
-      if (this.#isErased(part)) counts.erased += 1
-      else if (ranges.take(part.position)) counts.archived += 1
+      const place = `${part.position}/${part.name}`
+      if (this.#isErased(part, place)) counts.erased += 1
+      else if (isBehind(part, this.#out.get(place))) counts.archived += 1
       else
         faults.add('parts', `the part "${part.name}" at ${part.position} is missing, and no event says why`)
     }
     return counts
   }
 
-  #isErased({ position, name, owner }: MissingPart): boolean {
-    return position < (this.#erased.get(owner) ?? 0) || this.#retained.has(`${position}/${name}`)
+  #isErased(part: MissingPart, place: string): boolean {
+    if (isBehind(part, this.#destroyed.get(place))) return true
+    // The newest first: those that are passed over name the part, so that this takes no longer than reading them.
+    const deciding = this.#erasures
+      .get(part.owner)
+      ?.findLast(({ position, kept }) => position <= part.position || !kept.has(place))
+    return isBehind(part, deciding?.position)
   }
 }
 
-/**
- * Gives what is missing to ranges that overlap, so that none is left without one where all could have one: of those that
- * a part may be in, the range that ends first is used up first. Each range is begun and left once.
- */
-class Ranges {
-  readonly #waiting: Archived[]
-  /** Begun, and not used up; the one that ends first stands last. */
-  readonly #begun: Archived[] = []
+/** Reports whether an event stands behind a part: no other can say where it went. */
+function isBehind(part: MissingPart, event: number | undefined): boolean {
+  return event !== undefined && event > part.position
+}
 
-  constructor(ranges: readonly Archived[]) {
-    this.#waiting = ranges.map(each => ({ ...each })).sort((a, b) => b.from - a.from)
-  }
-
-  /** Takes one from a range that a position is in; positions come in order. */
-  take(position: number): boolean {
-    for (let next = this.#waiting.at(-1); next && next.from <= position; next = this.#waiting.at(-1)) {
-      this.#waiting.pop()
-      const { to } = next
-      const at = this.#begun.findIndex(each => each.to < to)
-      this.#begun.splice(at < 0 ? this.#begun.length : at, 0, next)
-    }
-    for (let range = this.#begun.at(-1); range; range = this.#begun.at(-1)) {
-      if (range.count > 0 && range.to >= position) {
-        range.count -= 1
-        return true
-      }
-      this.#begun.pop()
-    }
-    return false
-  }
+function textsOf(list: unknown): string[] {
+  return Array.isArray(list) ? list.filter(item => typeof item === 'string') : []
 }

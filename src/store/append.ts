@@ -19,6 +19,7 @@ import { writeHeader } from './header.ts'
 import type { Known, KnownOwner, KnownStream } from './known.ts'
 import { canMove, effectRows, isOpen, type Move } from './ledger.ts'
 import { keyOf, type RecentDigest, type RecentDigests } from './recent-digests.ts'
+import { canRelocate, type Relocation } from './relocation.ts'
 import { type Schemas, schemaOf } from './schemas.ts'
 
 /** What a stream must look like: not there, there, at a version, or anything. */
@@ -60,6 +61,8 @@ export interface Append {
   readonly recent?: RecentDigest
   /** What is destroyed with it. Nothing may have been recorded of the person since it was looked for. */
   readonly destroys?: Destruction
+  /** What moves out, or back, with it. All of it must still be where it leaves from. */
+  readonly relocates?: Relocation
   /**
    * What becomes of a fact whose owner was erased: it conflicts, to be delivered again under another owner, or is
    * recorded without its parts and claims. A command is refused.
@@ -141,6 +144,9 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
   const person = destroys?.person
   if (person && (yield* isOutdated(person, batch)))
     return conflict('more of the person was recorded meanwhile')
+  const { relocates } = input
+  if (relocates && !(yield* canRelocate(relocates)))
+    return conflict('a part was moved or destroyed meanwhile')
   const owners = new Map<string, KnownOwner>()
   let isErased = false
   for (const name of ownersOf(input)) {
@@ -154,6 +160,7 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
   const erased = person && (yield* known.findOwner(person.owner))
   const appended = commit(desk, isErased ? bare(input) : input, streams, owners)
   if (destroys) batch.destroyed.push(destroys)
+  if (relocates) batch.relocated.push(relocates)
   if (erased) known.owners.set(erased.owner, erasedOwner(erased))
   return appended
 }

@@ -4,9 +4,17 @@ import type { Instant } from '../message.ts'
 import { checkMark, type PlacedPart, readBundle, writeBundle } from './bundle.ts'
 import { rows, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
-import { archivedType, logStream, type PartsMoved, restoredType } from './moved-parts.ts'
+import {
+  archivedType,
+  logStream,
+  type PartsMoved,
+  type PartsNamed,
+  readOut,
+  restoredType,
+} from './moved-parts.ts'
 import { writeNewFile } from './new-file.ts'
 import { positionBefore } from './position-before.ts'
+import { type Place, placeOf, present, type Relocation, returnable } from './relocation.ts'
 import { Snapshot } from './snapshot.ts'
 import type { Store } from './store.ts'
 import { readFacts } from './store-facts.ts'
@@ -27,21 +35,22 @@ export interface ArchiveOptions {
   readonly stays: (part: { stream: string; type: string; name: string; position: number }) => boolean
 }
 
-/** How many parts are deleted or put back in one transaction. */
+/** How many parts one event names, and how many bytes of them are held: its header stays in the kilobytes. */
 const batchParts = 500
+const batchBytes = 4 * 1024 ** 2
 /** Parts are held a few at a time: they may be large. */
 const pageParts = 20
 
 /**
- * Moves old parts out to a bundle: written, made durable and compared with the headers before an event says so,
- * and only then deleted, a few at a time. A crash between leaves parts that are in both places, which harms
- * nothing. Parts that an effect still has to open stay.
+ * Moves old parts out to a bundle: written, made durable and compared with the headers first. Then they are deleted, a
+ * few at a time, each in the transaction of the event that names it. A crash between leaves parts that are in both
+ * places, which harms nothing: no event names them. Parts that an effect still has to open stay.
  *
  * @returns `undefined` when there is nothing to move
  * @throws {AverbaError} `INVALID_INPUT` when something is at the path, `STORE_UNSAFE`, `STORE_BUSY`, `CORRUPT`
  */
 export async function moveOut(options: ArchiveOptions): Promise<PartsMoved | undefined> {
-  const { path, store, before, to, at, entropy } = options
+  const { path, before, to, entropy } = options
   const snapshot = await Snapshot.open(path)
   let moved: PartsMoved
   try {
@@ -58,16 +67,23 @@ export async function moveOut(options: ArchiveOptions): Promise<PartsMoved | und
   } finally {
     snapshot.close()
   }
-  await record(store, archivedType, 'log.archiveParts', at, moved)
-  let batch: PlacedPart[] = []
-  await readBundle(to, async part => {
-    batch.push({ ...part, sealed: new Uint8Array() })
-    if (batch.length < batchParts) return
-    await store.removeParts(batch)
-    batch = []
-  })
-  await store.removeParts(batch)
+  const { bundle } = moved
+  await inBatches(to, batch => takeOut(options, bundle, batch))
   return moved
+}
+
+/** Names those of some parts that are still there, and deletes them with it. */
+async function takeOut(
+  { store, at }: ArchiveOptions,
+  bundle: string,
+  batch: readonly Place[],
+): Promise<void> {
+  for (;;) {
+    const out = await store.reader.read(() => present(batch))
+    if (out.length === 0) return
+    const named = { bundle, parts: out.map(placeOf) }
+    if (await record(store, archivedType, 'log.archiveParts', at, named, { out })) return
+  }
 }
 
 /**
@@ -82,24 +98,51 @@ export async function putBack(options: {
   at: Instant
 }): Promise<PartsMoved & { readonly keyless: number }> {
   const { path, store, from, at } = options
-  const moved = await checkBundle(path, from)
+  const { out, ...moved } = await checkBundle(path, from)
   let back = 0
-  let batch: PlacedPart[] = []
-  const flush = async () => {
-    back += await store.putBackParts(batch)
-    batch = []
-  }
-  await readBundle(from, async part => {
-    batch.push(part)
-    if (batch.length >= pageParts) await flush()
+  await inBatches(from, async batch => {
+    back += await bringBack({ store, at, bundle: moved.bundle }, batch, out)
   })
-  await flush()
-  await record(store, restoredType, 'log.restoreParts', at, { ...moved, count: back })
   // An owner whose key was destroyed has no parts any more.
   return { ...moved, count: back, keyless: moved.count - back }
 }
 
-async function checkBundle(path: string, from: string): Promise<PartsMoved> {
+/** Puts back those of some parts that are out, with the event that names them, and says how many are there now. */
+async function bringBack(
+  { store, at, bundle }: { store: Store; at: Instant; bundle: string },
+  batch: readonly PlacedPart[],
+  out: ReadonlySet<string>,
+): Promise<number> {
+  // What a move did not come to any more, and was destroyed since, does not come back.
+  const known = batch.filter(part => out.has(placeOf(part)))
+  for (;;) {
+    const back = await store.reader.read(() => returnable(known))
+    const named = { bundle, parts: back.map(placeOf) }
+    const isDone =
+      back.length === 0 || (await record(store, restoredType, 'log.restoreParts', at, named, { back }))
+    if (isDone) return (await store.reader.read(() => present(batch))).length
+  }
+}
+
+/** Reads the parts of a bundle, as many at a time as one event names. */
+async function inBatches(
+  path: string,
+  onBatch: (batch: readonly PlacedPart[]) => Promise<void>,
+): Promise<void> {
+  let batch: PlacedPart[] = []
+  let bytes = 0
+  await readBundle(path, async part => {
+    batch.push(part)
+    bytes += part.sealed.length
+    if (batch.length < batchParts && bytes < batchBytes) return
+    await onBatch(batch)
+    batch = []
+    bytes = 0
+  })
+  await onBatch(batch)
+}
+
+async function checkBundle(path: string, from: string): Promise<PartsMoved & { out: Set<string> }> {
   const snapshot = await Snapshot.open(path)
   try {
     const { origin } = snapshot.run(readFacts)
@@ -107,8 +150,8 @@ async function checkBundle(path: string, from: string): Promise<PartsMoved> {
     if (header.origin !== origin)
       throw new AverbaError('INVALID_INPUT', `Cannot put back "${from}": it is a bundle of another log`)
     await readBundle(from, part => snapshot.run(() => checkMark(part)))
-    const known = snapshot.run(() => findMove(bundle))
-    if (known) return { bundle, count, from: first, to }
+    const { out, isKnown } = snapshot.run(() => readOut(bundle))
+    if (isKnown) return { bundle, count, from: first, to, out }
     throw new AverbaError(
       'CORRUPT',
       `Cannot put back "${from}": it is not as it was when the log recorded it`,
@@ -158,31 +201,29 @@ function* readOpen(): Steps<{ owing: Set<number>; opened: Set<string> }> {
   return { owing: new Set(open.map(row => row.position)), opened: new Set(opened) }
 }
 
-function* findMove(bundle: string): Steps<boolean> {
-  const found = yield* rows<{ header: string }>({ sql: selectMoves, parameters: [logStream, archivedType] })
-  return found.some(({ header }) => parseHeader(header).data.bundle === bundle)
-}
-
+/** Reports whether it was recorded, and the parts moved with it: not where one of them is elsewhere by now. */
 async function record(
   store: Store,
   type: string,
   because: string,
   at: Instant,
-  moved: PartsMoved,
-): Promise<void> {
-  const { bundle, count, from, to } = moved
-  await store.append({
+  { bundle, parts }: PartsNamed,
+  relocates: Relocation,
+): Promise<boolean> {
+  const { status } = await store.append({
     at,
     streams: [{ stream: logStream, expect: 'exists' }],
     events: [
       {
         stream: logStream,
-        event: { type, data: { bundle, count, from, to } },
+        event: { type, data: { bundle, parts } },
         because,
         machine: { name: 'log', version: 1 },
       },
     ],
+    relocates,
   })
+  return status === 'appended'
 }
 
 const selectParts = `select part.position, part.name, part.sealed, owner_key.owner, event.version, event.type,
@@ -191,5 +232,3 @@ const selectParts = `select part.position, part.name, part.sealed, owner_key.own
   where (part.position, part.name) > (?, ?) and part.position <= ? order by part.position, part.name limit ?`
 const selectOpen = `select effect.position, effect.n, event.header from effect
   join event on event.position = effect.position where effect.is_open = 1`
-const selectMoves = `select event.header from event join stream on stream.key = event.stream
-  where stream.name = ? and event.type = ?`

@@ -2,7 +2,7 @@ import { createHash, hash } from 'node:crypto'
 import { closeSync, createReadStream, openSync, writeSync } from 'node:fs'
 import { AverbaError } from '../errors.ts'
 import type { Instant, PartMark } from '../message.ts'
-import { each, first, rows, type Steps } from './connection.ts'
+import { first, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
 import type { PartsMoved } from './moved-parts.ts'
 
@@ -84,24 +84,6 @@ export function* checkMark({ position, name, owner, sealed }: PlacedPart): Steps
   )
 }
 
-/** Deletes parts; those that are gone already are no matter. */
-export function* removeParts(parts: readonly { position: number; name: string }[]): Steps<void> {
-  yield* each(
-    deletePart,
-    parts.map(({ position, name }) => [position, name]),
-  )
-}
-
-/** Puts parts back whose owner has a key, and counts those that are there now. */
-export function* putBackParts(parts: readonly PlacedPart[]): Steps<number> {
-  let back = 0
-  for (const { position, name, owner, sealed } of parts) {
-    yield* rows({ sql: insertPart, parameters: [position, name, sealed, owner] })
-    if (yield* first({ sql: selectPart, parameters: [position, name] })) back += 1
-  }
-  return back
-}
-
 async function* linesOf(path: string, digest: ReturnType<typeof createHash>): AsyncIterable<string> {
   let pieces: Buffer[] = []
   try {
@@ -148,8 +130,4 @@ function parseLine(line: string): Record<string, unknown> | undefined {
   }
 }
 
-const deletePart = 'delete from part where position = ? and name = ?'
-const insertPart = `insert into part (position, name, sealed, owner)
-  select ?, ?, ?, key from owner_key where owner = ? and is_erased = 0 on conflict do nothing`
-const selectPart = 'select position from part where position = ? and name = ?'
 const selectHeader = 'select header from event where position = ?'

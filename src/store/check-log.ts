@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import type { PartMark } from '../message.ts'
+import { Absence, type AbsenceCounts } from '../proof/absence.ts'
 import type { Faults } from '../proof/faults.ts'
 import { hashBytes, leafHash } from '../proof/merkle.ts'
 import { ErasureCheck } from './check-erasures.ts'
 import { ReceiptCheck } from './check-receipts.ts'
 import { rows, type Steps } from './connection.ts'
-import { type PartsMoved, readBundles } from './moved-parts.ts'
 import type { Snapshot } from './snapshot.ts'
 import { type Tile, Tree, tileHashes } from './tree.ts'
 
@@ -29,8 +29,8 @@ const partsRows = 20
 /** Walks the whole log, in pages: positions, headers, leaves, the tree above them, parts, owed effects, receipts. */
 export async function checkLog(snapshot: Snapshot, faults: Faults, onPage: OnPage): Promise<LogChecked> {
   const receipts = new ReceiptCheck(faults)
-  const erasures = await ErasureCheck.load(snapshot)
-  const check = new LogCheck(faults, snapshot.run(readBundles), erasures)
+  const erasures = new ErasureCheck()
+  const check = new LogCheck(faults, erasures)
   let position = 0
   for (;;) {
     const page = snapshot.run(() => readPage(position))
@@ -82,6 +82,7 @@ interface Header {
   readonly version?: unknown
   readonly type?: unknown
   readonly at?: string
+  readonly data?: Readonly<Record<string, unknown>>
   readonly parts?: readonly PartMark[]
   readonly effects?: readonly unknown[]
   readonly commandId?: string
@@ -89,8 +90,8 @@ interface Header {
 
 class LogCheck {
   readonly #faults: Faults
-  readonly #bundles: readonly PartsMoved[]
   readonly #erasures: ErasureCheck
+  readonly #absence = new Absence()
   readonly #tree = new Tree()
   /** Tiles as they should stand and may still grow. */
   readonly #edges = new Map<string, Tile>()
@@ -101,12 +102,10 @@ class LogCheck {
   #at = ''
   #tiles = 0
   #parts = 0
-  #absent = 0
-  #erased = 0
+  #absent: AbsenceCounts = { archived: 0, erased: 0 }
 
-  constructor(faults: Faults, bundles: readonly PartsMoved[], erasures: ErasureCheck) {
+  constructor(faults: Faults, erasures: ErasureCheck) {
     this.#faults = faults
-    this.#bundles = bundles
     this.#erasures = erasures
   }
 
@@ -114,8 +113,8 @@ class LogCheck {
     return {
       events: this.#position,
       parts: this.#parts,
-      archivedParts: this.#absent,
-      erasedParts: this.#erased,
+      archivedParts: this.#absent.archived,
+      erasedParts: this.#absent.erased,
     }
   }
 
@@ -149,6 +148,9 @@ class LogCheck {
     this.#at = at
     for (const mark of parts) this.#marks.set(`${position}/${mark.name}`, mark)
     if (effects.length > 0) this.#effects.set(position, effects.length)
+    const event = { position, type: row.type, stream: row.stream ?? '', data: header.data ?? {} }
+    this.#absence.hear(event)
+    this.#erasures.hear(event)
   }
 
   /** Every effect that an event owes has its row in the ledger, and no other. */
@@ -177,7 +179,8 @@ class LogCheck {
       if (!end) break
       last = end
     }
-    for (const [place, mark] of this.#marks) this.#miss(place, mark)
+    for (const [place, { name, owner }] of this.#marks)
+      this.#absence.miss({ position: Number.parseInt(place, 10), name, owner })
   }
 
   #checkPart({ position, name, owner, sealed, commitment }: PartRow): void {
@@ -195,18 +198,8 @@ class LogCheck {
   }
 
   /** A part may be missing only where an event says that it was destroyed, or moved out. */
-  #miss(place: string, mark: PartMark): void {
-    const position = Number(place.slice(0, place.indexOf('/')))
-    const isMoved = this.#bundles.some(({ from, to }) => from <= position && position <= to)
-    if (this.#erasures.explains(position, mark)) this.#erased += 1
-    else if (isMoved) this.#absent += 1
-    else this.#faults.add('parts', `a part at ${position} is missing, and no event says why`)
-  }
-
   checkAbsent(): void {
-    const moved = this.#bundles.reduce((sum, { count }) => sum + count, 0)
-    if (this.#absent > moved)
-      this.#faults.add('parts', `${this.#absent} parts are missing, and ${moved} were moved out`)
+    this.#absent = this.#absence.judge(this.#faults)
   }
 
   /** Compares tiles that are full: those that grow are kept until they are. */

@@ -1,6 +1,7 @@
 import { giveWay } from '../clock.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
-import { findBundle } from './moved-parts.ts'
+import { MovedParts } from './moved-parts.ts'
+import { type Place, present } from './relocation.ts'
 import { selectPosition } from './schema.ts'
 
 /** How many positions are looked at before the event loop turns. */
@@ -37,20 +38,17 @@ function* readHolding(subject: string, after: number, last: number): Steps<reado
 export type Whereabouts = 'held' | 'archived' | 'gone'
 
 /** Says where each of some parts is that headers name. Opens nothing. */
-export function* whereAre(
-  parts: readonly { readonly position: number; readonly name: string }[],
-): Steps<Whereabouts[]> {
+export function* whereAre(parts: readonly Place[]): Steps<Whereabouts[]> {
   const found: Whereabouts[] = []
-  for (const { position, name } of parts) found.push(yield* whereIs(position, name))
+  const moved = new MovedParts()
+  for (const part of parts) found.push(yield* whereIs(part, moved))
   return found
 }
 
-function* whereIs(position: number, name: string): Steps<Whereabouts> {
-  const there = yield* first<{ position: number }>({ sql: selectPart, parameters: [position, name] })
-  if (there) return 'held'
-  return (yield* findBundle(position)) === undefined ? 'gone' : 'archived'
+function* whereIs(part: Place, moved: MovedParts): Steps<Whereabouts> {
+  if ((yield* present([part])).length > 0) return 'held'
+  return (yield* moved.bundleOf(part)) === undefined ? 'gone' : 'archived'
 }
 
 const selectHolding = `select stream.name from event join stream on stream.key = event.stream
   where event.position > ? and event.position <= ? and event.header like ? order by event.position`
-const selectPart = 'select position from part where position = ? and name = ?'

@@ -4,6 +4,7 @@ import { writeDisclosure } from '../proof/disclosure.ts'
 import type { OwnerKey, Vault } from '../vault/vault.ts'
 import { rows, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
+import { MovedParts } from './moved-parts.ts'
 import { findEvent, proveEvent, type WhichEvent } from './prove.ts'
 import { checkNotMoved } from './read.ts'
 
@@ -59,7 +60,8 @@ function* readSealed(which: WhichEvent): Steps<{ record: string; parts: readonly
   const there = yield* rows<SealedRow>({ sql: selectParts, parameters: [position] })
   const found = there.filter(({ name }) => own.has(name))
   if (found.length > 0) return { record, parts: found }
-  for (const name of own) yield* checkNotMoved(`${record}/${name}`)
+  const moved = new MovedParts()
+  for (const name of own) yield* checkNotMoved(`${record}/${name}`, moved)
   throw new AverbaError('NOT_FOUND', `Cannot disclose "${record}": its parts were destroyed`)
 }
 

@@ -32,8 +32,9 @@ It also looks every decision up in the tables that the log holds, which the step
    base64, is the third line of the checkpoint, and the number of lines the second.
 3. The events: \`position\` is the number of the line, and \`version\` counts the events of each \`stream\` from 1.
 4. The parts: each that a header names is there with that length and that SHA-256, or an event further on says why it
-   is not. \`subject.erased\` explains all that was its stream's before it; \`retention.applied\` each part that it names as
-   position/name; \`log.partsArchived\` as many as it says, in its range.
+   is not. \`subject.erased\` explains all that was its stream's before it, but for what it names in \`kept\`;
+   \`retention.applied\` and \`log.partsArchived\` explain each part that they name, and \`log.partsRestored\` ends that:
+   what it names came back. Events name a part as position/name.
 
 Save this as verify.py beside these files, and run it with python3 in this folder:
 
@@ -87,7 +88,7 @@ if not signed:
     fail("the checkpoint is not signed with the key")
 
 # 2. The leaves, 3. the events
-subtrees, versions, named, archived, erased, retained = [], {}, {}, {}, {}, set()
+subtrees, versions, named, erased, destroyed, out = [], {}, {}, {}, set(), set()
 count = 0
 with open("leaves.ndjson", "rb") as file:
     for line in file:
@@ -105,15 +106,17 @@ with open("leaves.ndjson", "rb") as file:
         if event["position"] != count or event["version"] != versions[stream]:
             fail("event %d stands elsewhere than it says" % count)
         for part in event.get("parts", []):
-            named[(count, part["name"])] = part
+            named["%d/%s" % (count, part["name"])] = (count, part)
         if event["type"] == "subject.erased":
-            erased[stream] = count
+            erased.setdefault(stream, []).append((count, set(event["data"].get("kept", []))))
+        # No event can say where a part went that stands behind it.
         if event["type"] == "retention.applied":
-            retained.update(event["data"]["parts"])
+            destroyed.update(each for each in event["data"]["parts"] if each in named)
         if stream == "log-main" and event["type"] == "log.partsArchived":
-            archived[event["data"]["bundle"]] = dict(event["data"])
-        if stream == "log-main" and event["type"] == "log.partsRestored":
-            archived[event["data"]["bundle"]]["count"] -= event["data"]["count"]
+            out.update(each for each in event["data"]["parts"] if each in named)
+        if event["type"] == "log.partsRestored":
+            out.difference_update(event["data"]["parts"])
+            destroyed.difference_update(event["data"]["parts"])
 top = b""
 for subtree in reversed(subtrees):
     top = sha256(b"\x01" + subtree + top) if top else subtree
@@ -125,26 +128,21 @@ there = 0
 with open("parts.ndjson", "rb") as file:
     for line in file:
         part = json.loads(line)
-        mark = named.pop((part["position"], part["name"]), None)
+        _, mark = named.pop("%d/%s" % (part["position"], part["name"]), (None, None))
         sealed = base64.b64decode(part["sealed"], validate=True)
         if mark is None or (mark["owner"], mark["bytes"], mark["hash"]) != (
                 part["owner"], len(sealed), sha256(sealed).hex()):
             fail("a part at %d is not the one that its header names" % part["position"])
         there += 1
-moved, destroyed = 0, 0
-for position, name in sorted(named):
-    owner = named[(position, name)]["owner"]
-    if position < erased.get(owner, 0) or "%d/%s" % (position, name) in retained:
-        destroyed += 1
-        continue
-    # Of bundles that overlap, the one that ends first is used up first.
-    covering = [each for each in archived.values()
-                if each["count"] > 0 and each["from"] <= position <= each["to"]]
-    reason = min(covering, key=lambda each: each["to"], default=None)
-    if reason is None:
-        fail("the part %s at %d is missing, and no event says why" % (name, position))
-    reason["count"] -= 1
-    moved += 1
+moved, gone = 0, 0
+for place, (position, part) in named.items():
+    if place in destroyed or any(position < erasure and place not in kept
+                                 for erasure, kept in erased.get(part["owner"], [])):
+        gone += 1
+    elif place in out:
+        moved += 1
+    else:
+        fail("the part %s at %d is missing, and no event says why" % (part["name"], position))
 print("self-consistent: %d events, %d parts, %d archived, %d erased, log %s, root %s" % (
-    count, there, moved, destroyed, origin, root))
+    count, there, moved, gone, origin, root))
 `

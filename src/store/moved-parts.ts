@@ -1,7 +1,8 @@
 import { first, rows, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
+import { type Place, placeOf } from './relocation.ts'
 
-/** What an event about parts that were moved out, or put back, says. */
+/** What a bundle of parts that were moved out, or put back, is. */
 export interface PartsMoved {
   /** The SHA-256 of the bundle's bytes, in hexadecimal. */
   readonly bundle: string
@@ -9,6 +10,14 @@ export interface PartsMoved {
   /** The positions of the first and the last event whose parts are in it. */
   readonly from: number
   readonly to: number
+}
+
+/** Which parts an event moved out to a bundle, or put back from it, in its own transaction. */
+export interface PartsNamed {
+  /** The SHA-256 of the bundle's bytes, in hexadecimal. */
+  readonly bundle: string
+  /** Each as `<position>/<name>`, in order. */
+  readonly parts: readonly string[]
 }
 
 /** The stream of what concerns the log as a whole. */
@@ -22,26 +31,66 @@ export const archivedType = 'log.partsArchived'
 /** The event that says that they were put back. */
 export const restoredType = 'log.partsRestored'
 
-/** Every bundle whose parts are out, with how many are, the oldest first. */
-export function* readBundles(): Steps<readonly PartsMoved[]> {
-  const found = yield* rows<{ type: string; header: string }>({
-    sql: selectMoves,
-    parameters: [logStream, archivedType, restoredType],
-  })
-  const out = new Map<string, PartsMoved>()
-  for (const { type, header } of found) {
-    const moved: PartsMoved = parseHeader(header).data
-    if (type === archivedType) out.set(moved.bundle, moved)
-    const before = out.get(moved.bundle)
-    if (type === restoredType && before)
-      out.set(moved.bundle, { ...before, count: before.count - moved.count })
-  }
-  return [...out.values()].filter(bundle => bundle.count > 0)
+/** An event that moved parts, with the positions of the first and the last of them. */
+interface Moved {
+  readonly version: number
+  readonly from: number
+  readonly to: number
 }
 
-/** The last bundle that parts of an event may be in; whether one certain part is, the bundle alone says. */
-export function* findBundle(position: number): Steps<string | undefined> {
-  return (yield* readBundles()).findLast(({ from, to }) => from <= position && position <= to)?.bundle
+/**
+ * Finds which bundle a part is in. Remembers of each event that moved parts only where they stood, so that one who asks
+ * for many of them does not read all events each time.
+ */
+export class MovedParts {
+  readonly #moves: Moved[] = [];
+
+  /** The bundle that a part was moved out to; `undefined` when it was not, or came back. */
+  *bundleOf(place: Place): Steps<string | undefined> {
+    yield* this.#catchUp()
+    const { position } = place
+    for (let i = this.#moves.length - 1; i >= 0; i--) {
+      const { version, from, to } = this.#moves[i] as Moved // Within them.
+      if (position < from || to < position) continue
+      const row = yield* first<MoveRow>({ sql: selectMove, parameters: [logStream, version] })
+      const { bundle, parts }: PartsNamed = parseHeader(row?.header ?? '').data
+      if (parts.includes(placeOf(place))) return row?.type === archivedType ? bundle : undefined
+    }
+    return undefined
+  }
+
+  *#catchUp(): Steps<void> {
+    for (const { version, header } of yield* readMoves(this.#moves.at(-1)?.version ?? 0)) {
+      const { parts }: PartsNamed = parseHeader(header).data
+      const [from, to] = [parts.at(0), parts.at(-1)].map(each => Number.parseInt(each ?? '', 10))
+      if (from && to) this.#moves.push({ version, from, to })
+    }
+  }
+}
+
+/** The parts that are out, as `<position>/<name>`, and whether any event names a bundle. */
+export function* readOut(bundle: string): Steps<{ out: Set<string>; isKnown: boolean }> {
+  const out = new Set<string>()
+  let isKnown = false
+  for (const { type, header } of yield* readMoves(0)) {
+    const named: PartsNamed = parseHeader(header).data
+    if (named.bundle === bundle) isKnown = true
+    for (const part of named.parts) type === archivedType ? out.add(part) : out.delete(part)
+  }
+  return { out, isKnown }
+}
+
+function* readMoves(after: number): Steps<readonly MoveRow[]> {
+  return yield* rows<MoveRow>({
+    sql: selectMoves,
+    parameters: [logStream, archivedType, restoredType, after],
+  })
+}
+
+interface MoveRow {
+  readonly version: number
+  readonly type: string
+  readonly header: string
 }
 
 /** The position of an event, if its header names this part: it is there, or was. */
@@ -54,7 +103,9 @@ export function* findMark(stream: string, version: number, name: string): Steps<
   return marks.some(mark => mark.name === name) ? event?.position : undefined
 }
 
-const selectMoves = `select event.type, event.header from event join stream on stream.key = event.stream
-  where stream.name = ? and event.type in (?, ?) order by event.version`
+const selectMoves = `select event.version, event.type, event.header from event join stream on stream.key = event.stream
+  where stream.name = ? and event.type in (?, ?) and event.version > ? order by event.version`
+const selectMove = `select event.type, event.header from event join stream on stream.key = event.stream
+  where stream.name = ? and event.version = ?`
 const selectEvent = `select event.position, event.header from event join stream on stream.key = event.stream
   where stream.name = ? and event.version = ?`

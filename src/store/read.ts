@@ -3,7 +3,7 @@ import type { Json, PartAddress, Recorded } from '../message.ts'
 import type { OwnerKey, Vault } from '../vault/vault.ts'
 import { type Connection, first, rows, type Statement, type Steps } from './connection.ts'
 import { readHeader, recordKeyIn } from './header.ts'
-import { findBundle, findMark } from './moved-parts.ts'
+import { findMark, type MovedParts } from './moved-parts.ts'
 import { selectPosition } from './schema.ts'
 import type { Schemas } from './schemas.ts'
 
@@ -111,7 +111,7 @@ const selectLeaf = 'select header, leaf from event where position = ?'
  *
  * @throws {AverbaError} `PART_ARCHIVED` when it was moved out to a bundle
  */
-export function* openPart(vault: Vault, address: PartAddress): Steps<Json | undefined> {
+export function* openPart(vault: Vault, address: PartAddress, moved: MovedParts): Steps<Json | undefined> {
   const [stream = '', version = '', name = ''] = address.split('/')
   const parameters = [stream, Number(version), name]
   const part = yield* first<OwnerKey & { header: string; sealed: Uint8Array }>({
@@ -119,7 +119,7 @@ export function* openPart(vault: Vault, address: PartAddress): Steps<Json | unde
     parameters,
   })
   if (part) return vault.open(part, address, part.sealed, recordKeyIn(part.header, name))
-  yield* checkNotMoved(address)
+  yield* checkNotMoved(address, moved)
   return undefined
 }
 
@@ -128,10 +128,10 @@ export function* openPart(vault: Vault, address: PartAddress): Steps<Json | unde
  *
  * @throws {AverbaError} `PART_ARCHIVED`
  */
-export function* checkNotMoved(address: PartAddress): Steps<void> {
+export function* checkNotMoved(address: PartAddress, moved: MovedParts): Steps<void> {
   const [stream = '', version = '', name = ''] = address.split('/')
   const position = yield* findMark(stream, Number(version), name)
-  const bundle = position === undefined ? undefined : yield* findBundle(position)
+  const bundle = position === undefined ? undefined : yield* moved.bundleOf({ position, name })
   if (bundle === undefined) return
   throw new AverbaError('PART_ARCHIVED', `Cannot open the part "${address}": it was moved out to a bundle`, {
     hint: `Put it back with averba archive --restore, from the bundle with the SHA-256 ${bundle}`,

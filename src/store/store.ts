@@ -7,7 +7,6 @@ import type { View } from '../view.ts'
 import type { Append, Appended, Receipt } from './append.ts'
 import { findReceipt, lookUp } from './batch.ts'
 import { beginning, openKeyring, prepareTables } from './beginning.ts'
-import { type PlacedPart, putBackParts, removeParts } from './bundle.ts'
 import { checkEnd } from './check-end.ts'
 import { Checkpointer } from './checkpointer.ts'
 import type { StoredCheckpoint } from './checkpoints.ts'
@@ -32,7 +31,7 @@ import {
   listEffects,
   readEffect,
 } from './ledger.ts'
-import { beganType } from './moved-parts.ts'
+import { beganType, MovedParts } from './moved-parts.ts'
 import { noSuchView } from './no-such-view.ts'
 import { Owners } from './owners.ts'
 import { type Checkpoint, Projector, readCheckpoints } from './projector.ts'
@@ -70,6 +69,7 @@ export class Store {
   readonly #clock: Clock
   readonly #checkpointer: Checkpointer
   readonly #closing = new AbortController()
+  readonly #movedParts = new MovedParts()
   #sweeping: Promise<void> = Promise.resolve()
   /** The position of the last restore that was accepted: what was owed before may have been done since. */
   #resumedAt = 0
@@ -183,17 +183,8 @@ export class Store {
 
   /** Opens a part; `undefined` when it is not there. */
   open(address: PartAddress): Promise<Json | undefined> {
-    return this.vault.keyring.whenRefreshed(() => this.#connection.read(() => openPart(this.vault, address)))
-  }
-
-  /** Deletes parts. What explains that they are missing has to be in the log before. */
-  removeParts(parts: readonly { position: number; name: string }[]): Promise<void> {
-    return this.#connection.transact(() => removeParts(parts))
-  }
-
-  /** Puts parts back beside their events, and says how many are there: an owner without a key has none. */
-  putBackParts(parts: readonly PlacedPart[]): Promise<number> {
-    return this.#connection.transact(() => putBackParts(parts))
+    const opening = () => openPart(this.vault, address, this.#movedParts)
+    return this.vault.keyring.whenRefreshed(() => this.#connection.read(opening))
   }
 
   /** Finds what a keyed digest stands for. */

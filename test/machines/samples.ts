@@ -46,7 +46,7 @@ const call = { effect: 'subject-s/2/0', type: 'consentService.listConsents' }
 
 const erasure = {
   ...{ requester: 'r', legalBasis: 'LGPD art. 18, VI', subject: 's', keeps: [], effects: ['subject-s/2/0'] },
-  ...{ parts: 1, list: 'l', indexRows: 1, endings: ['e'] },
+  ...{ kept: [], parts: 1, list: 'l', indexRows: 1, endings: ['e'] },
 }
 const completed = {
   ...{ epoch: 2, previous: [1], rewrapped: 1, searchedBytes: 4_096, searchedFor: 1, found: 0, unsearched: 0 },
@@ -179,7 +179,7 @@ export const samples: readonly Sample[] = [
       { type: 'subject.enrol', data: { subject: 's', origin: 'host' } },
       { type: 'subject.refuseUse', data: { at: now } },
       { type: 'subject.erase', data: erasure },
-      { type: 'subject.erase', data: { ...erasure, keeps: ['validation.result'] } },
+      { type: 'subject.erase', data: { ...erasure, keeps: ['validation.result'], kept: ['4/result'] } },
       { type: 'subject.hold', data: { because: 'processo 1' } },
       { type: 'subject.release', data: { because: 'processo 1' } },
       { type: 'keys.rotated', data: completed },

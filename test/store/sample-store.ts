@@ -2,15 +2,22 @@ import { copyFileSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { valueOf } from '../../src/index.ts'
-import { samples, simulate } from '../../src/simulation/index.ts'
+import { samples, simulate, type World } from '../../src/simulation/index.ts'
 
 /** A path in a folder of its own. */
 export function newPath(): string {
   return join(mkdtempSync(join(tmpdir(), 'averba-sample-')), 'log.sqlite')
 }
 
-/** A closed log with every kind of row: two full tiles of events, sealed parts, effects that ended and that did not. */
-export async function makeSampleStore(notifications = 520): Promise<string> {
+/**
+ * A closed log with every kind of row: two full tiles of events, sealed parts, effects that ended and that did not.
+ *
+ * @param first what is done before that, in the same world
+ */
+export async function makeSampleStore(
+  notifications = 520,
+  first: (world: World, store: string) => Promise<void> = async () => undefined,
+): Promise<string> {
   const store = newPath()
   let isLost = false
   const world = await simulate({
@@ -21,6 +28,7 @@ export async function makeSampleStore(notifications = 520): Promise<string> {
     },
   })
   const { averba } = world
+  await first(world, store)
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
   valueOf(await averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } }))

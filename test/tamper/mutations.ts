@@ -6,6 +6,7 @@ import { CompactTree } from '../../src/proof/compact-tree.ts'
 import { leafHash } from '../../src/proof/merkle.ts'
 import { createVerifierKey, writeVerifierKey } from '../../src/proof/note.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
+import { absences } from './absences.ts'
 
 /** One way to tamper with a closed store, as its owner could. */
 export interface Mutation {
@@ -32,6 +33,8 @@ export const noEvidence: Readonly<Record<string, string>> = {
   follower: 'how far a handler has come: nothing in the log knows',
   projection: 'how far a view has come: the rows themselves are compared',
   'checkpoint.anchor': 'given by somebody else: --witness compares it where a key is known',
+  'owner_key.key of who was erased':
+    'a number that nothing refers to any more: what else is in the row is compared',
   'effect.attempts': 'how often a call was tried is counted here only',
   'effect.due_at': 'when a call is tried again stands here only',
   'effect.because': 'why a call was put off stands here only',
@@ -87,6 +90,7 @@ export function mutationsOf(sample: string, rowsMax: number): Mutation[] {
       ...evidence.flatMap(table => columnChanges(database, table, rowsMax)),
       ...evidence.flatMap(table => rowChanges(database, table, rowsMax)),
       ...swaps(database, rowsMax),
+      ...absences(database),
       ...truncations(events),
       ...rewritings(),
       ...files(),
@@ -100,23 +104,34 @@ function columnChanges(database: Database, table: string, rowsMax: number): Muta
   const columns = columnsOf(database, table).filter(({ name }) => isEvidence(`${table}.${name}`))
   const rows = sampleRows(database, table, rowsMax)
   return columns.flatMap(({ name, type }) =>
-    rows.flatMap(row =>
-      changesOf(row[name] ?? null, type).map(
-        ({ how, value }): Mutation => ({
-          group: `${table}.${name}`,
-          name: `${how} where ${describeRow(row)}`,
-          apply: store =>
-            edit(store, db => {
-              const { where, values } = matching(columnsOf(db, table), row)
-              db.prepare(`update or replace "${table}" set "${name}" = ? where ${where}`).run(
-                value,
-                ...values,
-              )
-            }),
-        }),
+    rows
+      .filter(row => !isNumberOfErased(table, name, row))
+      .flatMap(row =>
+        changesOf(row[name] ?? null, type).map(
+          ({ how, value }): Mutation => ({
+            group: `${table}.${name}`,
+            name: `${how} where ${describeRow(row)}`,
+            apply: store =>
+              edit(store, db => {
+                const { where, values } = matching(columnsOf(db, table), row)
+                db.prepare(`update or replace "${table}" set "${name}" = ? where ${where}`).run(
+                  value,
+                  ...values,
+                )
+              }),
+          }),
+        ),
       ),
-    ),
   )
+}
+
+/** Nothing refers to the number of an owner whose parts went with the key. */
+function isNumberOfErased(
+  table: string,
+  column: string | undefined,
+  { epoch }: Record<string, Value>,
+): boolean {
+  return table === 'owner_key' && column === 'key' && epoch === 0
 }
 
 /** Other values of the same kind, each a small change. */
@@ -138,6 +153,7 @@ function changesOf(value: Value, type: string): { how: string; value: Value }[] 
       { how: 'a blank added', value: `${value} ` },
     ]
   }
+  if (value.length === 0) return [{ how: 'filled', value: Buffer.from('x') }]
   const flipped = Uint8Array.from(value)
   const at = Math.floor(flipped.length / 2)
   flipped[at] = (flipped[at] ?? 0) ^ 1
@@ -150,8 +166,9 @@ function changesOf(value: Value, type: string): { how: string; value: Value }[] 
 function rowChanges(database: Database, table: string, rowsMax: number): Mutation[] {
   const columns = columnsOf(database, table)
   const key = columns.find(column => column.pk === 1)
-  const all = sampleRows(database, table, rowsMax).flatMap((row): Mutation[] => [
-    {
+  const rows = sampleRows(database, table, rowsMax)
+  const dropped = rows.map(
+    (row): Mutation => ({
       group: `${table}: rows dropped`,
       name: describeRow(row),
       apply: store =>
@@ -159,23 +176,27 @@ function rowChanges(database: Database, table: string, rowsMax: number): Mutatio
           const { where, values } = matching(columns, row)
           db.prepare(`delete from "${table}" where ${where}`).run(...values)
         }),
-    },
-    {
-      group: `${table}: rows doubled`,
-      name: describeRow(row),
-      apply: store =>
-        edit(store, db => {
-          const old = row[key?.name ?? ''] ?? null
-          const other = typeof old === 'number' ? 1_000_000 + old : `${old}x`
-          const copy = { ...row, ...(key && { [key.name]: other }) }
-          // Where another column is unique too, the copy takes the place of the original.
-          db.prepare(
-            `insert or replace into "${table}" (${columns.map(each => `"${each.name}"`).join(', ')}) values (${columns.map(() => '?').join(', ')})`,
-          ).run(...columns.map(each => copy[each.name] ?? null))
-        }),
-    },
-  ])
-  return all.filter(({ group }) => isEvidence(group))
+    }),
+  )
+  const doubled = rows
+    .filter(row => !isNumberOfErased(table, key?.name, row))
+    .map(
+      (row): Mutation => ({
+        group: `${table}: rows doubled`,
+        name: describeRow(row),
+        apply: store =>
+          edit(store, db => {
+            const old = row[key?.name ?? ''] ?? null
+            const other = typeof old === 'number' ? 1_000_000 + old : `${old}x`
+            const copy = { ...row, ...(key && { [key.name]: other }) }
+            // Where another column is unique too, the copy takes the place of the original.
+            db.prepare(
+              `insert or replace into "${table}" (${columns.map(each => `"${each.name}"`).join(', ')}) values (${columns.map(() => '?').join(', ')})`,
+            ).run(...columns.map(each => copy[each.name] ?? null))
+          }),
+      }),
+    )
+  return [...dropped, ...doubled].filter(({ group }) => isEvidence(group))
 }
 
 /** What stands at one place put at another, and the other way round. */

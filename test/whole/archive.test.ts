@@ -4,8 +4,8 @@ import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { archiveParts, diagnoseStore, openAverba, restoreParts } from '../../src/index.ts'
-import { simulate } from '../../src/simulation/index.ts'
+import { archiveParts, diagnoseStore, type Events, openAverba, restoreParts } from '../../src/index.ts'
+import { simulate, VirtualClock } from '../../src/simulation/index.ts'
 import { copyStore, makeSampleStore, newPath } from '../store/sample-store.ts'
 
 const later = '2100-01-01'
@@ -52,7 +52,12 @@ test('parts move out and back, and headers, leaves, views and replay stay as the
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   const moves = []
   for await (const event of averba.log.read({ types: ['log.partsArchived'] })) moves.push(event.data)
-  expect(moves).toEqual([moved])
+  const places = gone.map(part => `${part.position}/${part.name}`)
+  // Named one by one, and no more by one event than a header of kilobytes holds.
+  expect(moves).toEqual([
+    { bundle: moved?.bundle, parts: places.slice(0, 500) },
+    { bundle: moved?.bundle, parts: places.slice(500) },
+  ])
   await averba.close()
 
   await restoreParts({ store, from: bundle })
@@ -130,7 +135,7 @@ test('a part that was taken out beyond what was moved is found', async () => {
   expect(database.prepare("delete from part where name = 'claims'").run().changes).toBe(1)
   database.close()
   expect((await diagnoseStore({ store, isDeep: true })).problems.join()).toMatch(
-    /^parts: \d+ parts are missing, and \d+ were moved out$/,
+    /^parts: the part "claims" at \d+ is missing, and no event says why$/,
   )
 })
 
@@ -167,25 +172,108 @@ test('a bundle is put back only as it was, and only into its own log', async () 
   expect(await damage(text)).toBe('restored')
 })
 
-test('a move that was cut off in the middle harms nothing, and can be made again', async () => {
-  const [store, bundle] = [await makeSampleStore(4), newPath()]
-  const before = groundOf(store)
-  await archiveParts({ store, before: later, to: bundle })
-  const bodies = before.parts.filter(part => part.name === 'body')
-  const half = bodies.slice(bodies.length / 2)
-  expect(half).toHaveLength(2)
+/** Lets only the first event of a type through, as if the process had ended then. */
+async function cutOff(store: string, type: string, work: () => Promise<unknown>): Promise<void> {
   const database = new Sqlite(store)
-  const put = database.prepare('insert into part select ?, ?, key, ? from owner_key where owner = ?')
-  for (const { position, name, sealed } of half)
-    put.run(position, name, sealed, 'organisation-12ABC34501DE35')
+  database.exec(`create trigger cut_off before insert on event
+    when new.type = '${type}' and exists (select 1 from event where type = '${type}')
+    begin select raise(abort, 'cut off'); end`)
+  await expect(work()).rejects.toThrow()
+  database.exec('drop trigger cut_off')
   database.close()
-  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
-  const second = newPath()
-  expect((await archiveParts({ store, before: later, to: second }))?.count).toBe(half.length)
+}
+
+/** What a deep look finds once this part is taken out of a copy. */
+async function missing(store: string, { position, name }: PartRow): Promise<readonly string[]> {
+  const copy = copyStore(store)
+  const database = new Sqlite(copy)
+  database.prepare('delete from part where position = ? and name = ?').run(position, name)
+  database.close()
+  return (await diagnoseStore({ store: copy, isDeep: true })).problems
+}
+
+const placeOf = ({ position, name }: PartRow) => `${position}/${name}`
+const fault = ({ position, name }: PartRow) => [
+  `parts: the part "${name}" at ${position} is missing, and no event says why`,
+]
+
+test('a move that was cut off in the middle has named what is gone, and can be made again', async () => {
+  const [store, bundle, second] = [await makeSampleStore(520), newPath(), newPath()]
+  const before = groundOf(store)
+  await cutOff(store, 'log.partsArchived', () => archiveParts({ store, before: later, to: bundle }))
+  const half = groundOf(store)
+  expect(half.parts).toHaveLength(before.parts.length - 500)
+  expect(await diagnoseStore({ store, isDeep: true })).toMatchObject({
+    problems: [],
+    checked: { archivedParts: 500 },
+  })
+  // In the bundle, and not gone yet: it may not go but by an event.
+  const [last] = half.parts.slice(-1)
+  const text = readFileSync(bundle, 'utf8')
+  expect(last && text.includes(last.sealed.toString('base64'))).toBe(true)
+  expect(last && (await missing(store, last))).toEqual(last && fault(last))
+
+  const moved = await archiveParts({ store, before: later, to: second })
+  expect(moved?.count).toBe(text.split('\n').length - 2 - 500)
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
   await restoreParts({ store, from: second })
   await restoreParts({ store, from: bundle })
   expect(groundOf(store)).toEqual(before)
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
+
+test('what came back is missed when it goes again, also where putting back was cut off', async () => {
+  const [store, bundle] = [await makeSampleStore(520), newPath()]
+  const before = groundOf(store)
+  await archiveParts({ store, before: later, to: bundle })
+  const out = groundOf(store)
+  await cutOff(store, 'log.partsRestored', () => restoreParts({ store, from: bundle }))
+  const half = groundOf(store)
+  expect(half.parts).toHaveLength(out.parts.length + 500)
+  expect(await diagnoseStore({ store, isDeep: true })).toMatchObject({
+    problems: [],
+    checked: { archivedParts: before.parts.length - half.parts.length },
+  })
+  const there = new Set(out.parts.map(placeOf))
+  const [back] = half.parts.filter(part => !there.has(placeOf(part)))
+  expect(back && (await missing(store, back))).toEqual(back && fault(back))
+  const { count, keyless } = await restoreParts({ store, from: bundle })
+  expect({ count, keyless }).toEqual({ count: before.parts.length - out.parts.length, keyless: 0 })
+  expect(groundOf(store)).toEqual(before)
+})
+
+test('what was destroyed since a move was cut off, or before it came to it, does not come back', async () => {
+  const [store, bundle] = [await makeSampleStore(520), newPath()]
+  await cutOff(store, 'log.partsArchived', () => archiveParts({ store, before: later, to: bundle }))
+  const clock = new VirtualClock('2100-01-01T00:00:00.000Z')
+  const averba = await openAverba({ store, clock, retention: { 'notification.body': { days: 1 } } })
+  await averba.settle()
+  await averba.close()
+  const destroyed = groundOf(store)
+  expect(destroyed.parts.filter(part => part.name === 'body')).toEqual([])
+  const back = await restoreParts({ store, from: bundle })
+  expect(back.count).toBe(500)
+  expect(back.keyless).toBeGreaterThan(0)
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
+
+test('what of a bundle is no more there when its turn comes is not named as moved', async () => {
+  const store = await makeSampleStore(520)
+  const before = groundOf(store)
+  const bodies = before.parts.filter(part => part.name === 'body')
+  const [first, second] = await Promise.all([
+    archiveParts({ store, before: later, to: newPath() }),
+    archiveParts({ store, before: later, to: newPath() }),
+  ])
+  expect(first?.count).toBe(second?.count)
+  const averba = await openAverba({ store })
+  const named: string[] = []
+  for await (const { data } of averba.log.read({ types: ['log.partsArchived'] }))
+    named.push(...(data as Events['log.partsArchived']).parts) // By its type.
+  await averba.close()
+  expect(new Set(named).size).toBe(named.length)
+  expect(named.length).toBe(before.parts.length - groundOf(store).parts.length)
+  expect(named).toEqual(expect.arrayContaining(bodies.map(placeOf)))
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })
 

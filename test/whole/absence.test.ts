@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import Sqlite from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { diagnoseStore, exportBundle, verifyLog } from '../../src/index.ts'
+import { explainAbsences } from '../store/explained-absences.ts'
+import { copyStore, makeSampleStore, newPath } from '../store/sample-store.ts'
+
+interface Place {
+  readonly position: number
+  readonly name: string
+}
+
+/** What the program in a bundle's README says. */
+async function sayOf(dir: string): Promise<string> {
+  const [, program = ''] = /```python\n([\s\S]*?)```/.exec(readFileSync(join(dir, 'README'), 'utf8')) ?? []
+  const file = join(mkdtempSync(join(tmpdir(), 'averba-absence-')), 'verify.py')
+  writeFileSync(file, program)
+  const ended = await promisify(execFile)('python3', [file], { cwd: dir }).catch(error => error)
+  return ended.stdout
+}
+
+/** The parts that are there. */
+function placesIn(store: string): Place[] {
+  const database = new Sqlite(store, { readonly: true })
+  const places = database.prepare('select position, name from part order by 1, 2').all() as Place[] // As selected.
+  database.close()
+  return places
+}
+
+test('each part that is there and goes without an event is missed, by all three verifiers', async () => {
+  const store = await makeSampleStore(2, explainAbsences)
+  const dir = `${newPath()}.bundle`
+  await exportBundle({ store, dir })
+  const whole = await verifyLog({ store: dir })
+  const { checked, problems } = await diagnoseStore({ store, isDeep: true })
+  expect({ problems, faults: whole.faults }).toEqual({ problems: [], faults: [] })
+  expect(checked).toMatchObject({ archivedParts: whole.absent.archived, erasedParts: whole.absent.erased })
+  expect(Math.min(whole.absent.archived, whole.absent.erased)).toBeGreaterThan(1)
+  const { archived, erased } = whole.absent
+  expect(await sayOf(dir)).toContain(`${whole.parts} parts, ${archived} archived, ${erased} erased`)
+
+  const places = placesIn(store)
+  const names = ['body', 'claims', 'cpf', 'record', 'result']
+  expect([...new Set(places.map(({ name }) => name))].toSorted()).toEqual(names)
+  const all = readFileSync(join(dir, 'parts.ndjson'), 'utf8').split('\n').slice(0, -1)
+  expect(all).toHaveLength(places.length)
+  for (const [i, { position, name }] of places.entries()) {
+    const fault = `the part "${name}" at ${position} is missing, and no event says why`
+    const copy = copyStore(store)
+    const database = new Sqlite(copy)
+    database.prepare('delete from part where position = ? and name = ?').run(position, name)
+    database.close()
+    expect((await diagnoseStore({ store: copy, isDeep: true })).problems).toEqual([`parts: ${fault}`])
+    writeFileSync(
+      join(dir, 'parts.ndjson'),
+      all
+        .toSpliced(i, 1)
+        .map(line => `${line}\n`)
+        .join(''),
+    )
+    const { level, faults } = await verifyLog({ store: dir })
+    expect({ level, faults }).toEqual({
+      level: 'broken',
+      faults: [{ check: 'parts', count: 1, examples: [fault] }],
+    })
+    expect(await sayOf(dir)).toBe(`BROKEN: ${fault.replaceAll('"', '')}\n`)
+  }
+}, 120_000)
