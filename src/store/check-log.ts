@@ -5,7 +5,7 @@ import type { Faults } from '../proof/faults.ts'
 import { hashBytes, leafHash } from '../proof/merkle.ts'
 import { ErasureCheck } from './check-erasures.ts'
 import { ReceiptCheck } from './check-receipts.ts'
-import { rows, type Steps } from './connection.ts'
+import { first, rows, type Steps } from './connection.ts'
 import type { Snapshot } from './snapshot.ts'
 import { type Tile, Tree, tileHashes } from './tree.ts'
 
@@ -179,8 +179,15 @@ class LogCheck {
       if (!end) break
       last = end
     }
-    for (const [place, { name, owner }] of this.#marks)
-      this.#absence.miss({ position: Number.parseInt(place, 10), name, owner })
+    for (const [place, mark] of this.#marks) {
+      const { name, owner } = mark
+      const position = Number.parseInt(place, 10)
+      this.#absence.miss({ position, name, owner })
+      // Other parts may still need the key that was made with one that is gone.
+      if (mark.key === undefined) continue
+      const key = yield* first<KeptKey>({ sql: selectKept, parameters: [owner] })
+      if (key) this.#checkKey(position, mark, key.commitment)
+    }
   }
 
   #checkPart({ position, name, owner, sealed, commitment }: PartRow): void {
@@ -193,7 +200,11 @@ class LogCheck {
     if (!mark) this.#faults.add('parts', `a part stands at ${position} that its header does not name`)
     else if (!isAsMarked)
       this.#faults.add('parts', `a part at ${position} is not the one that its header names`)
-    if (mark?.key !== undefined && mark.key !== Buffer.from(commitment ?? []).toString('hex'))
+    if (mark) this.#checkKey(position, mark, commitment)
+  }
+
+  #checkKey(position: number, { key, owner }: PartMark, commitment: Uint8Array | null): void {
+    if (key !== undefined && key !== Buffer.from(commitment ?? []).toString('hex'))
       this.#faults.add('keys', `the key of "${owner}" is not the one that was made at ${position}`)
   }
 
@@ -251,6 +262,10 @@ interface PartRow {
   readonly commitment: Uint8Array | null
 }
 
+interface KeptKey {
+  readonly commitment: Uint8Array
+}
+
 const selectPage = `select event.position, event.version, event.type, event.header, event.leaf,
   stream.name as stream from event left join stream on stream.key = event.stream
   where event.position > ? order by event.position limit ?`
@@ -259,6 +274,7 @@ const countEffects = `select position, count(*) as n from effect where position 
 const selectParts = `select part.position, part.name, owner_key.owner, owner_key.commitment, part.sealed from part
   left join owner_key on owner_key.key = part.owner
   where (part.position, part.name) > (?, ?) and part.position <= ? order by part.position, part.name limit ?`
+const selectKept = 'select commitment from owner_key where owner = ? and epoch > 0'
 const selectTile = 'select hashes from tile where level = ? and number = ?'
 const selectGaps = `select stream.name from event left join stream on stream.key = event.stream
   group by event.stream having count(*) <> max(event.version) or min(event.version) <> 1 limit 100`

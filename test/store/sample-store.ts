@@ -41,6 +41,8 @@ export async function makeSampleStore(
       body: JSON.stringify({ i }),
     })
     await averba.receiver.fetch(request, { remoteAddress: '161.148.0.1' })
+    // No two of them come at one time.
+    await world.clock.advance(1)
   }
   await averba.close()
   return store
