@@ -206,4 +206,4 @@ test('a hundred thousand erasures of one owner, each of which keeps something, a
   const faults = new Faults()
   expect(absence.judge(faults)).toEqual({ archived: 0, erased: 100_000 })
   expect(faults.list()).toMatchObject([{ count: 100_000 }])
-})
+}, 5_000)

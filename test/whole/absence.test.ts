@@ -70,3 +70,26 @@ test('each part that is there and goes without an event is missed, by all three 
     expect(await sayOf(dir)).toBe(`BROKEN: ${fault.replaceAll('"', '')}\n`)
   }
 }, 120_000)
+
+test('the key of who was erased is there exactly where parts were kept, and is the one that was made', async () => {
+  const store = await makeSampleStore(2, explainAbsences)
+  const looked = async (change: string) => {
+    const copy = copyStore(store)
+    const database = new Sqlite(copy)
+    expect(database.prepare(change).run().changes).toBe(1)
+    database.close()
+    return (await diagnoseStore({ store: copy, isDeep: true })).problems.join()
+  }
+  const kept = 'is_erased = 1 and epoch > 0'
+  const none = "update owner_key set epoch = 0, wrapped = x'', commitment = x''"
+  expect(await looked(`${none} where ${kept}`)).toMatch(
+    /^keys: of "subject-\w+" parts were kept, and the key is gone/,
+  )
+  // The part that it was made with is gone.
+  expect(await looked(`update owner_key set commitment = zeroblob(32) where ${kept}`)).toMatch(
+    /^keys: the key of "subject-\w+" is not the one that was made at \d+/,
+  )
+  expect(await looked(`update owner_key set wrapped = x'00' where is_erased = 1 and epoch = 0`)).toMatch(
+    /^keys: "subject-\w+" was erased, and the key is there/,
+  )
+})

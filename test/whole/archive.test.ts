@@ -115,6 +115,32 @@ test('what later calls and lists open stays, and a part that moved says where it
   await averba.close()
 })
 
+test('who asks for a part that moved is told its own bundle, of several over the same events', async () => {
+  const store = newPath()
+  const { averba, clock, samples } = await simulate({ averba: { store } })
+  const ask = (id: string) => averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
+  const archive = async (to: string) => (await archiveParts({ store, before: later, to, clock }))?.bundle
+  const bundles = [newPath(), newPath(), newPath()] as const
+  const whereOf = async (id: string) => {
+    const error = await ask(id).catch(thrown => thrown)
+    return error.code === 'PART_ARCHIVED' ? / ([0-9a-f]{64})$/.exec(error.hint)?.[1] : error.status
+  }
+  await ask('p1')
+  const first = await archive(bundles[0])
+  expect(await whereOf('p1')).toBe(first)
+  await ask('p2')
+  const second = await archive(bundles[1])
+  expect([await whereOf('p1'), await whereOf('p2')]).toEqual([first, second])
+  await restoreParts({ store, from: bundles[0], clock })
+  expect([await whereOf('p1'), await whereOf('p2')]).toEqual(['settled', second])
+  await restoreParts({ store, from: bundles[1], clock })
+  const third = await archive(bundles[2])
+  expect([await whereOf('p1'), await whereOf('p2')]).toEqual([third, third])
+  await restoreParts({ store, from: bundles[0], clock })
+  expect([await whereOf('p1'), await whereOf('p2')]).toEqual(['settled', third])
+  await averba.close()
+})
+
 test('parts that an effect still has to open stay, and so do those recorded later', async () => {
   const store = await makeSampleStore(2)
   const at = new Sqlite(store, { readonly: true })
