@@ -75,7 +75,10 @@ export const englishEvents: EventWords = {
   'subject.held': () => 'Hold: nothing of the person is destroyed because its time is over',
   'subject.released': () => 'End of the hold',
   'subject.erasureRequested': () => "Erasure of the person's data asked for",
-  'subject.erased': () => "The person's data was erased",
+  'subject.erased': ({ kept }) =>
+    kept.length > 0
+      ? "The person's data was erased, but for what the law keeps"
+      : "The person's data was erased",
   'subject.erasureCompleted': () => 'Erasure completed: keys wrapped anew, and the file searched',
   'subject.epochsDestroyed': () => 'Older keys destroyed: no backup opens what was erased',
   'consent.erased': () => 'The data of this consent was erased',

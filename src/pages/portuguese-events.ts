@@ -77,7 +77,10 @@ export const portugueseEvents: EventWords = {
   'subject.held': () => 'Guarda obrigatória: nada do titular é eliminado por prazo',
   'subject.released': () => 'Fim da guarda obrigatória',
   'subject.erasureRequested': () => 'Eliminação dos dados do titular pedida',
-  'subject.erased': () => 'Dados do titular eliminados',
+  'subject.erased': ({ kept }) =>
+    kept.length > 0
+      ? 'Dados do titular eliminados, exceto os que a lei manda conservar'
+      : 'Dados do titular eliminados',
   'subject.erasureCompleted': () => 'Eliminação concluída: chaves renovadas e arquivo verificado',
   'subject.epochsDestroyed': () =>
     'Chaves antigas destruídas: nenhuma cópia de segurança abre o que foi eliminado',

@@ -114,3 +114,20 @@ test('a person who was erased has a report that says so, with what the receipt s
   ])
   await close()
 })
+
+test('an erasure that kept what the law keeps says so in words', async () => {
+  const { averba, samples, subject, other, report, close } = await createWorld()
+  await averba.validations.validate({ id: 'kept', cpf: samples.cpf, claims: { nome: 'X' } })
+  await averba.subjects.erase({ subject }, { ...asked, keep: ['validation.claims'] })
+  expect(wordsOf(await report('en'), 'subject.erased')).toEqual([
+    "The person's data was erased, but for what the law keeps",
+  ])
+  expect(wordsOf(await report('pt-BR'), 'subject.erased')).toEqual([
+    'Dados do titular eliminados, exceto os que a lei manda conservar',
+  ])
+  // Of this one there is nothing of what was to be kept.
+  await averba.subjects.erase({ subject: other }, { ...asked, keep: ['consent.detail'] })
+  expect(wordsOf(await report('en', other), 'subject.erased')).toEqual(["The person's data was erased"])
+  expect(wordsOf(await report('pt-BR', other), 'subject.erased')).toEqual(['Dados do titular eliminados'])
+  await close()
+})

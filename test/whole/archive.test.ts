@@ -6,6 +6,8 @@ import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { archiveParts, diagnoseStore, type Events, openAverba, restoreParts } from '../../src/index.ts'
 import { simulate, VirtualClock } from '../../src/simulation/index.ts'
+import { whereAre } from '../../src/store/concerning.ts'
+import { Snapshot } from '../../src/store/snapshot.ts'
 import { copyStore, makeSampleStore, newPath } from '../store/sample-store.ts'
 
 const later = '2100-01-01'
@@ -139,6 +141,38 @@ test('who asks for a part that moved is told its own bundle, of several over the
   await restoreParts({ store, from: bundles[0], clock })
   expect([await whereOf('p1'), await whereOf('p2')]).toEqual(['settled', third])
   await averba.close()
+})
+
+test('what is gone without having moved is not said to be in a bundle over the same events', async () => {
+  const [store, bundle] = [await makeSampleStore(4), newPath()]
+  const before = groundOf(store)
+  await archiveParts({ store, before: later, to: bundle })
+  const stayed = new Set(groundOf(store).parts.map(placeOf))
+  const moved = before.parts.filter(part => !stayed.has(placeOf(part)))
+  const [from = 0, to = 0] = [moved.at(0)?.position, moved.at(-1)?.position]
+  const between = groundOf(store).parts.filter(({ position }) => from < position && position < to)
+  const [one, other] = [moved.slice(-1), between.slice(-1)]
+  const whereOf = async (parts: PartRow[]) => {
+    const snapshot = await Snapshot.open(store)
+    const found = snapshot.run(() => whereAre(parts))
+    snapshot.close()
+    return found
+  }
+  const remove = ([part]: PartRow[]) => {
+    const database = new Sqlite(store)
+    const { changes } = database
+      .prepare('delete from part where position = ? and name = ?')
+      .run(part?.position, part?.name)
+    database.close()
+    expect(changes).toBe(1)
+  }
+  expect(await whereOf([...one, ...other])).toEqual(['archived', 'held'])
+  remove(other)
+  expect(await whereOf([...one, ...other])).toEqual(['archived', 'gone'])
+  await restoreParts({ store, from: bundle })
+  expect(await whereOf(one)).toEqual(['held'])
+  remove(one)
+  expect(await whereOf(one)).toEqual(['gone'])
 })
 
 test('parts that an effect still has to open stay, and so do those recorded later', async () => {
