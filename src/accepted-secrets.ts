@@ -48,10 +48,9 @@ export class AcceptedSecrets {
 
   /** The secrets that are known for an event: for one that nobody declared, any that is declared. */
   async candidatesFor(evento: string): Promise<Secrets[]> {
-    const candidates = this.#meant(evento).map(async each =>
-      this.#desired.candidatesOf(each, await this.#valuesOf(each)),
-    )
-    return (await Promise.all(candidates)).flat()
+    if (this.#desired.isDeclared(evento))
+      return this.#desired.candidatesOf(evento, await this.#valuesOf(evento))
+    return (await Promise.all(this.#desired.all.map(each => this.candidatesFor(each.evento)))).flat()
   }
 
   /** Looks once more at a notification whose secrets are none of those known: they may be newer, or former ones. */

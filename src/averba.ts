@@ -224,7 +224,7 @@ export async function openOn(
       async store(incoming) {
         // The portal keeps what was answered 503, and brings it again.
         const kept = { isKeptElsewhere: true }
-        await engine.admit(() => engine.record(() => routeNotification(area, incoming), kept))
+        await engine.record(() => routeNotification(area, incoming), kept)
       },
       tracing,
       onAnswered: (status, ms) => engine.hint('answered', { status, ms }),

@@ -66,8 +66,12 @@ export class Engine {
    * @throws {AverbaError} `CLOSED` once the log is closing
    */
   async admit<T>(work: (closing: AbortSignal) => Promise<T>): Promise<T> {
-    if (this.#closing.signal.aborted) throw new AverbaError('CLOSED', 'Cannot use the log: it was closed')
+    this.#checkOpen()
     return this.#hold(work(this.#closing.signal))
+  }
+
+  #checkOpen(): void {
+    if (this.#closing.signal.aborted) throw new AverbaError('CLOSED', 'Cannot use the log: it was closed')
   }
 
   #hold<T>(work: Promise<T>): Promise<T> {
@@ -110,12 +114,14 @@ export class Engine {
   /**
    * Records a fact from outside: decided again on the newest versions until it is in.
    *
-   * @throws {AverbaError} `STORE_BUSY` when too many are under way, where somebody else keeps the fact
+   * @throws {AverbaError} where somebody else keeps the fact: `STORE_BUSY` when too many are under way, and `CLOSED` once
+   * the log is closing
    */
-  record(
+  async record(
     deliver: () => Promise<Delivery>,
     options: Pick<RecordOptions, 'isKeptElsewhere'> = {},
   ): Promise<readonly Recorded[]> {
+    if (options.isKeptElsewhere) this.#checkOpen()
     return this.#hold(this.#recorder.record(deliver, options).then(made => made.events))
   }
 

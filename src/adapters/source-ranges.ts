@@ -17,9 +17,14 @@ export function parseRanges(sources: readonly string[]): (address: string) => bo
     }
     list.addSubnet(network, Number(prefix), 'ipv4')
   }
+  // Who sends has few addresses, and sends from the same one again and again.
+  let [last, isIn] = ['', false]
   return address => {
+    if (address === last) return isIn
     const plain = address.replace(/^::ffff:/, '')
-    return isIPv4(plain) && list.check(plain, 'ipv4')
+    isIn = isIPv4(plain) && list.check(plain, 'ipv4')
+    last = address
+    return isIn
   }
 }
 
