@@ -41,6 +41,7 @@ export class Life {
   #averba: Averba | undefined
   #database: Database | undefined
   #pause: 'none' | 'coming' | PromiseWithResolvers<void> = 'none'
+  readonly #underWay = new Set<Request>()
 
   private constructor(ground: Ground) {
     this.#ground = ground
@@ -83,6 +84,8 @@ export class Life {
   /** Ends at once. */
   end(): void {
     this.#isOver = true
+    // Nobody will read their answers.
+    for (const request of this.#underWay) this.#ground.onExchanged(request, undefined)
     this.#over.reject(new DiedError('The engine died'))
   }
 
@@ -121,6 +124,7 @@ export class Life {
 
   async #send(request: Request, fetch: NonNullable<AverbaOptions['fetch']>): Promise<Response> {
     const { onExchanged } = this.#ground
+    this.#underWay.add(request)
     try {
       const response = await this.inside('request.before', 'request.after', async () => {
         const answer = await fetch(request)
@@ -133,6 +137,8 @@ export class Life {
     } catch (error) {
       onExchanged(request, undefined)
       throw error
+    } finally {
+      this.#underWay.delete(request)
     }
   }
 

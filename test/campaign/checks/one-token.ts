@@ -18,9 +18,11 @@ export const oneToken: MakeCheck = (box, say) => {
   /** Requests that nothing explains but keys that ended: the log says so when it is read. */
   const doubtful: { readonly from: number; readonly to: number }[] = []
   const keysEnded: number[] = []
+  /** Requests of which it is known that nobody reads an answer: one that was held up may be served after the next. */
+  const unheard = new WeakSet<Request>()
   return {
     served(service, request, response) {
-      if (service === 'tokenService' && response.status === 200) {
+      if (service === 'tokenService' && response.status === 200 && !unheard.has(request)) {
         const now = box.clock.now()
         if (!isWanted) doubtful.push({ from: givenAt - wrongClockMs, to: now + wrongClockMs })
         givenAt = now
@@ -34,6 +36,7 @@ export const oneToken: MakeCheck = (box, say) => {
     async exchanged(request, response) {
       if (response?.status === 401 && request.url.includes('/validate/')) isWanted = true // Wherever that came from.
       if (!request.url.endsWith('/token')) return
+      if (response === undefined) unheard.add(request)
       const token = await tokenIn(response)
       // The same token once more is no other one: its stated time is waited for, and it is asked for again.
       isWanted = token === undefined || token === given || box.disk.isFull // Then it cannot be kept.
