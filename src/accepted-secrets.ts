@@ -48,9 +48,10 @@ export class AcceptedSecrets {
 
   /** The secrets that are known for an event: for one that nobody declared, any that is declared. */
   async candidatesFor(evento: string): Promise<Secrets[]> {
-    if (this.#desired.isDeclared(evento))
-      return this.#desired.candidatesOf(evento, await this.#valuesOf(evento))
-    return (await Promise.all(this.#desired.all.map(each => this.candidatesFor(each.evento)))).flat()
+    const [first, ...others] = this.#meant(evento).map(async each =>
+      this.#desired.candidatesOf(each, await this.#valuesOf(each)),
+    )
+    return others.length === 0 ? (first ?? []) : (await Promise.all([first ?? [], ...others])).flat()
   }
 
   /** Looks once more at a notification whose secrets are none of those known: they may be newer, or former ones. */
