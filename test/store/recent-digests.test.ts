@@ -5,6 +5,7 @@ import { keyOf, RecentDigests } from '../../src/store/recent-digests.ts'
 import { createTables } from '../../src/store/schema.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { Store } from '../../src/store/store.ts'
+import { timed } from '../../src/store/timed.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
 import { newPath } from './sample-store.ts'
 
@@ -15,6 +16,12 @@ const dayMs = Date.UTC(2031, 0, 1)
 async function given(path = ':memory:') {
   const state = { fails: false }
   const connection = await openSqlite(path)
+  // A plain object: the methods of the connection itself stand on its prototype.
+  const plain = timed(
+    connection,
+    () => 0,
+    () => undefined,
+  )
   const transact: Connection['transact'] = steps =>
     connection.transact(function* () {
       const result = yield* steps()
@@ -23,7 +30,7 @@ async function given(path = ':memory:') {
     })
   const store = await Store.open({
     path: ':memory:',
-    medium: { open: async () => ({ ...around(connection), transact }), keyring: async () => keyring },
+    medium: { open: async () => ({ ...plain, transact }), keyring: async () => keyring },
     views: [],
     clock: systemClock,
     entropy: systemEntropy,
@@ -49,23 +56,6 @@ function recentOf(content: number, minute: number) {
     digest: new Uint8Array([content >> 8, content & 255]),
     since: dayMs + (minute - 10) * 60_000,
     until: dayMs + (minute + 10) * 60_000,
-  }
-}
-
-/** Its methods, which stand on its prototype. */
-function around(connection: Connection): Connection {
-  return {
-    dialect: connection.dialect,
-    compiler: connection.compiler,
-    listTables: connection.listTables,
-    foreignWrites: connection.foreignWrites,
-    transact: steps => connection.transact(steps),
-    read: steps => connection.read(steps),
-    readOnly: query => connection.readOnly(query),
-    emptyJournal: () => connection.emptyJournal(),
-    rewrite: () => connection.rewrite(),
-    searchFile: pieces => connection.searchFile(pieces),
-    close: () => connection.close(),
   }
 }
 
