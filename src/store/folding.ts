@@ -6,12 +6,12 @@ import { readTexts } from './read.ts'
 import type { Schemas } from './schemas.ts'
 import { foldOne, type Row, type ViewTable } from './view-table.ts'
 
-/** Few enough that what a page leaves behind is collected young. */
-const pageRows = 50
-/** How many pages are folded in one go, and where others append meanwhile: more than they append in one go. */
-const [pagesAtOnce, pagesMax] = [5, 20]
+/** Few enough that what a page leaves behind is collected young, and that reading one is a go of a millisecond. */
+const pageRows = 250
+/** How many pages are folded in one go where others append meanwhile: more than they append in one go. */
+const pagesMax = 4
 /** How many events are folded in two goes at most, where others append in the second. */
-export const foldedMax = pageRows * (pagesAtOnce + pagesMax)
+export const foldedMax = pageRows * (1 + pagesMax)
 
 /** Where the log is read from, and how. */
 export interface FoldingParts {
@@ -68,26 +68,23 @@ export class Folding {
       const held = this.held.get(key)
       const before = held ?? (this.held.has(key) ? undefined : yield* this.#table.find(key))
       const row = foldOne(this.#view, key, before, event)
-      if (held && row) this.#keep(held, row)
-      else this.held.set(key, row)
+      if (held && row) takeOver(held, row)
+      else this.held.set(key, row && this.#withAll(row))
     }
     this.failing = undefined
     this.isAtEnd = page.length < limit
   }
 
-  /** Folds the next events, in one go of a millisecond. */
-  next(): Steps<void> {
-    return this.#pages(pagesAtOnce)
-  }
-
   /** Folds what came meanwhile: more in one go, so that whoever appends all the time is overtaken all the same. */
-  pages(): Steps<void> {
-    return this.#pages(pagesMax)
+  *pages(): Steps<void> {
+    this.isAtEnd = false
+    for (let pages = 0; pages < pagesMax && !this.isAtEnd; pages++) yield* this.page()
   }
 
-  *#pages(most: number): Steps<void> {
-    this.isAtEnd = false
-    for (let pages = 0; pages < most && !this.isAtEnd; pages++) yield* this.page()
+  /** Names the columns that a fold has left out. */
+  #withAll(row: Row): Row {
+    for (const column of this.#columns) row[column] ??= null
+    return row
   }
 
   #isPassed(key: string): boolean {
@@ -97,15 +94,16 @@ export class Folding {
     this.#passed.add(key)
     return true
   }
-  /**
-   * Takes over what changed. Rows that are replaced for every event of a long log live just long enough to make the
-   * collector of garbage ask for more memory; most columns stay as they are.
-   */
-  #keep(held: Row, row: Row): void {
-    if (held === row) return
-    for (const column of this.#columns) {
-      const cell = row[column] ?? null
-      if (held[column] !== cell) held[column] = cell
-    }
+}
+
+/**
+ * Takes over what changed. Rows that are replaced for every event of a long log live just long enough to make the
+ * collector of garbage ask for more memory; most columns stay as they are.
+ */
+function takeOver(held: Row, row: Row): void {
+  if (held === row) return
+  for (const column in held) {
+    const cell = row[column] ?? null
+    if (held[column] !== cell) held[column] = cell
   }
 }
