@@ -40,7 +40,7 @@ export function listOf(parts: readonly Pick<DestroyedPart, 'position' | 'name' |
 export function checkErasureReceipt(receipt: CheckedReceipt): string[] {
   const { events, destroyed, subject, requester, legalBasis } = receipt
   const faults = events
-    .filter(({ leaf, header }) => leafHash(header) !== leaf)
+    .filter(({ leaf, header }) => leafHash(header).toString('hex') !== leaf)
     .map(({ position }) => `the leaf at ${position} is not the hash of its header`)
   const said = events.map(({ header }) => JSON.parse(header))
   const asked = said.findLast(event => event.type === 'subject.erasureRequested')

@@ -102,6 +102,15 @@ export type Appended =
   | { readonly status: 'conflict'; readonly because: string }
   | { readonly status: 'known'; readonly receipt: Receipt }
 
+/** Where a stream that an append names was found, and where the append brings it. A key of 0 is not given yet. */
+interface Place {
+  readonly found: KnownStream | undefined
+  key: number
+  version: number
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
 /** Where appends are staged. */
 export interface Desk {
   readonly vault: Vault
@@ -119,12 +128,12 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
   const { batch, known } = desk
   const receipt = input.receipt && !input.receipt.isNew && (yield* receiptOf(batch, input.receipt.commandId))
   if (receipt) return { status: 'known', receipt }
-  const streams = new Map<string, KnownStream | undefined>()
+  const streams = new Map<string, Place>()
   for (const { stream, expect, isNew } of input.streams) {
-    const found = isNew ? known.streams.get(stream) : yield* known.findStream(stream)
+    const found = known.streams.get(stream) ?? (isNew ? undefined : yield* known.readStream(stream))
     if (!isExpected(expect, found?.version))
       return conflict(`"${stream}" is at ${found?.version ?? 'none'} instead of ${expect}`)
-    streams.set(stream, found)
+    streams.set(stream, { found, key: found?.key ?? 0, version: found?.version ?? 0 })
   }
   for (const claim of input.claims ?? []) {
     const value = batch.claims.get(nameOf(claim))?.value ?? (yield* lookUp(claim.kind, claim.digest))
@@ -149,15 +158,19 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
     return conflict('a part was moved or destroyed meanwhile')
   const owners = new Map<string, KnownOwner>()
   let isErased = false
-  for (const name of ownersOf(input)) {
-    const owner = (yield* known.findOwner(name)) ?? known.newOwner(name, desk.vault)
-    owners.set(name, owner)
-    if (owner.isErased === 1) isErased = true
+  for (const { parts } of input.events) {
+    for (const part in parts) {
+      const name = parts[part]?.owner ?? ''
+      if (owners.has(name)) continue
+      const owner = (yield* findOwner(known, name)) ?? known.newOwner(name, desk.vault)
+      owners.set(name, owner)
+      if (owner.isErased === 1) isErased = true
+    }
   }
   if (isErased && input.receipt)
     throw new AverbaError('SUBJECT_ERASED', 'Cannot do this: its data subject was erased')
   if (isErased && input.whenErased === 'conflict') return conflict('its owner was erased meanwhile')
-  const erased = person && (yield* known.findOwner(person.owner))
+  const erased = person && (yield* findOwner(known, person.owner))
   const appended = commit(desk, isErased ? bare(input) : input, streams, owners)
   if (destroys) batch.destroyed.push(destroys)
   if (relocates) batch.relocated.push(relocates)
@@ -169,27 +182,26 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
 function commit(
   { known, batch, vault, schemas }: Desk,
   input: Append,
-  streams: ReadonlyMap<string, KnownStream | undefined>,
+  streams: ReadonlyMap<string, Place>,
   owners: ReadonlyMap<string, KnownOwner>,
 ): Appended {
   // The clock of the machine may go back; the log does not.
   let { at } = known
   if (input.at > at) at = input.at
-  const versions = new Map<string, KnownStream>()
   const staged: StagedEvent[] = []
-  for (const [i, item] of input.events.entries()) {
-    if (!streams.has(item.stream))
-      throw new TypeError(`Cannot append to "${item.stream}": it has no expectation`)
-    const found = versions.get(item.stream) ?? streams.get(item.stream)
-    const stream = found ?? { key: known.nextStream(), version: 0 }
-    const place = { position: known.position + i + 1, at, stream: item.stream, version: stream.version + 1 }
-    versions.set(item.stream, { key: stream.key, version: place.version })
-    const ends = i === input.events.length - 1 ? input : undefined
-    staged.push(toStaged(vault, schemas, input, item, place, ends, stream.key, owners))
+  for (const item of input.events) {
+    const place = streams.get(item.stream)
+    if (!place) throw new TypeError(`Cannot append to "${item.stream}": it has no expectation`)
+    if (place.key === 0) place.key = known.nextStream()
+    place.version += 1
+    const position = known.position + staged.length + 1
+    const ends = staged.length === input.events.length - 1 ? input : undefined
+    staged.push(toStaged(vault, schemas, input, item, { position, at, ...place }, ends, owners))
   }
-  for (const [name, stream] of versions) {
-    if (!streams.get(name)) batch.streams.push({ key: stream.key, name })
-    known.streams.set(name, stream)
+  for (const [name, { found, key, version }] of streams) {
+    if (version === (found?.version ?? 0)) continue
+    if (!found) batch.streams.push({ key, name })
+    known.streams.set(name, { key, version })
   }
   for (const [name, owner] of owners) {
     if (!known.owners.has(name)) batch.owners.push(owner)
@@ -197,7 +209,7 @@ function commit(
   }
   for (const event of staged) {
     batch.events.push(event)
-    batch.effects.push(...effectRows(event.recorded, event.stream, input.at))
+    if (event.recorded.effects) batch.effects.push(...effectRows(event.recorded, event.stream, input.at))
     known.tree.add(event.leaf)
   }
   known.position += staged.length
@@ -230,14 +242,13 @@ function toStaged(
   vault: Vault,
   schemas: Schemas,
   { about }: Append,
-  item: NewEvent,
-  place: Pick<Recorded, 'position' | 'at' | 'stream' | 'version'>,
+  item: Append['events'][number],
+  { position, at, key, version }: Pick<Recorded, 'position' | 'at' | 'version'> & { key: number },
   ends: Pick<Append, 'settles' | 'moves'> | undefined,
-  stream: number,
   owners: ReadonlyMap<string, KnownOwner>,
 ): StagedEvent {
-  const { event, because, given, machine, parts: toSeal } = item
-  const id = `${place.stream}/${place.version}`
+  const { event, stream, because, given, machine, parts: toSeal } = item
+  const id = `${stream}/${version}`
   const parts: { name: string; owner: number; sealed: Uint8Array }[] = []
   const marks: PartMark[] = []
   for (const name in toSeal) {
@@ -252,20 +263,15 @@ function toStaged(
     marks.push({ bytes: sealed.length, hash, ...commits, name, owner: part.owner, ...own })
     parts.push({ name, owner: owner.key, sealed })
   }
-  const recorded: Recorded = {
-    ...event,
-    ...place,
-    id,
-    because,
-    ...(given && { given }),
-    machine,
-    ...about,
-    ...(ends?.settles && { settles: { effect: ends.settles.effect, as: ends.settles.as } }),
-    ...(ends?.moves && { moves: { effect: ends.moves.effect, to: ends.moves.to } }),
-    ...(marks.length > 0 && { parts: marks }),
-  }
+  // One copy of the event, and then what most events do not have: many copies take as long as hashing.
+  const recorded: Writable<Recorded> = { ...event, position, at, stream, version, id, because, machine }
+  if (given) recorded.given = given
+  if (about) Object.assign(recorded, about)
+  if (ends?.settles) recorded.settles = { effect: ends.settles.effect, as: ends.settles.as }
+  if (ends?.moves) recorded.moves = { effect: ends.moves.effect, to: ends.moves.to }
+  if (marks.length > 0) recorded.parts = marks
   const header = writeHeader(recorded, schemaOf(event.type, schemas))
-  return { recorded, stream, header, leaf: leafHash(header), parts }
+  return { recorded, stream: key, header, leaf: leafHash(header), parts }
 }
 
 /** What an append to the log of an erased person is left with: nothing that finds the person. */
@@ -282,15 +288,15 @@ function* receiptOf(batch: Batch, commandId: string): Steps<Receipt | undefined>
   return batch.receipts.get(commandId) ?? (yield* findReceipt(commandId))
 }
 
-function ownersOf({ events }: Append): Set<string> {
-  const owners = new Set<string>()
-  for (const { parts } of events) for (const name in parts) owners.add(parts[name]?.owner ?? '')
-  return owners
+function* findOwner(known: Known, name: string): Steps<KnownOwner | undefined> {
+  return known.owners.get(name) ?? (yield* known.readOwner(name))
 }
 
 /** What it ends, in whichever way: each has to be open until then. */
 function endsOf({ settles, events }: Append): string[] {
-  return [...(settles ? [settles.effect] : []), ...events.flatMap(({ event }) => event.cancels ?? [])]
+  const ends = settles ? [settles.effect] : []
+  for (const { event } of events) if (event.cancels) ends.push(...event.cancels)
+  return ends
 }
 
 function isInBatch(batch: Batch, effect: string): boolean {

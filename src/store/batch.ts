@@ -13,7 +13,7 @@ export interface StagedEvent {
   readonly recorded: Recorded
   readonly stream: number
   readonly header: string
-  readonly leaf: string
+  readonly leaf: Uint8Array
   readonly parts: readonly { readonly name: string; readonly owner: number; readonly sealed: Uint8Array }[]
 }
 
@@ -78,7 +78,7 @@ function tileRow({ level, number, hashes }: Tile): unknown[] {
 
 function eventRow({ recorded, stream, header, leaf }: StagedEvent): unknown[] {
   const { position, version, type } = recorded
-  return [position, stream, version, type, header, Buffer.from(leaf, 'hex')]
+  return [position, stream, version, type, header, leaf]
 }
 
 function partRows({ recorded, parts }: StagedEvent): unknown[][] {

@@ -21,7 +21,7 @@ export function* checkEnd(path: string): Steps<void> {
 export function* endFault(): Steps<string | undefined> {
   const last = yield* first<Last>({ sql: selectLast, parameters: [] })
   const position = last?.position ?? 0
-  if (last && leafHash(last.header) !== Buffer.from(last.leaf).toString('hex'))
+  if (last && !leafHash(last.header).equals(last.leaf))
     return `the leaf of the event at ${position} is not the hash of its header`
   const beside = yield* first<{ part: number | null; effect: number | null }>({
     sql: selectBeside,

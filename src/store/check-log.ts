@@ -127,7 +127,7 @@ class LogCheck {
         this.#faults.add('positions', `after ${this.#position} comes ${position}`)
       this.#position = position
       const leaf = leafHash(row.header)
-      if (leaf !== Buffer.from(row.leaf).toString('hex'))
+      if (!leaf.equals(row.leaf))
         this.#faults.add('leaves', `the leaf at ${position} is not the hash of its header`)
       this.#tree.add(leaf)
       this.#checkHeader(row, headers[i])

@@ -64,19 +64,15 @@ export class Known {
     if (this.owners.size > ownersMax) this.owners.clear()
   }
 
-  /** Finds a stream; `undefined` when there is none of this name. */
-  *findStream(name: string): Steps<KnownStream | undefined> {
-    const known = this.streams.get(name)
-    if (known) return known
+  /** Reads a stream that is not known; `undefined` when there is none of this name. */
+  *readStream(name: string): Steps<KnownStream | undefined> {
     const found = yield* first<KnownStream>({ sql: selectStream, parameters: [name] })
     if (found) this.streams.set(name, found)
     return found
   }
 
-  /** Finds an owner's key; `undefined` when the owner has none yet. */
-  *findOwner(owner: string): Steps<KnownOwner | undefined> {
-    const known = this.owners.get(owner)
-    if (known) return known
+  /** Reads the key of an owner who is not known; `undefined` when the owner has none yet. */
+  *readOwner(owner: string): Steps<KnownOwner | undefined> {
     const found = yield* first<KnownOwner>({ sql: selectOwner, parameters: [owner] })
     if (found) this.owners.set(owner, found)
     return found

@@ -33,20 +33,20 @@ export class Tree {
     return this.#size
   }
 
-  /** Adds the hash of a leaf, in hexadecimal. */
-  add(leaf: string): void {
+  /** Adds the hash of a leaf. */
+  add(leaf: Uint8Array): void {
     this.#size += 1
     this.#push(0, leaf)
   }
 
-  #push(level: number, hash: string): void {
+  #push(level: number, hash: Uint8Array): void {
     const edge = this.#edgeOf(level)
-    edge.hashes.write(hash, edge.count * hashBytes, 'hex')
+    edge.hashes.set(hash, edge.count * hashBytes)
     edge.count += 1
     if (level > 0) this.#stage(level, edge)
     if (edge.count < tileHashes) return
     edge.count = 0
-    this.#push(level + 1, rootOver(edge.hashes).toString('hex'))
+    this.#push(level + 1, rootOver(edge.hashes))
   }
 
   #stage(level: number, { hashes, count }: Edge): void {

@@ -61,15 +61,14 @@ function* checkEvents(rows: readonly EventRow[], headers: readonly Header[]): It
       header.version === row.version &&
       header.type === row.type
     if (!isItself) yield `the header at ${row.position} is of another event`
-    if (leafHash(row.header) !== row.leaf.toString('hex'))
-      yield `the leaf at ${row.position} is of another text`
+    if (!leafHash(row.header).equals(row.leaf)) yield `the leaf at ${row.position} is of another text`
   }
 }
 
 /** The stored tree against one grown from nothing, and its root against the definition. */
 function* checkTree(database: Database, rows: readonly EventRow[]): Iterable<string> {
   const grown = new Tree()
-  for (const row of rows) grown.add(row.leaf.toString('hex'))
+  for (const row of rows) grown.add(row.leaf)
   const expected = new Map(grown.takeChanged().map(tile => [`${tile.level}/${tile.number}`, tile.hashes]))
   const tiles = database.prepare('select level, number, hashes from tile').all() as {
     level: number

@@ -20,7 +20,7 @@ function signerOf(seed: number): Signer {
 
 /** A log of one event. */
 function proofOf(header: string, signer = signerOf(1)) {
-  const checkpoint = signCheckpoint({ origin, size: 1, root: leafHash(header) }, signer)
+  const checkpoint = signCheckpoint({ origin, size: 1, root: leafHash(header).toString('hex') }, signer)
   const key = writeVerifierKey(createVerifierKey(origin, signer.publicKey))
   return { key, checkpoint, events: [{ header, index: 0, path: [] }] }
 }

@@ -42,7 +42,7 @@ function disclose({
     type: 'validation.answered',
     version: 2,
   })
-  const root = toBase64(Buffer.from(leafHash(header), 'hex'))
+  const root = toBase64(leafHash(header))
   const note = signNote(`${origin}\n1\n${root}\n`, origin, signer)
   const parts = [{ name: 'result', sealed }]
   const keys = [{ owner, key: key.key }]

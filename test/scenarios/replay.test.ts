@@ -22,7 +22,7 @@ function forged(type: string, change: (event: Recorded) => object): { store: str
   const { position, header } = row as { position: number; header: string } // As selected.
   const text = JSON.stringify(change(JSON.parse(header)))
   expect(text).not.toBe(header)
-  const leaf = Buffer.from(leafHash(text), 'hex')
+  const leaf = leafHash(text)
   database.prepare('update event set header = ?, leaf = ? where position = ?').run(text, leaf, position)
   database.close()
   return { store, position }

@@ -28,7 +28,7 @@ function tampered(edit: (database: Sqlite.Database) => void): string {
   const store = copyStore(sample)
   const database = new Sqlite(store)
   database.pragma('foreign_keys = off')
-  database.function('leaf', header => Buffer.from(leafHash(String(header)), 'hex'))
+  database.function('leaf', header => leafHash(String(header)))
   database.exec('drop trigger event_no_update; drop trigger event_no_delete')
   edit(database)
   database.close()

@@ -273,7 +273,7 @@ function rewritings(): Mutation[] {
     for (const { position, header } of rows as { position: number; header: string }[]) {
       // As selected.
       const changed = change(header, position)
-      if (changed !== header) update.run(changed, Buffer.from(leafHash(changed), 'hex'), position)
+      if (changed !== header) update.run(changed, leafHash(changed), position)
     }
   }
   const resign = (store: string, db: Database, withMark: boolean) => {
