@@ -53,7 +53,7 @@ export function backupStore(options: {
 }
 
 /**
- * Makes a store of a backup, checked before and after. Nothing is overwritten. Calls that were owed when the
+ * Makes a store of a backup, and checks it before it gets its name. Nothing is overwritten. Calls that were owed when the
  * backup was made may have been made since: the restored log would make them again.
  *
  * `acceptRollback` lets the log go on under a new name, linked to the old one by an event: also where events that

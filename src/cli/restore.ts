@@ -6,7 +6,7 @@ import { createProgress } from './progress.ts'
 /** The command `averba restore`. */
 export function restoreCommand(): Command {
   return new Command('restore')
-    .description('Make a store of a backup, checked before and after. Overwrites nothing.')
+    .description('Make a store of a backup, checked before it gets its name. Overwrites nothing.')
     .argument('<backup>', 'what averba backup made')
     .argument('<store>', 'the file to make')
     .option('--keys <file>', 'the keyring; the one beside the store or the backup otherwise')

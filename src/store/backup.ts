@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import type { Entropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
-import { type Checked, checkStore, refuseFaults } from './check-store.ts'
+import { type Checked, checkStore, refuseCutOff, refuseFaults } from './check-store.ts'
 import { writeNewFile } from './new-file.ts'
 import { Snapshot } from './snapshot.ts'
 import { countOwed, type OwedCount, readFacts, type StoreFacts } from './store-facts.ts'
@@ -32,17 +32,18 @@ export interface BackupOptions {
  * when it cannot be written, `CORRUPT` when the copy does not pass
  */
 export async function makeBackup({ store, to, entropy, onProgress }: BackupOptions): Promise<BackupMade> {
+  const cannot = `Cannot back up "${store}"`
   const source = await Snapshot.open(store)
   try {
+    refuseCutOff(cannot, source)
     return await writeNewFile(to, entropy, async temporary => {
       await source.copyTo(temporary, (done, pages) => onProgress?.('copy', done, pages))
-      const copy = await Snapshot.open(temporary)
+      const copy = await Snapshot.open(temporary, store)
       try {
         const checked = await checkStore(copy, { ...(onProgress && { onProgress }) })
-        refuseFaults(`Cannot back up "${store}"`, checked)
+        refuseFaults(cannot, checked)
         const facts = copy.run(readFacts)
-        if (facts.keyring === '')
-          throw new AverbaError('NOT_OURS', `Cannot back up "${store}": its log has not begun`)
+        if (facts.keyring === '') throw new AverbaError('NOT_OURS', `${cannot}: its log has not begun`)
         const { parts, archivedParts } = checked
         const { size: bytes } = statSync(temporary)
         return { ...facts, parts, archivedParts, file: to, bytes, owed: copy.run(countOwed) }

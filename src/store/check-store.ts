@@ -79,6 +79,20 @@ export function refuseFaults(what: string, { faults }: Pick<Checked, 'faults'>):
   })
 }
 
+/** Refuses what ends within a page: a copy of it would end with one that is filled up. */
+export function refuseCutOff(what: string, snapshot: Snapshot): void {
+  if (!endsWithinPage(snapshot)) return
+  const faults = new Faults()
+  faults.add('file', cutOff)
+  refuseFaults(what, { faults: faults.list() })
+}
+
+const cutOff = 'it ends within a page: it was cut off'
+
+function endsWithinPage(snapshot: Snapshot): boolean {
+  return isCutOff(snapshot.path, Number(snapshot.pragma('page_size')[0]?.page_size))
+}
+
 async function readEnd(snapshot: Snapshot, faults: Faults): Promise<number> {
   let end = 0
   await within(faults, async () => {
@@ -94,8 +108,7 @@ async function checkFile(snapshot: Snapshot, faults: Faults): Promise<void> {
   for (const row of snapshot.pragma('integrity_check(10)')) {
     if (row.integrity_check !== 'ok') faults.add('file', String(row.integrity_check))
   }
-  if (isCutOff(snapshot.path, Number(snapshot.pragma('page_size')[0]?.page_size)))
-    faults.add('file', 'it ends within a page: it was cut off')
+  if (endsWithinPage(snapshot)) faults.add('file', cutOff)
   for (const { table, parent } of snapshot.pragma('foreign_key_check'))
     faults.add('references', `a row of "${table}" refers to none of "${parent}"`)
 }

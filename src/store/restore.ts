@@ -5,7 +5,7 @@ import type { Fault } from '../proof/faults.ts'
 import { inspectKeyringFile } from '../vault/keyring.ts'
 import type { View } from '../view.ts'
 import type { ClaimedKind } from './check-claims.ts'
-import { type Checked, checkStore, keyFaults, refuseFaults } from './check-store.ts'
+import { type Checked, checkStore, keyFaults, refuseCutOff, refuseFaults } from './check-store.ts'
 import { markFault } from './checkpoints.ts'
 import type { Steps } from './connection.ts'
 import { readMark } from './high-water-mark.ts'
@@ -41,8 +41,8 @@ export interface RestoreOptions {
 }
 
 /**
- * Makes a store of a backup, and puts its keyring beside it. The backup is checked before, the store after, and
- * it gets its name last.
+ * Makes a store of a backup, and puts its keyring beside it. The copy is checked, which has every fault that the
+ * backup has, and gets its name last.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT` when something is at the path, `KEYS_MISSING`,
  * `KEYS_MISMATCH`, `ROLLED_BACK`, `STORE_UNSAFE`, `CORRUPT`
@@ -62,13 +62,12 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
       const hint = `It needs the keyring ${facts.keyring} with the epochs ${facts.epochs.join(', ')}`
       throw new AverbaError('KEYS_MISMATCH', `${cannot} with "${each}": ${keyFault}`, { hint })
     }
-    const progress = onProgress && { onProgress }
-    refuseFaults(cannot, await checkStore(source, { ...progress }))
+    refuseCutOff(cannot, source)
     return await writeNewFile(store, entropy, async temporary => {
       await source.copyTo(temporary, (done, pages) => onProgress?.('copy', done, pages))
-      const copy = await Snapshot.open(temporary)
+      const copy = await Snapshot.open(temporary, backup)
       try {
-        const checked = await checkStore(copy, { views, claimedKinds, ...progress })
+        const checked = await checkStore(copy, { views, claimedKinds, ...(onProgress && { onProgress }) })
         const differing = checked.faults.filter(fault => fault.check === 'views')
         refuseFaults(cannot, { faults: checked.faults.filter(fault => fault.check !== 'views') })
         if (!options.acceptRollback) copy.run(() => refuseRollback(cannot, readMark(`${store}.mark`)))

@@ -20,33 +20,35 @@ const copyPages = 500
  */
 export class Snapshot {
   readonly path: string
+  readonly #named: string
   readonly #database: Database
   readonly #runner: SqliteRunner
 
-  private constructor(path: string, database: Database) {
+  private constructor(path: string, named: string, database: Database) {
     this.path = path
+    this.#named = named
     this.#database = database
     this.#runner = new SqliteRunner(database)
   }
 
   /**
-   * Opens a store or a backup of one.
+   * Opens a store or a backup of one. Errors call it by another name where it has that only for a while.
    *
    * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
    */
-  static async open(path: string): Promise<Snapshot> {
+  static async open(path: string, named = path): Promise<Snapshot> {
     const Sqlite = await loadSqlite()
-    if (!existsSync(path)) throw new AverbaError('NOT_FOUND', `Cannot open "${path}": it is not there`)
-    return guarded(path, () => {
+    if (!existsSync(path)) throw new AverbaError('NOT_FOUND', `Cannot open "${named}": it is not there`)
+    return guarded(named, () => {
       const database = new Sqlite(path, { readonly: true, fileMustExist: true, timeout: openTimeoutMs })
       try {
         const id = database.pragma('application_id', { simple: true })
         if (id !== applicationId)
-          throw new AverbaError('NOT_OURS', `Cannot open "${path}": it is not a log of averba`)
+          throw new AverbaError('NOT_OURS', `Cannot open "${named}": it is not a log of averba`)
         for (const [name, value] of Object.entries(promisedPragmas)) database.pragma(`${name} = ${value}`)
-        const snapshot = new Snapshot(path, database)
+        const snapshot = new Snapshot(path, named, database)
         database.exec('begin')
-        snapshot.run(() => checkSchema(path))
+        snapshot.run(() => checkSchema(named))
         return snapshot
       } catch (error) {
         database.close()
@@ -57,12 +59,12 @@ export class Snapshot {
 
   /** Runs steps on what stood there. Tables of its own are temporary ones. */
   run<T>(steps: () => Steps<T>): T {
-    return guarded(this.path, () => this.#runner.run(steps()), this.#database)
+    return guarded(this.#named, () => this.#runner.run(steps()), this.#database)
   }
 
   /** Asks SQLite about the file. */
   pragma(question: string): readonly Record<string, unknown>[] {
-    return guarded(this.path, () => this.#database.pragma(question) as Record<string, unknown>[]) // Rows, by column.
+    return guarded(this.#named, () => this.#database.pragma(question) as Record<string, unknown>[]) // Rows, by column.
   }
 
   /** Copies it page by page to a file that is empty; the copy is a single file, without a write-ahead log. */

@@ -1,12 +1,29 @@
 import { execFile } from 'node:child_process'
 import { createSecretKey } from 'node:crypto'
-import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { systemEntropy } from '../../src/clock.ts'
-import { type Averba, backupStore, diagnoseStore, openAverba, restoreStore } from '../../src/index.ts'
+import {
+  type Averba,
+  type AverbaError,
+  backupStore,
+  diagnoseStore,
+  openAverba,
+  restoreStore,
+} from '../../src/index.ts'
 import { encrypt } from '../../src/vault/encrypt.ts'
 import { copyStore, makeSampleStore, newPath } from '../store/sample-store.ts'
 
@@ -174,6 +191,48 @@ test('a damaged store gives no backup, and a damaged backup no store', async () 
   tamper(damaged)
   await expect(backupStore({ store: damaged, to: elsewhere })).rejects.toMatchObject({ code: 'CORRUPT' })
   expect(readdirSync(dirname(elsewhere))).toEqual([])
+})
+
+test('whatever page of a backup is damaged, a restore refuses what a look at the backup finds, and names that one', async () => {
+  const store = await makeSampleStore(2)
+  const folder = dirname(store)
+  const [backup, elsewhere] = [join(folder, 'backup'), join(folder, 'elsewhere', 'log.sqlite')]
+  mkdirSync(dirname(elsewhere))
+  await backupStore({ store, to: backup })
+  const whole = readFileSync(backup)
+  const keys = `${store}.keys`
+  const cannot = `Cannot restore "${backup}": `
+  const refusal = () =>
+    restoreStore({ backup, store: elsewhere, keys }).then(
+      () => rmSync(elsewhere),
+      (error: AverbaError) => ({ code: error.code, message: error.message }),
+    )
+  let refused = 0
+  for (let at = 4096; at < whole.length; at += 3 * 4096) {
+    writeFileSync(backup, Buffer.from(whole).fill(0xa5, at, at + 4096))
+    const found = await diagnoseStore({ store: backup, keys, isDeep: true }).then(
+      ({ problems }) => problems.filter(problem => !problem.startsWith('views: ')),
+      () => ['cannot be opened'],
+    )
+    const refusing = await refusal()
+    expect(refusing !== undefined, `page at ${at}: ${refusing?.message}`).toBe(found.length > 0)
+    if (refusing === undefined) continue
+    refused += 1
+    expect(refusing.message).toContain(`"${backup}"`)
+    // The copy had a name for a moment that tells nobody anything.
+    expect(refusing.message).not.toContain(elsewhere)
+  }
+  expect(refused).toBeGreaterThan(10)
+  writeFileSync(backup, whole.subarray(0, -1))
+  const cutOff = `${cannot}it ends within a page: it was cut off`
+  expect(await refusal()).toEqual({ code: 'CORRUPT', message: cutOff })
+  expect(readdirSync(dirname(elsewhere)).filter(name => !name.endsWith('.keys'))).toEqual([])
+  const damaged = copyStore(store)
+  truncateSync(damaged, statSync(damaged).size - 1)
+  await expect(backupStore({ store: damaged, to: elsewhere })).rejects.toMatchObject({
+    code: 'CORRUPT',
+    message: `Cannot back up "${damaged}": it ends within a page: it was cut off`,
+  })
 })
 
 test('the commands say what an operator has to know, to people and to programs', async () => {
