@@ -1,3 +1,4 @@
+import { viewsRebuilt } from './actions/operations.ts'
 import { crashPoints } from './crash-points.ts'
 import { faultKinds } from './plan.ts'
 import { allTransitions } from './transitions.ts'
@@ -8,5 +9,6 @@ export function reachable(): string[] {
     ...faultKinds.map(kind => `fault ${kind}`),
     ...crashPoints.map(point => `crash ${point}`),
     ...allTransitions(),
+    viewsRebuilt,
   ]
 }

@@ -1,6 +1,9 @@
 import type { Performs } from '../perform.ts'
 import { running } from './running.ts'
 
+/** What is reached where the engine has built all its views anew, and compared them. */
+export const viewsRebuilt = 'views rebuilt'
+
 /** What operators and the process itself do. */
 export const perform: Performs<'settle' | 'run' | 'operate' | 'rebuild' | 'reopen' | 'hold'> = {
   async settle(box) {
@@ -28,8 +31,12 @@ export const perform: Performs<'settle' | 'run' | 'operate' | 'rebuild' | 'reope
   },
   async rebuild(box) {
     const rebuilt = await box.host.ask(averba => averba.rebuild())
-    for (const { view, differences } of rebuilt && 'value' in rebuilt ? rebuilt.value : []) {
-      if (differences > 0) box.book.wrong('views-equal-replay', `${differences} rows of ${view} differ`)
+    if (!rebuilt || !('value' in rebuilt)) return
+    box.book.reach(viewsRebuilt)
+    for (const { view, differences, examples } of rebuilt.value) {
+      if (differences === 0) continue
+      const what = `${differences} rows of ${view} differ, such as ${JSON.stringify(examples[0])}`
+      box.book.wrong('views-equal-replay', what)
     }
   },
   async reopen(box) {
