@@ -3,6 +3,7 @@ import type { Message, Recorded } from '../../src/message.ts'
 import { machines } from '../../src/wiring.ts'
 import { explore, nameOf } from '../machines/explore.ts'
 import { samples } from '../machines/samples.ts'
+import { RewindableMap } from './rewindable-map.ts'
 
 /** What a transition is called: where it leads from and to, and by which event. */
 function nameTransition(
@@ -39,7 +40,7 @@ const byName = new Map(machines.map(each => [each.name, each]))
 
 /** The states of the streams of a log, followed event by event. */
 export class Walk {
-  readonly #states = new Map<string, MachineState>()
+  readonly #states = new RewindableMap<string, MachineState>()
 
   /** The transition that an event makes, if it makes one. */
   step(event: Recorded): string | undefined {
@@ -47,7 +48,12 @@ export class Walk {
     if (!machine) return undefined
     const before = this.#states.get(event.stream) ?? machine.initial
     const after = machine.evolve(before, event)
-    this.#states.set(event.stream, after)
+    this.#states.set(event.position, event.stream, after)
     return nameTransition(machine, before, event, after)
+  }
+
+  /** The log ends at an earlier position now. */
+  rewind(position: number): void {
+    this.#states.rewind(position)
   }
 }

@@ -1,3 +1,4 @@
+import type { Recorded } from '../../../src/message.ts'
 import { credentials } from '../../../src/simulation/services.ts'
 import type { MakeCheck } from '../check.ts'
 
@@ -5,20 +6,16 @@ const listUrl = 'https://portal.exemplo.br/portal/api/ext/webhook?exibirInativos
 
 /** No subscription of ours is gone at the portal without an event that says so. */
 export const deletionsAnnounced: MakeCheck = (box, say) => {
-  const streams = new Map<number, string>()
+  const told: Recorded[] = []
   return {
-    rolledBack: () => streams.clear(),
-    recorded({ type, stream, data }) {
-      if (!stream.startsWith('subscription-')) return
-      if (type === 'subscription.registered') {
-        streams.set((data as { remoteId: number }).remoteId, stream) // As the machine writes it.
-      }
-      if (type === 'subscription.deleted') {
-        const remoteId = [...streams].findLast(([, name]) => name === stream)?.[0]
-        if (remoteId !== undefined) streams.delete(remoteId)
-      }
+    rolledBack(to) {
+      told.splice(told.findLastIndex(({ position }) => position <= to.position) + 1)
+    },
+    recorded(event) {
+      if (event.type === 'subscription.registered' || event.type === 'subscription.deleted') told.push(event)
     },
     async end() {
+      const streams = registered(told)
       const request = new Request(listUrl, { headers: credentials.portalHeaders })
       const response = await box.services.portal.fetch(request)
       const all = (await response.json()) as { id: number; dataExclusao: string | null }[] // As the portal writes them.
@@ -28,4 +25,18 @@ export const deletionsAnnounced: MakeCheck = (box, say) => {
       }
     },
   }
+}
+
+/** Which stream a subscription of the portal is of, as the log tells it. */
+function registered(told: readonly Recorded[]): ReadonlyMap<number, string> {
+  const streams = new Map<number, string>()
+  for (const { type, stream, data } of told) {
+    if (type === 'subscription.registered') {
+      streams.set((data as { remoteId: number }).remoteId, stream) // As the machine writes it.
+    } else {
+      const remoteId = [...streams].findLast(([, name]) => name === stream)?.[0]
+      if (remoteId !== undefined) streams.delete(remoteId)
+    }
+  }
+  return streams
 }

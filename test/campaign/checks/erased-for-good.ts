@@ -12,16 +12,17 @@ import { peopleCount, personOf } from '../people.ts'
  * announced; and the log verifies with all that.
  */
 export const erasedForGood: MakeCheck = (box, say) => {
-  let resumed = 0
+  let resumed: number[] = []
   return {
-    rolledBack() {
-      resumed = 0
+    rolledBack(to) {
+      resumed = resumed.filter(position => position <= to.position)
     },
-    recorded({ type }) {
-      if (type === 'log.resumed') resumed += 1
+    recorded({ type, position }) {
+      if (type === 'log.resumed') resumed.push(position)
     },
     async end() {
-      if (resumed < Math.min(1, box.rollbacks)) say('the log goes on from a backup, and does not say so')
+      if (resumed.length < Math.min(1, box.rollbacks))
+        say('the log goes on from a backup, and does not say so')
       for (const { subject } of box.erased.values()) {
         const asked = await box.host.ask(averba => averba.subjects.receipt(subject))
         const receipt = asked && 'value' in asked ? asked.value : undefined

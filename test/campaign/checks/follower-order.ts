@@ -20,7 +20,7 @@ export const followerOrder: MakeCheck = (box, say) => {
       if (isDone) own.add(position)
     },
     rolledBack(to) {
-      recorded.length = 0
+      recorded.splice(recorded.findLastIndex(({ position }) => position <= to.position) + 1)
       last.clear()
       for (const own of done.values()) for (const each of own) if (each > to.position) own.delete(each)
     },

@@ -11,7 +11,8 @@ export const inTheInbox: MakeCheck = (box, say) => {
   const delivered = new Map<string, { readonly at: number; readonly cpf: string | undefined }>()
   const failed = new Map<string, { readonly at: number; readonly cpf: string | undefined }>()
   const handled = new Set<string>()
-  const recovered = new Set<string>()
+  /** At which positions of the log. */
+  const recovered = new Map<string, number>()
   return {
     sent({ number, cpf, delivered: taken, failed: lost }) {
       if (taken > 0) delivered.set(number, { at: box.clock.now(), cpf })
@@ -27,14 +28,14 @@ export const inTheInbox: MakeCheck = (box, say) => {
       // What was recovered once may be with nobody now.
       const keptSince = box.clock.now() - keptMs
       for (const [number, { at }] of failed) if (at < keptSince) failed.delete(number)
-      recovered.clear()
+      for (const [record, position] of recovered) if (position > to.position) recovered.delete(record)
     },
     handled: number => void handled.add(number),
-    recorded({ type, data, stream }) {
+    recorded({ type, data, stream, position }) {
       if (type !== 'subscription.failureRecovered') return
       const record = `${stream} ${(data as { failure: string }).failure}` // As the machine writes it.
       if (recovered.has(record)) say(`the failure ${record} was recovered twice`)
-      recovered.add(record)
+      recovered.set(record, position)
     },
     async end() {
       const inbox = new Set<string>()

@@ -17,7 +17,7 @@ export const nothingLost: MakeCheck = (box, say) => {
       acknowledged.set(now.commandId, now)
     },
     rolledBack(to) {
-      commandAt.clear()
+      for (const position of commandAt.keys()) if (position > to.position) commandAt.delete(position)
       for (const [commandId, each] of acknowledged) {
         if (each.position > to.position) acknowledged.delete(commandId)
         // How it ended may be what was lost.

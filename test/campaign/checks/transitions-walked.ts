@@ -3,11 +3,9 @@ import { Walk } from '../transitions.ts'
 
 /** Finds nothing wrong: it says which transitions of the machines a run made. */
 export const transitionsWalked: MakeCheck = box => {
-  let walk = new Walk()
+  const walk = new Walk()
   return {
-    rolledBack() {
-      walk = new Walk()
-    },
+    rolledBack: to => walk.rewind(to.position),
     recorded(event) {
       const name = walk.step(event)
       if (name !== undefined) box.book.reached.add(name)
