@@ -2,6 +2,7 @@
 const numberBytes = 4
 /** How many places a table of numbers has for each that is wanted: so many others are passed over with one look. */
 const placesForEach = 64
+const none: ReadonlySet<number> = new Set()
 
 /**
  * Prepares a search for many pieces of one length. What it gives adds to a set the pieces, in hexadecimal, that stand in
@@ -19,15 +20,23 @@ export function createPieceFinder(
   const placeBits = Math.min(24, Math.ceil(Math.log2(pieces.length * stride * placesForEach)))
   const placeOf = (number: number) => Math.imul(number, 0x9e3779b1) >>> (32 - placeBits)
   const isWanted = new Uint8Array(2 ** placeBits)
+  /** How far from the beginning of a piece a number stands. */
+  const distances = new Map<number, Set<number>>()
   for (const piece of pieces) {
     const bytes = Buffer.from(piece)
-    for (let from = 0; from < stride; from++) isWanted[placeOf(bytes.readInt32LE(from))] = 1
+    for (let from = 0; from < stride; from++) {
+      const number = bytes.readInt32LE(from)
+      isWanted[placeOf(number)] = 1
+      distances.set(number, (distances.get(number) ?? new Set<number>()).add(from))
+    }
   }
   return (bytes, found) => {
     for (let at = 0; at + numberBytes <= bytes.length; at += stride) {
-      if (isWanted[placeOf(bytes.readInt32LE(at))] === 0) continue
-      for (let from = Math.max(0, at - stride + 1); from <= at; from++) {
-        const text = bytes.toString('hex', from, from + length)
+      const number = bytes.readInt32LE(at)
+      if (isWanted[placeOf(number)] === 0) continue
+      for (const distance of distances.get(number) ?? none) {
+        if (distance > at) continue
+        const text = bytes.toString('hex', at - distance, at - distance + length)
         if (wanted.has(text)) found.add(text)
       }
     }
