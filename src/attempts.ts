@@ -2,7 +2,7 @@ import type { Performer, Performers } from './adapters/performer.ts'
 import { noTracing, type Tracing } from './adapters/tracing.ts'
 import { type Clock, type Entropy, fromInstant, stopwatchOf, toInstant } from './clock.ts'
 import type { Delivery } from './decisions.ts'
-import { AverbaError } from './errors.ts'
+import { AverbaError, recordable } from './errors.ts'
 import type { Attempted } from './hints.ts'
 import type { Carried, Json, Outcome, Owed, Settlement } from './message.ts'
 import type { About, Recorder } from './recorder.ts'
@@ -103,7 +103,7 @@ export class Attempts {
       if (!(error instanceof AverbaError)) throw error
       // Our own errors come before anything is sent: a part, a certificate or a secret that could not be had.
       this.#parts.onTrouble(error.message, error)
-      return { status: 'deferred', because: error.message }
+      return { status: 'deferred', because: recordable(error) }
     }
   }
 

@@ -74,3 +74,11 @@ export class AverbaError extends Error {
     if (options.hint !== undefined) this.hint = options.hint
   }
 }
+
+/**
+ * The words of one of our errors that may be recorded. Where files stand is this machine's own: a log that is copied
+ * elsewhere would take it along, and two runs of one simulation would differ in nothing else.
+ */
+export function recordable({ message }: AverbaError): string {
+  return message.replace(/"(?:\/|\\\\|[A-Za-z]:[\\/])[^"]*"/g, '"…"')
+}
