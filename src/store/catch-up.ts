@@ -53,7 +53,7 @@ function* foldNext(parts: CatchUpParts, view: View, table: ViewTable): Steps<Pag
   const from = yield* stoppedAt(view)
   if (from === undefined) return undefined
   const folding = new Folding(parts, view, table, from)
-  yield* folding.page()
+  yield* folding.next()
   return { from, folding }
 }
 

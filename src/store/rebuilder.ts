@@ -151,7 +151,7 @@ export class Rebuilder {
     let savedAt = this.#parts.clock.now()
     while (!signal?.aborted) {
       const from = folding.position
-      const pages = from < end ? folding.page() : folding.pages()
+      const pages = from < end ? folding.next() : folding.pages()
       await this.#connection.read(() => foldAlone(side, pages))
       if (folding.position > from) onPage()
       await giveWay()
