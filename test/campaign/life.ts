@@ -13,8 +13,10 @@ export class DiedError extends Error {
   override readonly name = 'DiedError'
 }
 
-/** What a dead engine waits for. */
-const never = new Promise<never>(() => undefined)
+/** What a dead engine waits for: each time another, or the one would keep all that ever waited for it. */
+function never(): Promise<never> {
+  return new Promise(() => undefined)
+}
 
 /** What an engine stands on. */
 export interface Ground {
@@ -52,7 +54,7 @@ export class Life {
   static async begin(ground: Ground, options: AverbaOptions): Promise<Life> {
     const life = new Life(ground)
     watchDatabases(life.#watcher())
-    const fetch: AverbaOptions['fetch'] = request => life.#send(request, options.fetch ?? (() => never))
+    const fetch: AverbaOptions['fetch'] = request => life.#send(request, options.fetch ?? never)
     try {
       life.#averba = await life.during(
         openOn(undefined, { ...options, fetch, clock: life.#clock() }, ground.wiring()),
@@ -116,10 +118,10 @@ export class Life {
   /** Does what a host does for the engine; nobody is there to hear of it when that died meanwhile. */
   async inside<T>(before: CrashPoint, after: CrashPoint, work: () => Promise<T>): Promise<T> {
     this.pass(before)
-    if (this.#isOver) return never
+    if (this.#isOver) return never()
     const result = await work()
     this.pass(after)
-    return this.#isOver ? never : result
+    return this.#isOver ? never() : result
   }
 
   async #send(request: Request, fetch: NonNullable<AverbaOptions['fetch']>): Promise<Response> {
@@ -153,7 +155,7 @@ export class Life {
       sleep: async (ms, signal) => {
         await clock.sleep(ms, signal)
         await this.#whenAwake()
-        if (this.#isOver) await never
+        if (this.#isOver) await never()
       },
     }
   }
