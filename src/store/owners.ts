@@ -128,20 +128,22 @@ export class Owners {
   async #rewrap(): Promise<number> {
     await this.#connection.transact(() => resealSecrets(this.#vault))
     let rewrapped = 0
-    for (let after = 0; ; ) {
-      const page = await this.#connection.transact(() => rewrapPage(this.#vault, after))
-      rewrapped += page.length
-      const last = page.at(-1)
-      if (!last) break
-      after = last.key
-      await giveWay()
+    try {
+      for (let after = 0; ; ) {
+        const page = await this.#connection.transact(() => rewrapPage(this.#vault, after))
+        rewrapped += page.length
+        const last = page.at(-1)
+        if (!last) return rewrapped
+        after = last.key
+        await giveWay()
+      }
+    } finally {
+      // What was remembered of the keys is how they were wrapped before, also where it went no further.
+      if (rewrapped > 0) {
+        this.#onRewrapped()
+        this.#vault.forget()
+      }
     }
-    // What was remembered of the keys is how they were wrapped before.
-    if (rewrapped > 0) {
-      this.#onRewrapped()
-      this.#vault.forget()
-    }
-    return rewrapped
   }
 }
 
