@@ -32,7 +32,6 @@ export class Folding {
   readonly #parts: FoldingParts
   readonly #view: View
   readonly #table: ViewTable
-  readonly #columns: readonly string[]
   readonly #passed = new Set<string>()
   #passes = 0
   #at: Instant = ''
@@ -41,7 +40,6 @@ export class Folding {
     this.#parts = parts
     this.#view = view
     this.#table = table
-    this.#columns = Object.keys(view.columns)
     this.position = position
   }
 
@@ -69,7 +67,7 @@ export class Folding {
       const before = held ?? (this.held.has(key) ? undefined : yield* this.#table.find(key))
       const row = foldOne(this.#view, key, before, event)
       if (held && row) takeOver(held, row)
-      else this.held.set(key, row && this.#withAll(row))
+      else this.held.set(key, row && { ...row })
     }
     this.failing = undefined
     this.isAtEnd = page.length < limit
@@ -90,12 +88,6 @@ export class Folding {
     for (let pages = 0; pages < most && !this.isAtEnd; pages++) yield* this.page()
   }
 
-  /** Names the columns that a fold has left out. */
-  #withAll(row: Row): Row {
-    for (const column of this.#columns) row[column] ??= null
-    return row
-  }
-
   #isPassed(key: string): boolean {
     if (this.#passes === 0) return false
     if (this.#passed.has(key)) return true
@@ -106,13 +98,13 @@ export class Folding {
 }
 
 /**
- * Takes over what changed. Rows that are replaced for every event of a long log live just long enough to make the
+ * Takes over what changed into a row of our own. Rows that are replaced for every event of a long log live just long enough to make the
  * collector of garbage ask for more memory; most columns stay as they are.
  */
 function takeOver(held: Row, row: Row): void {
   if (held === row) return
   for (const column in held) {
-    const cell = row[column] ?? null
+    const cell = row[column] ?? null // Every row has every column.
     if (held[column] !== cell) held[column] = cell
   }
 }

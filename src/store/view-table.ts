@@ -54,6 +54,15 @@ export function foldOne(view: View, key: string, before: Row | undefined, event:
   if (before && !row) throw new RowDroppedError(`The view "${view.name}" drops a row: give it back as it is`)
   if (row && row[keyColumnOf(view)] !== key)
     throw new TypeError(`The view "${view.name}" keeps a row under another key`)
+  return row && withAllColumns(view, row)
+}
+
+/** A column that a fold leaves out is empty, as in the table: the next event finds the same wherever the row is kept. */
+function withAllColumns({ columns }: View, row: Row): Row {
+  for (const column in columns) {
+    if (row[column] !== undefined) continue
+    return Object.fromEntries(Object.keys(columns).map(name => [name, row[name] ?? null]))
+  }
   return row
 }
 

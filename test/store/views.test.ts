@@ -308,16 +308,22 @@ test('a rebuild, a catch-up and a view as of now give way: others append, and a 
   await store.close()
 })
 
-test('a column that a fold leaves out is empty, whether the view is kept or rebuilt', async () => {
-  const view = defineView<{ stream: string; first?: number }, Recorded>({
+test('a column that a fold leaves out is empty for the next event too, whether the view is kept or rebuilt', async () => {
+  const view = defineView<{ stream: string; first?: number | null; told?: string | null }, Recorded>({
     name: 'firsts',
     version: 1,
-    columns: { stream: 'text', first: 'integer' },
+    columns: { stream: 'text', first: 'integer', told: 'text' },
     key: ({ type, stream }) => (type === 'bench.done' ? stream : undefined),
-    fold: (row, { stream, position }) => (row ? { stream } : { stream, first: position }),
+    // Nobody else may write into the row of a fold.
+    fold: (row, { stream, position }) =>
+      Object.freeze(
+        row ? { stream, told: `${row.first}` } : position % 2 === 0 ? { stream } : { stream, first: 1 },
+      ),
   })
   const store = await open(':memory:', [view])
-  await append(store, 20)
+  await append(store, 30)
   expect(await store.rebuild()).toMatchObject([{ rows: 10, differences: 0 }])
+  const rows = await store.viewAsOf('firsts', {})
+  expect(rows).toEqual(rows.map(() => expect.objectContaining({ told: 'null' })))
   await store.close()
 })
