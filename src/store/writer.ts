@@ -161,6 +161,7 @@ export class Writer {
         results.push({ error })
       }
     }
+    known.trim()
     if (batch.isEmpty) return results
     yield* batch.write(known.tree.takeChanged(), this.recents)
     if (batch.events.length > 0)
@@ -168,7 +169,6 @@ export class Writer {
         batch.events.map(event => event.recorded),
         known,
       )
-    known.trim()
     return results
   }
 

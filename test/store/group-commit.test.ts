@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createIds, systemClock, systemEntropy } from '../../src/clock.ts'
+import { Known } from '../../src/store/known.ts'
 import { Store } from '../../src/store/store.ts'
 import { appendTo } from './append-to.ts'
 
@@ -128,5 +129,15 @@ test('what the appends of one commit owe is written down for each, however many 
     names.map(name => ({ id: `${name}/1/0`, state: 'owed', dueAt: due, attempts: 0 })),
   )
   expect(owed).toHaveLength(40)
+  await store.close()
+})
+
+test('what is known of streams is bounded also while every append is turned away', async () => {
+  const { store } = await given()
+  await appendTo(store, 'a')
+  const trim = vi.spyOn(Known.prototype, 'trim')
+  expect(await appendTo(store, 'a')).toMatchObject({ status: 'conflict' })
+  expect(trim).toHaveBeenCalledOnce()
+  trim.mockRestore()
   await store.close()
 })
