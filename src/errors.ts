@@ -67,11 +67,18 @@ export class AverbaError extends Error {
   readonly code: ErrorCode
   /** What to do next. */
   declare readonly hint?: string
+  /** The file that the message names. */
+  declare readonly path?: string
 
-  constructor(code: ErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { hint?: string; cause?: unknown; path?: string } = {},
+  ) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined)
     this.code = code
     if (options.hint !== undefined) this.hint = options.hint
+    if (options.path !== undefined) this.path = options.path
   }
 }
 
@@ -79,6 +86,6 @@ export class AverbaError extends Error {
  * The words of one of our errors that may be recorded. Where files stand is this machine's own: a log that is copied
  * elsewhere would take it along, and two runs of one simulation would differ in nothing else.
  */
-export function recordable({ message }: AverbaError): string {
-  return message.replace(/"(?:\/|\\\\|[A-Za-z]:[\\/])[^"]*"/g, '"…"')
+export function recordable({ message, path }: AverbaError): string {
+  return path === undefined ? message : message.replaceAll(`"${path}"`, '"…"')
 }

@@ -2,17 +2,17 @@ import { expect, test } from 'vitest'
 import { AverbaError, recordable } from '../src/errors.ts'
 
 test.each([
-  ['Cannot use "/var/lib/acme/log.sqlite": the disk is full', 'Cannot use "…": the disk is full'],
-  ['Cannot use "C:\\acme\\log.sqlite": it is locked', 'Cannot use "…": it is locked'],
-  [
-    'Cannot open the keyring "\\\\acme\\keys": it is not there',
-    'Cannot open the keyring "…": it is not there',
-  ],
-  [
-    'Cannot open "validation-1/1/claims": its key is gone',
-    'Cannot open "validation-1/1/claims": its key is gone',
-  ],
-  ['Cannot get the passphrase: the function that gives it failed', undefined],
-])('of "%s" nothing is recorded that says where a file stands', (message, recorded = message) => {
-  expect(recordable(new AverbaError('STORE_UNSAFE', message))).toBe(recorded)
+  '/var/lib/acme/log.sqlite',
+  'C:\\acme\\log.sqlite',
+  'data/log.sqlite',
+  '/srv/a "new" disk/log.sqlite',
+])('where %s stands is told, and not recorded', path => {
+  const message = `Cannot use "${path}": the disk is full`
+  const error = new AverbaError('STORE_UNSAFE', message, { path })
+  expect([error.message, recordable(error)]).toEqual([message, 'Cannot use "…": the disk is full'])
+})
+
+test('what names no file is recorded as it is', () => {
+  const message = 'Cannot open "validation-1/1/claims": it names another key of its record'
+  expect(recordable(new AverbaError('KEYS_MISMATCH', message))).toBe(message)
 })

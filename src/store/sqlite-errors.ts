@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import { AverbaError } from '../errors.ts'
+import { AverbaError, type ErrorCode } from '../errors.ts'
 import { migrations, statementsFrom } from './migrations.ts'
 
 /** Says in words what SQLite says in codes. The database tells damage from what another version did to its tables. */
@@ -20,6 +20,11 @@ export function isNamingNone(cause: unknown): boolean {
   )
 }
 
+/** Reports whether a table that no list has is there all the same: a damaged page hides it. */
+function isThere(cause: unknown): boolean {
+  return cause instanceof Error && /^table \w+ already exists$/.test(cause.message)
+}
+
 /** Whose tables of the log these are: of this version, of another, or what is left of them. */
 export function tablesOf(database: Database): 'ours' | 'others' | 'torn' {
   try {
@@ -36,39 +41,35 @@ export function tablesOf(database: Database): 'ours' | 'others' | 'torn' {
 
 function explain(path: string, cause: unknown, database?: Database): AverbaError | undefined {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-  const cannot = `Cannot use "${path}"`
+  const cannot = (as: ErrorCode, why: string, hint: string) =>
+    new AverbaError(as, `Cannot use "${path}": ${why}`, { cause, hint, path })
   if (code === 'SQLITE_NOTADB') {
     const hint = 'If it was a log of averba, it is damaged: keep it as it is, and restore a backup elsewhere'
-    return new AverbaError('NOT_OURS', `${cannot}: it is not a SQLite database`, { cause, hint })
+    return cannot('NOT_OURS', 'it is not a SQLite database', hint)
   }
   const isNone = isNamingNone(cause)
   if (isNone && database?.open && tablesOf(database) !== 'torn') {
     const hint = 'Restart this program with the version of averba that opened the file last'
-    return new AverbaError('NOT_OURS', `${cannot}: another version of averba changed its tables`, {
-      cause,
-      hint,
-    })
+    return cannot('NOT_OURS', 'another version of averba changed its tables', hint)
   }
-  if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_IOERR_CORRUPTFS' || isNone) {
+  if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_IOERR_CORRUPTFS' || isNone || isThere(cause)) {
     // SQLite says so of a disk that cannot read a page, too: then the file may be whole.
     const hint = 'Check the disk; if it reads well, keep the file as it is, and restore a backup elsewhere'
-    return new AverbaError('CORRUPT', `${cannot}: the file is damaged`, { cause, hint })
+    return cannot('CORRUPT', 'the file is damaged', hint)
   }
-  if (code.startsWith('SQLITE_BUSY') || code === 'SQLITE_PROTOCOL') {
-    const hint = 'Another process holds the file. Try again, or stop it'
-    return new AverbaError('STORE_BUSY', `${cannot}: it is locked`, { cause, hint })
-  }
+  if (code.startsWith('SQLITE_BUSY') || code === 'SQLITE_PROTOCOL')
+    return cannot('STORE_BUSY', 'it is locked', 'Another process holds the file. Try again, or stop it')
   if (code.startsWith('SQLITE_FULL')) {
     const hint = 'Nothing was recorded. Free some space and try again'
-    return new AverbaError('STORE_UNSAFE', `${cannot}: the disk is full`, { cause, hint })
+    return cannot('STORE_UNSAFE', 'the disk is full', hint)
   }
   if (/^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/.test(code)) {
     const hint = 'Check that this user can write the file and its folder: SQLite makes files beside it'
-    return new AverbaError('STORE_UNSAFE', `${cannot}: it cannot be written`, { cause, hint })
+    return cannot('STORE_UNSAFE', 'it cannot be written', hint)
   }
   if (code.startsWith('SQLITE_IOERR')) {
     const hint = 'Nothing of it was acknowledged. Check the disk, then try again'
-    return new AverbaError('STORE_UNSAFE', `${cannot}: the disk failed`, { cause, hint })
+    return cannot('STORE_UNSAFE', 'the disk failed', hint)
   }
   return undefined
 }

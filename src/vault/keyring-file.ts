@@ -32,6 +32,7 @@ export function readKeyringFile(path: string): KeyringFile {
   if (!existsSync(path)) {
     throw new AverbaError('KEYS_MISSING', `Cannot open the keyring "${path}": it is not there`, {
       hint: 'Without it the personal data in the log cannot be read. Put back the file that was made with the log',
+      path,
     })
   }
   try {
@@ -43,7 +44,7 @@ export function readKeyringFile(path: string): KeyringFile {
 
 /** What is thrown of a keyring that cannot be read. */
 export function damaged(path: string, cause: unknown): AverbaError {
-  return new AverbaError('KEYS_MISMATCH', `Cannot read the keyring "${path}": it is damaged`, { cause })
+  return new AverbaError('KEYS_MISMATCH', `Cannot read the keyring "${path}": it is damaged`, { cause, path })
 }
 
 function parse(text: string): KeyringFile {

@@ -103,7 +103,7 @@ export class Keyring {
     if (path === undefined) return
     const file = readKeyringFile(path)
     if (file.id !== this.id)
-      throw new AverbaError('KEYS_MISMATCH', `Cannot use "${path}": it is another keyring`)
+      throw new AverbaError('KEYS_MISMATCH', `Cannot use "${path}": it is another keyring`, { path })
     this.#opened = await open(file, path, keys)
   }
 
