@@ -39,5 +39,7 @@ export async function addTables(store: Store, machines: readonly Machine[], cloc
     // Another process of the file may have added them.
     if (appended.status !== 'conflict') return
   }
-  throw new AverbaError('CONFLICT', 'Cannot open the log: others append to it all the time')
+  throw new AverbaError('CONFLICT', 'Cannot open the log: others append to it all the time', {
+    hint: 'Try again. If nobody else has the file, look at it with averba doctor --deep: it may be damaged',
+  })
 }

@@ -11,6 +11,11 @@ export function leafHash(header: string): Buffer {
   return Buffer.from(hash('sha256', `\0${header}`, quickest), quickest)
 }
 
+/** Whether this is the hash of that leaf. Of a damaged page nothing may have been read. */
+export function isLeafOf(header: string, leaf: Uint8Array | null): boolean {
+  return leaf !== null && leafHash(header).equals(leaf)
+}
+
 /** What a node is hashed from: a byte that says so, and two hashes. */
 const node = Buffer.alloc(1 + 2 * hashBytes, 1)
 

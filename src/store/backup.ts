@@ -37,7 +37,7 @@ export async function makeBackup({ store, to, entropy, onProgress }: BackupOptio
   try {
     refuseCutOff(cannot, source)
     return await writeNewFile(to, entropy, async temporary => {
-      await source.copyTo(temporary, (done, pages) => onProgress?.('copy', done, pages))
+      await source.copyTo(temporary, to, (done, pages) => onProgress?.('copy', done, pages))
       const copy = await Snapshot.open(temporary, store)
       try {
         const checked = await checkStore(copy, { ...(onProgress && { onProgress }) })

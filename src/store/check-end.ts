@@ -1,6 +1,6 @@
-import { AverbaError } from '../errors.ts'
-import { hashBytes, leafHash } from '../proof/merkle.ts'
+import { hashBytes, isLeafOf } from '../proof/merkle.ts'
 import { first, type Steps } from './connection.ts'
+import { damaged } from './damaged.ts'
 import { tileHashes } from './tree.ts'
 
 /**
@@ -12,16 +12,14 @@ import { tileHashes } from './tree.ts'
 export function* checkEnd(path: string): Steps<void> {
   const fault = yield* endFault()
   if (fault === undefined) return
-  throw new AverbaError('CORRUPT', `Cannot open "${path}": ${fault}`, {
-    hint: 'Look at it with averba doctor --deep, keep the file as it is, and restore a backup beside it',
-  })
+  throw damaged(`Cannot open "${path}": ${fault}`)
 }
 
 /** Says what is wrong at the end of the log, if anything. */
 export function* endFault(): Steps<string | undefined> {
   const last = yield* first<Last>({ sql: selectLast, parameters: [] })
   const position = last?.position ?? 0
-  if (last && !leafHash(last.header).equals(last.leaf))
+  if (last && !isLeafOf(last.header, last.leaf))
     return `the leaf of the event at ${position} is not the hash of its header`
   const beside = yield* first<{ part: number | null; effect: number | null }>({
     sql: selectBeside,
@@ -50,7 +48,7 @@ function* tilesFault(size: number): Steps<string | undefined> {
 interface Last {
   readonly position: number
   readonly header: string
-  readonly leaf: Uint8Array
+  readonly leaf: Uint8Array | null
 }
 
 interface Tile {

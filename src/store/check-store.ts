@@ -113,12 +113,16 @@ async function checkFile(snapshot: Snapshot, faults: Faults): Promise<void> {
     faults.add('references', `a row of "${table}" refers to none of "${parent}"`)
 }
 
-/** Damage ends one check, and not the others. */
+/**
+ * Damage ends one check, and not the others. In a file that is known to be damaged anything may stand where the log has
+ * something else: what a check cannot make of that is no news, and hides nothing that was found.
+ */
 export async function within(faults: Faults, work: () => Promise<void>): Promise<void> {
   try {
     await work()
   } catch (error) {
-    if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') throw error
-    faults.add('file', error.message)
+    if (error instanceof AverbaError && error.code === 'CORRUPT') return faults.add('file', error.message)
+    if (error instanceof AverbaError || faults.list().length === 0) throw error
+    faults.add('file', 'what stands there could not be looked at to its end')
   }
 }

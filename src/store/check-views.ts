@@ -1,4 +1,5 @@
 import { AverbaError } from '../errors.ts'
+import type { Recorded } from '../message.ts'
 import type { Faults } from '../proof/faults.ts'
 import type { View } from '../view.ts'
 import type { OnPage } from './check-log.ts'
@@ -18,6 +19,8 @@ interface Built {
   readonly view: View
   readonly table: ViewTable
   readonly changed: Map<string, Row | undefined>
+  /** The event that it cannot be built over, where there is one: the log is no worse for that. */
+  failsAt?: number
 }
 
 /** Folds the whole log into every running view anew, in one pass, and compares the rows. */
@@ -43,7 +46,11 @@ export async function checkViews(
     if (position === from) break
     if (!(await onPage(position))) return
   }
-  for (const { view, table, changed } of built) {
+  for (const { view, table, changed, failsAt } of built) {
+    if (failsAt !== undefined) {
+      faults.add('views', `${view.name} cannot be built: it fails at ${failsAt}`)
+      continue
+    }
     snapshot.run(() => table.write(changed.values()))
     const differences = new Differences()
     const serving = new ViewTable(view)
@@ -65,22 +72,28 @@ function* create(view: View): Steps<Built> {
 
 function* foldPage(built: readonly Built[], schemas: Schemas, from: number): Steps<number> {
   const page = yield* readAfter(schemas, from)
-  for (const { view, table, changed } of built) {
+  for (const each of built) if (each.failsAt === undefined) yield* foldInto(each, page)
+  return page.at(-1)?.position ?? from
+}
+
+function* foldInto(built: Built, page: readonly Recorded[]): Steps<void> {
+  const { view, table, changed } = built
+  let at = 0
+  try {
     for (const event of page) {
+      at = event.position
       const key = view.key(event)
       if (key === undefined) continue
       const before = changed.has(key) ? changed.get(key) : yield* table.find(key)
-      try {
-        changed.set(key, foldOne(view, key, before, event))
-      } catch (cause) {
-        throw new AverbaError('CORRUPT', `Cannot build ${view.name}: it fails at ${event.position}`, {
-          cause,
-        })
-      }
+      changed.set(key, foldOne(view, key, before, event))
     }
-    if (changed.size < rowsMax) continue
-    yield* table.write(changed.values())
-    changed.clear()
+  } catch (error) {
+    // The file itself may be what cannot be read.
+    if (error instanceof AverbaError) throw error
+    built.failsAt = at
+    return
   }
-  return page.at(-1)?.position ?? from
+  if (changed.size < rowsMax) return
+  yield* table.write(changed.values())
+  changed.clear()
 }

@@ -3,6 +3,7 @@ import { parseCheckpoint, signCheckpoint } from '../proof/checkpoint.ts'
 import { anchorBytesMax, anchorTooLong } from '../proof/marks.ts'
 import type { Signer } from '../proof/note.ts'
 import { first, rows, type Steps } from './connection.ts'
+import { damaged } from './damaged.ts'
 import { parseHeader } from './header.ts'
 import { beganType, logStream, resumedType } from './moved-parts.ts'
 import { rootAt, treeHead } from './tree.ts'
@@ -60,7 +61,7 @@ export function* readOrigin(): Steps<string> {
   })
   const { origin } = found ? parseHeader(found.header).data : {}
   if (typeof origin === 'string') return origin
-  throw new AverbaError('CORRUPT', 'Cannot sign a checkpoint: the log has no beginning')
+  throw damaged('Cannot sign a checkpoint: the log has no beginning')
 }
 
 /**

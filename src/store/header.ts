@@ -1,6 +1,7 @@
 import { AverbaError } from '../errors.ts'
 import type { Instant, PartMark, Recorded } from '../message.ts'
 import { canonicalJson } from '../proof/canonical-json.ts'
+import { damaged } from './damaged.ts'
 import { type Schemas, upcast } from './schemas.ts'
 
 /** The format of the header itself. */
@@ -39,14 +40,18 @@ export function writeHeader(event: Recorded, schema: number): string {
 /**
  * Takes a header as it stands, without making it today's.
  *
- * @throws {AverbaError} `CORRUPT` when it is not JSON
+ * @throws {AverbaError} `CORRUPT` when it is no JSON object: a damaged page may read as nothing at all
  */
 export function parseHeader(text: string) {
+  const cannot = 'Cannot read an event: its header is no JSON object'
+  let header: unknown
   try {
-    return JSON.parse(text)
+    header = JSON.parse(text)
   } catch (cause) {
-    throw new AverbaError('CORRUPT', 'Cannot read an event: its header is no JSON', { cause })
+    throw damaged(cannot, cause)
   }
+  if (typeof header !== 'object' || header === null) throw damaged(cannot)
+  return header as ReturnType<typeof JSON.parse> // Who asks knows what the log writes.
 }
 
 /** What the key of a part's record is known by; `undefined` where the part is sealed under its owner's key itself. */

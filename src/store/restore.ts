@@ -54,6 +54,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   const cannot = `Cannot restore "${backup}"`
   const source = await Snapshot.open(backup)
   try {
+    refuseCutOff(cannot, source)
     const facts = source.run(readFacts)
     const { path, opens } = findKeyring(options)
     for (const each of opens) {
@@ -62,9 +63,8 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
       const hint = `It needs the keyring ${facts.keyring} with the epochs ${facts.epochs.join(', ')}`
       throw new AverbaError('KEYS_MISMATCH', `${cannot} with "${each}": ${keyFault}`, { hint })
     }
-    refuseCutOff(cannot, source)
     return await writeNewFile(store, entropy, async temporary => {
-      await source.copyTo(temporary, (done, pages) => onProgress?.('copy', done, pages))
+      await source.copyTo(temporary, store, (done, pages) => onProgress?.('copy', done, pages))
       const copy = await Snapshot.open(temporary, backup)
       try {
         const checked = await checkStore(copy, { views, claimedKinds, ...(onProgress && { onProgress }) })

@@ -67,9 +67,13 @@ export class Snapshot {
     return guarded(this.#named, () => this.#database.pragma(question) as Record<string, unknown>[]) // Rows, by column.
   }
 
-  /** Copies it page by page to a file that is empty; the copy is a single file, without a write-ahead log. */
+  /**
+   * Copies it page by page to a file that is empty; the copy is a single file, without a write-ahead log. Errors call that
+   * by another name where it has its own only for a while.
+   */
   async copyTo(
     path: string,
+    named: string,
     onProgress: (done: number, pages: number) => void = () => undefined,
   ): Promise<void> {
     try {
@@ -81,12 +85,12 @@ export class Snapshot {
         },
       })
     } catch (cause) {
-      guarded(path, () => {
+      guarded(named, () => {
         throw cause
       })
     }
     const Sqlite = await loadSqlite()
-    guarded(path, () => {
+    guarded(named, () => {
       const copy = new Sqlite(path, { fileMustExist: true })
       try {
         copy.pragma('journal_mode = delete')

@@ -29,7 +29,7 @@ export function* readFacts(): Steps<StoreFacts> {
   const last = yield* first<{ position: number; header: string }>({ sql: selectLast, parameters: [] })
   const began = yield* first<{ header: string }>({ sql: selectBegan, parameters: [] })
   const epochs = yield* rows<{ epoch: number }>({ sql: selectEpochs, parameters: [] })
-  const data: { origin?: string; keyring?: string } = began ? parseHeader(began.header).data : {}
+  const data: { origin?: string; keyring?: string } = (began && parseHeader(began.header).data) ?? {}
   const { origin = '', keyring = '' } = data
   return {
     origin,

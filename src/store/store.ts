@@ -11,6 +11,7 @@ import { checkEnd } from './check-end.ts'
 import { Checkpointer } from './checkpointer.ts'
 import type { StoredCheckpoint } from './checkpoints.ts'
 import type { Connection } from './connection.ts'
+import { damaged } from './damaged.ts'
 import { hasDiscarded, sweep } from './discarded.ts'
 import { FollowerTable } from './follower.ts'
 import { type HighWaterMark, markOf } from './high-water-mark.ts'
@@ -158,7 +159,7 @@ export class Store {
     // Another process may have begun it at the same time: what stands there counts.
     const began = await this.readAt(1)
     if (began?.type === beganType) return began
-    throw new AverbaError('CORRUPT', 'Cannot open the log: it has no beginning')
+    throw damaged('Cannot open the log: it has no beginning')
   }
 
   /** Appends to one or more streams, with all that belongs to it, or leaves no trace. */

@@ -11,9 +11,19 @@ import {
 } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { AverbaError, diagnoseStore, openAverba } from '../../src/index.ts'
+import { systemEntropy } from '../../src/clock.ts'
+import {
+  AverbaError,
+  backupStore,
+  diagnoseStore,
+  openAverba,
+  restoreStore,
+  verifyLog,
+} from '../../src/index.ts'
 import { leafHash } from '../../src/proof/merkle.ts'
+import { makeBackup } from '../../src/store/backup.ts'
 import { checkStore } from '../../src/store/check-store.ts'
+import { restoreBackup } from '../../src/store/restore.ts'
 import { Snapshot } from '../../src/store/snapshot.ts'
 import { append, counting, open } from './counting.ts'
 import { copyStore, makeSampleStore, newPath } from './sample-store.ts'
@@ -293,4 +303,83 @@ test('the doctor counts bytes, months and what is owed', async () => {
   expect(found.owed).toMatchObject([{ type: 'validationService.validatePerson', state: 'unknown', count: 1 }])
   expect(found.pragmas).toMatchObject({ journal_mode: 'wal', synchronous: 2, secure_delete: 1 })
   expect(found.views.every(view => view.isRunning)).toBe(true)
+})
+
+test('whatever page is damaged, and however, every command says so with a code and a hint, and no bug is told', async () => {
+  const whole = readFileSync(sample)
+  const store = copyStore(sample)
+  const backup = `${store}.backup`
+  const restored = `${store}.restored`
+  const commands = {
+    doctor: () => diagnoseStore({ store, isDeep: true }),
+    verify: () => verifyLog({ store }),
+    backup: () => backupStore({ store, to: backup }),
+    restore: () => restoreStore({ backup: store, store: restored, keys: `${store}.keys` }),
+    open: async () => {
+      const averba = await openAverba({ store })
+      for await (const { position } of averba.log.read({})) expect(position).toBeGreaterThan(0)
+      await averba.close()
+    },
+  }
+  const told: Record<string, number> = {}
+  for (let page = 1; page < whole.length / 4096; page += page < 8 ? 1 : 11) {
+    for (const [from, byte] of [
+      [1_024, 0],
+      [0, 0],
+      [2_000, 0xa5],
+    ] as const) {
+      for (const [name, command] of Object.entries(commands)) {
+        for (const end of ['-wal', '-shm', '-journal']) rmSync(`${store}${end}`, { force: true })
+        for (const made of [backup, restored, `${restored}.keys`, `${store}.mark`])
+          rmSync(made, { force: true })
+        writeFileSync(store, Buffer.from(whole).fill(byte, page * 4_096 + from, (page + 1) * 4_096))
+        const error = await command().then(
+          () => undefined,
+          (thrown: unknown) => thrown,
+        )
+        if (error === undefined) continue
+        expect(error, `${name}, page ${page} from ${from}`).toBeInstanceOf(AverbaError)
+        expect(error, `${name}, page ${page} from ${from}`).toMatchObject({ hint: expect.any(String) })
+        told[name] = (told[name] ?? 0) + 1
+      }
+    }
+  }
+  expect(Object.keys(told).sort()).toEqual(Object.keys(commands).sort())
+})
+
+test('what a damaged page reads as nothing is a fault, beside the others that were found', async () => {
+  const store = tampered(database => {
+    database.unsafeMode(true)
+    database.pragma('writable_schema = on')
+    database.exec(
+      "update sqlite_schema set sql = replace(sql, 'leaf blob not null', 'leaf blob') where name = 'event'",
+    )
+    database.pragma('writable_schema = reset')
+    database.exec('update event set leaf = null where position in (100, (select max(position) from event))')
+  })
+  const { checks } = await checksOf(store)
+  expect(checks).toEqual(expect.arrayContaining(['end', 'leaves']))
+  await expect(openAverba({ store })).rejects.toMatchObject({ code: 'CORRUPT', hint: expect.any(String) })
+})
+
+test('a view that cannot be built is told as that, and the log is restored all the same', async () => {
+  const path = newPath()
+  const one = counting('one')
+  const [failing, other] = [
+    { ...one, fold: () => expect.fail('a fold of a newer release') },
+    { ...counting('other'), fold: () => ({ stream: 'stream-0', n: -1 }), key: () => 'stream-0' },
+  ]
+  const store = await open(path, [one, counting('other')])
+  await append(store, 20)
+  await store.close()
+  const [backup, elsewhere] = [newPath(), newPath()]
+  await makeBackup({ store: path, to: backup, entropy: systemEntropy })
+  const options = { backup, store: elsewhere, keys: `${path}.keys`, entropy: systemEntropy }
+  const { views } = await restoreBackup({ ...options, views: [failing, other] })
+  const [{ check = '', examples = [] } = {}] = views
+  expect([check, examples.length, examples[0]]).toEqual([
+    'views',
+    2,
+    expect.stringContaining('one cannot be built'),
+  ])
 })

@@ -223,9 +223,11 @@ test('whatever page of a backup is damaged, a restore refuses what a look at the
     expect(refusing.message).not.toContain(elsewhere)
   }
   expect(refused).toBeGreaterThan(10)
-  writeFileSync(backup, whole.subarray(0, -1))
-  const cutOff = `${cannot}it ends within a page: it was cut off`
-  expect(await refusal()).toEqual({ code: 'CORRUPT', message: cutOff })
+  for (const end of [-1, -4_000]) {
+    writeFileSync(backup, whole.subarray(0, end))
+    const cutOff = `${cannot}it ends within a page: it was cut off`
+    expect(await refusal()).toEqual({ code: 'CORRUPT', message: cutOff })
+  }
   expect(readdirSync(dirname(elsewhere)).filter(name => !name.endsWith('.keys'))).toEqual([])
   const damaged = copyStore(store)
   truncateSync(damaged, statSync(damaged).size - 1)
