@@ -32,6 +32,8 @@ export interface Ending<G, R> {
   readonly without?: readonly Recorded['type'][]
   /** Calls that nobody can make any more without a person: none unless said otherwise. */
   readonly stuck?: number
+  /** Handlers and followers that failed until they were parked: none unless said otherwise. */
+  readonly parked?: number
   /** Anything else, also after every crash. */
   readonly always?: (world: World, given: G) => void | Promise<void>
 }
@@ -46,8 +48,9 @@ export interface Played<R> {
 }
 
 /**
- * Plays a scenario in a world of its own, and closes it. Afterwards faults end, what is owed is done, and whatever the
- * scenario says, this has to hold: every view equals a replay of the log, and nothing is owed.
+ * Plays a scenario in a world of its own, and closes it. Afterwards faults end, what is owed is done, handlers that
+ * failed are called again, and whatever the scenario says, this has to hold: every view equals a replay of the log,
+ * nothing is owed, and no handler is still to be called again.
  *
  * @throws {ExpectationError} when something came out otherwise: with the seed, and with what was recorded
  */
@@ -94,7 +97,8 @@ async function play<G, R>(
     const quiet = await goQuiet(world)
     events = await since(world, begin)
     if (fatal === undefined) checkEnd(ended, events, expected)
-    checkQuiet(quiet, fatal === undefined ? (expected.stuck ?? 0) : undefined)
+    checkQuiet(quiet)
+    if (fatal === undefined) checkPeople(quiet, expected)
     await expected.always?.(world, context)
     return { result: 'result' in ended ? ended.result : undefined, events, from, to }
   } catch (error) {
@@ -157,10 +161,23 @@ function checkOrder(events: readonly Recorded[], expected: readonly unknown[]): 
   }
 }
 
-function checkQuiet({ owed, stuck, differences }: QuietWorld, stuckMax: number | undefined): void {
+function checkQuiet({ owed, differences, failing }: QuietWorld): void {
   meets('the views that differ from a replay', differences, [])
   meets('the calls that are owed in the end', owed, [])
-  if (stuckMax !== undefined) meets('how many calls need a person', stuck.length, stuckMax)
+  // In a process that was started again a handler is there when `when` has registered it.
+  meets('the handlers that failed, and that nobody calls again', failing, [])
+}
+
+/** What only a person can go on with. */
+function checkPeople(
+  { stuck, parked }: QuietWorld,
+  expected: Pick<Ending<never, never>, 'stuck' | 'parked'>,
+): void {
+  meets('how many calls need a person', stuck.length, expected.stuck ?? 0)
+  const { parked: parkedCount = 0 } = expected
+  if (parked.length === parkedCount) return
+  const message = `Expected ${parkedCount} handlers to be parked in the end, not ${parked.length}`
+  throw new ExpectationError([message, ...parked].join('\n  '), parkedCount, parked)
 }
 
 async function endOf({ averba }: World): Promise<number> {

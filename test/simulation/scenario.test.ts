@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { fromInstant, toInstant } from '../../src/clock.ts'
 import { valueOf } from '../../src/index.ts'
 import { ExpectationError, samples, scenario, type World } from '../../src/simulation/index.ts'
 
@@ -99,6 +100,123 @@ test('a call whose answer was lost for good needs a person, and a scenario says 
   await expect(scenario({ world: { faults }, when: validate })).rejects.toThrow(
     /how many calls need a person/,
   )
+})
+
+describe('handlers that fail', () => {
+  const evento = 'dimp-situacao-import'
+  const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body: { n: 1 } } as const
+  const world = { averba: { subscriptions: [{ evento, chaveSecreta: 'k'.repeat(32) }] } }
+  const given = async ({ averba }: World) => {
+    for (const outcome of await averba.subscriptions.apply(await averba.subscriptions.plan()))
+      valueOf(outcome)
+  }
+  /** A handler that fails so often. */
+  const failing = (times: number) => {
+    const calls: string[] = []
+    const when = ({ averba, portal, clock }: World) => {
+      averba.notifications.handle(evento, 'erp', async () => {
+        calls.push(toInstant(clock.now()))
+        if (calls.length <= times) throw new RangeError('the ERP is closed')
+      })
+      return portal.notify(notice)
+    }
+    return { calls, when }
+  }
+
+  test('are called again when it is time, until they come through', async () => {
+    const { calls, when } = failing(3)
+    await scenario({
+      world,
+      given,
+      when,
+      expected: {
+        result: [{ isDelivered: true }],
+        events: [
+          { type: 'notification.received' },
+          { type: 'notification.failed', data: { attempts: 1 } },
+          { type: 'notification.failed', data: { attempts: 3 } },
+          { type: 'notification.handled' },
+        ],
+        without: ['notification.parked'],
+      },
+    })
+    const waits = calls.slice(1).map((at, i) => fromInstant(at) - fromInstant(calls[i] ?? ''))
+    expect(waits).toEqual([1_000, 2_000, 4_000])
+  })
+
+  test('every time are parked, and a scenario says how many there are', async () => {
+    await scenario({ world, given, when: failing(99).when, expected: { parked: 1 } })
+    const played = scenario({ world, given, when: failing(99).when })
+    await expect(played).rejects.toThrow(ExpectationError)
+    await expect(played).rejects.toThrow(
+      /^Expected 0 handlers to be parked in the end, not 1\n {2}the handler "erp" of "dimp-situacao-import" at the notification \S+: failed 12 times, parked: RangeError\n/,
+    )
+    await expect(scenario({ world, given, when: failing(0).when, expected: { parked: 1 } })).rejects.toThrow(
+      'Expected 1 handlers to be parked in the end, not 0',
+    )
+  })
+
+  test('and that nobody calls again after a crash are no good end', async () => {
+    const calls: string[] = []
+    const played = scenario({
+      world,
+      given: async of => {
+        await given(of)
+        // Of this process alone: the next one does not have it.
+        of.averba.notifications.handle(evento, 'erp', async ({ id }) => {
+          calls.push(id)
+          throw new RangeError('the ERP is closed')
+        })
+      },
+      when: async ({ averba, portal }) => {
+        await portal.notify(notice)
+        await averba.settle()
+      },
+      survivesCrashes: true,
+      expected: { parked: 1 },
+    })
+    await expect(played).rejects.toThrow(
+      /the handlers that failed, and that nobody calls again[\s\S]*the handler \\"erp\\" .* failed 1 times, to be called again at /,
+    )
+    // Twelve times where nothing dies, and once before it did.
+    expect(calls.length).toBeGreaterThan(12)
+  })
+
+  test('and survive crashes, are called again in the next process', async () => {
+    let fails = 0
+    const { crashes } = await scenario({
+      world,
+      given,
+      when: async ({ averba, portal }) => {
+        fails = 0
+        averba.notifications.handle(evento, 'erp', async () => {
+          fails += 1
+          if (fails === 1) throw new RangeError('the ERP is closed')
+        })
+        await portal.notify(notice)
+        await averba.settle()
+      },
+      survivesCrashes: true,
+      expected: { events: [{ type: 'notification.handled' }] },
+    })
+    expect(crashes).toBeGreaterThan(5)
+  })
+
+  test('at events of the log are waited for too, and named', async () => {
+    let calls = 0
+    const when = async ({ averba }: World, isMended: (call: number) => boolean) => {
+      averba.log.follow('crm', ['subject.enrolled'], async () => {
+        calls += 1
+        if (!isMended(calls)) throw new RangeError('the CRM is closed')
+      })
+      await averba.consents.enrol({ cpf: samples.cpf })
+    }
+    await scenario({ given: () => (call: number) => call > 2, when })
+    expect(calls).toBe(3)
+    await expect(scenario({ given: () => () => false, when })).rejects.toThrow(
+      /not 1\n {2}the follower "crm" after position \d+: failed 8 times, parked: RangeError/,
+    )
+  })
 })
 
 describe('a scenario that survives crashes', () => {
