@@ -100,7 +100,7 @@ test('the code in the pages runs', async () => {
     'cpf of 11 digits, and who asked is in the log\nparts: true, found in the file: 0\nfaults of the receipt: 0\nSUBJECT_ERASED a new subject [secret]\n',
   )
   expect(all).toContain('settled\n{ settled: 0, deferred: 0, unknown: 0 }\n4\n64\n')
-  expect(all).toContain("[ 'tokenService' ]\n")
+  expect(all).toContain('durable: requested\n')
   expect(all).toContain(
     '26BR1 of 12ABC34501DE35 is REGISTRADA_AGUARDANDO_CANAL\nhandled \nfailing the body does not fit its schema',
   )

@@ -3,6 +3,7 @@ import type { Policies } from '../adapters/policies.ts'
 import { staticHeaders } from '../adapters/portal/static-headers.ts'
 import type { Fetch } from '../adapters/transport.ts'
 import type { Averba } from '../averba.ts'
+import { AverbaError } from '../errors.ts'
 import type { AverbaOptions } from '../options.ts'
 import { seededEntropy } from './seeded-entropy.ts'
 import { createSimulators, credentials, type Simulators, samples } from './services.ts'
@@ -51,7 +52,10 @@ export interface WorldOptions {
   readonly faults?: readonly Fault[]
   /** Sees every request of the engine first, and may answer it, or throw in its place. */
   readonly intercept?: (request: Request, forward: Fetch) => Promise<Response>
-  /** Asked at every point at which the engine's process may die: true lets it. */
+  /**
+   * Asked at every point at which the engine's process may die: true lets it. Points count from the opening on, when
+   * there is no world yet to look at: answer false until `simulate` has resolved, by a variable of yours.
+   */
   readonly crashAt?: (point: CrashPoint) => boolean
 }
 
@@ -62,6 +66,17 @@ const hosts = {
   portal: 'portal.exemplo.br',
 } as const
 
+/** Every option of a world: a name that is not here is a slip, and would be passed over in silence. */
+const optionNames: Readonly<Record<keyof WorldOptions, true>> = {
+  seed: true,
+  store: true,
+  averba: true,
+  policies: true,
+  faults: true,
+  intercept: true,
+  crashAt: true,
+}
+
 /** Where notifications come from and go to. */
 const portalAddress = '161.148.0.1'
 const receiverUrl = 'https://receptor.exemplo.br/averba'
@@ -71,9 +86,11 @@ const receiverUrl = 'https://receptor.exemplo.br/averba'
  * to. Requests and notifications arrive one after the other, each when everything before it has had its effect, so
  * that the order of events is the same in every run and on every runtime.
  *
- * @throws {AverbaError} what `openAverba` throws; `INVALID_INPUT` when a fault or a policy is none
+ * @throws {AverbaError} what `openAverba` throws; `MISCONFIGURED` when an option of the world is unknown or its seed is none;
+ * `INVALID_INPUT` when a fault or a policy is none; `CLOSED` when the process dies while it opens
  */
 export async function simulate(options: WorldOptions = {}): Promise<World> {
+  checkWorldOptions(options)
   const { seed = 1, intercept, crashAt = () => false } = options
   const clock = new VirtualClock()
   const simulators = createSimulators({
@@ -110,7 +127,10 @@ export async function simulate(options: WorldOptions = {}): Promise<World> {
       ...options.averba,
     },
   })
-  await process.start()
+  await process.start().catch(async (error: unknown) => {
+    await process.end()
+    throw error
+  })
   return {
     ...simulators,
     get averba() {
@@ -131,6 +151,21 @@ export async function simulate(options: WorldOptions = {}): Promise<World> {
     digest: () => process.root(),
     close: () => process.end(),
   }
+}
+
+function checkWorldOptions({ seed = 1, ...options }: WorldOptions): void {
+  const unknown = Object.keys(options).find(name => !Object.hasOwn(optionNames, name))
+  if (unknown !== undefined) {
+    throw new AverbaError(
+      'MISCONFIGURED',
+      `Cannot use the option "${unknown}": a world has none of this name`,
+      {
+        hint: `Use one of ${Object.keys(optionNames).join(', ')}; those of the engine stand in averba`,
+      },
+    )
+  }
+  if (!Number.isSafeInteger(seed) || seed < 0)
+    throw new AverbaError('MISCONFIGURED', 'Cannot use the seed: it must be a whole number, 0 or more')
 }
 
 /** The way to the services by their names. What they do begins when everything before has had its effect. */

@@ -11,7 +11,7 @@ export interface CrashPoint {
    * - `beforeRequest`, `afterRequest`: a request is to leave, or its answer has come, and nobody has read it.
    */
   readonly at: 'beforeWrite' | 'afterWrite' | 'beforeRequest' | 'afterRequest'
-  /** How many points the engine came to since the world began, this one included. */
+  /** How many points the engine came to since the world began, those while it was opened and this one included. */
   readonly number: number
 }
 
@@ -54,7 +54,11 @@ export class SimulatedProcess {
     return this.#life === undefined
   }
 
-  /** Opens an engine on the store. */
+  /**
+   * Opens an engine on the store.
+   *
+   * @throws {AverbaError} what `openAverba` throws; `CLOSED` when the process dies meanwhile
+   */
   async start(): Promise<Averba> {
     const { clock, options } = this.#parts
     const { fetch: send = this.#parts.fetch } = options
@@ -77,7 +81,7 @@ export class SimulatedProcess {
         return isOver || this.#isFatal('afterRequest') ? never() : answer
       },
     })
-    const averba = await Promise.race([opened, death])
+    const averba = await Promise.race([opened, death.catch(whileOpening)])
     this.#life = { averba, death }
     this.averba = averba
     return averba
@@ -129,4 +133,10 @@ export class SimulatedProcess {
     this.crash()
     return true
   }
+}
+
+function whileOpening(): never {
+  throw new AverbaError('CLOSED', 'Cannot open the engine: its process died meanwhile', {
+    hint: 'Points count from the opening on: let crashAt answer false until simulate, or restart, has resolved',
+  })
 }

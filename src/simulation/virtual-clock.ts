@@ -1,5 +1,6 @@
 import { type Clock, fromInstant, toInstant, whenQuiet } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
+import { checkInstant } from '../given.ts'
 import type { Instant } from '../message.ts'
 
 interface Sleeper {
@@ -17,6 +18,11 @@ export interface RunLimit {
 
 const startsAt: Instant = '2026-11-20T12:00:00.000Z'
 const wakesDefault = 10_000
+/** What four digits of a year can say. */
+const [firstTime, lastTime] = [
+  fromInstant('0000-01-01T00:00:00.000Z'),
+  fromInstant('9999-12-31T23:59:59.999Z'),
+]
 
 /**
  * A clock that moves only when told to: a month passes in milliseconds. It goes from one due time to the next, wakes
@@ -32,7 +38,9 @@ export class VirtualClock implements Clock {
   readonly #held = new Set<Promise<unknown>>()
   #quieting: Promise<void> | undefined
 
+  /** @throws {AverbaError} `INVALID_INPUT` when it is to start at what is no time */
   constructor(start: Instant = startsAt) {
+    checkInstant(start, 'start of the clock')
     this.#now = fromInstant(start)
   }
 
@@ -119,9 +127,14 @@ export class VirtualClock implements Clock {
     this.#quieting = undefined
   }
 
-  /** Moves forward, waking every sleeper at its own time. */
+  /**
+   * Moves forward by milliseconds, waking every sleeper at its own time.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` when that is no number, below 0, or beyond the year 9999
+   */
   async advance(ms: number): Promise<void> {
-    const end = this.#now + ms
+    if (ms < 0) throw invalidMove(`advance by ${ms} ms`, 'jump shows an earlier time')
+    const end = this.#timeAfter(ms, 'advance')
     await this.quiet()
     while (this.#wakeNext(end)) await this.quiet()
     this.#now = Math.max(this.#now, end)
@@ -184,10 +197,24 @@ export class VirtualClock implements Clock {
     return Promise.race([ended, passing.then(() => ended)])
   }
 
-  /** Shows another time from now on, later or earlier. Who sleeps does so for as long as before. */
+  /**
+   * Shows another time from now on, later or earlier by milliseconds. Who sleeps does so for as long as before.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` when that is no number, or leads out of the years 0 to 9999
+   */
   jump(ms: number): void {
-    this.#now += ms
+    this.#now = this.#timeAfter(ms, 'jump')
     for (const sleeper of this.#sleepers) sleeper.dueAt += ms
+  }
+
+  #timeAfter(ms: unknown, what: string): number {
+    const time = typeof ms === 'number' ? this.#now + ms : Number.NaN
+    if (time >= firstTime && time <= lastTime) return time
+    const given = typeof ms === 'number' ? `${ms} ms` : 'what is no number'
+    throw invalidMove(
+      `${what} by ${given}`,
+      'Give a number of milliseconds that stays within the years 0 to 9999',
+    )
   }
 
   /** Wakes who comes due first, of several the one who sleeps longest. False when there is nobody until the end. */
@@ -213,4 +240,8 @@ export class VirtualClock implements Clock {
       },
     )
   }
+}
+
+function invalidMove(what: string, hint: string): AverbaError {
+  return new AverbaError('INVALID_INPUT', `Cannot ${what}`, { hint })
 }

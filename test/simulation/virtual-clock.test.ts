@@ -153,6 +153,31 @@ test('a clock that jumps shows another time, and wakes nobody earlier or later f
   expect(toInstant(clock.now())).toBe('2026-11-20T13:00:10.000Z')
 })
 
+test.each([
+  ['advance', Number.NaN, 'Cannot advance by NaN ms'],
+  ['advance', Number.POSITIVE_INFINITY, 'Cannot advance by Infinity ms'],
+  ['advance', -5, 'Cannot advance by -5 ms'],
+  ['advance', 1e300, 'Cannot advance by 1e+300 ms'],
+  ['advance', '1000', 'Cannot advance by what is no number'],
+  ['advance', undefined, 'Cannot advance by what is no number'],
+  ['jump', Number.NaN, 'Cannot jump by NaN ms'],
+  ['jump', Number.NEGATIVE_INFINITY, 'Cannot jump by -Infinity ms'],
+  ['jump', '1000', 'Cannot jump by what is no number'],
+] as const)('%s(%o) is refused, and the clock stands where it did', async (call, ms, message) => {
+  const clock = new VirtualClock('2026-11-20T12:00:00.000Z')
+  void tick(clock, second, 'a look', [])
+  const moving = async () => clock[call](ms as number) // Not all are: that is the point.
+  await expect(moving()).rejects.toMatchObject({ code: 'INVALID_INPUT', message })
+  expect(toInstant(clock.now())).toBe('2026-11-20T12:00:00.000Z')
+  await clock.advance(second)
+  expect(toInstant(clock.now())).toBe('2026-11-20T12:00:01.000Z')
+})
+
+test('a clock starts at a time', () => {
+  const start = (at: string) => () => new VirtualClock(at)
+  expect(start('tomorrow')).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }))
+})
+
 test('of a process that has ended nobody is woken', async () => {
   const clock = new VirtualClock()
   const process = clock.forProcess()

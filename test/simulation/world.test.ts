@@ -163,6 +163,42 @@ describe('a process that dies', () => {
   })
 })
 
+test.each([':memory:', 'file'])(
+  'a process that dies while its world opens says what to do (%s)',
+  async kind => {
+    const store = kind === 'file' ? inFile() : kind
+    for (const fatal of [1, 4]) {
+      await expect(simulate({ store, crashAt: ({ number }) => number === fatal })).rejects.toMatchObject({
+        code: 'CLOSED',
+        message: 'Cannot open the engine: its process died meanwhile',
+        hint: expect.stringContaining('let crashAt answer false until simulate'),
+      })
+    }
+    let isArmed = false
+    const world = await simulate({ crashAt: () => isArmed })
+    world.crash()
+    isArmed = true
+    await expect(world.restart()).rejects.toMatchObject({ code: 'CLOSED' })
+    expect(world.isDown).toBe(true)
+    isArmed = false
+    await world.restart()
+    expect(await typesOf(world)).toEqual(['log.began'])
+    await world.close()
+  },
+)
+
+test.each([
+  [{ sed: 3 }, 'Cannot use the option "sed": a world has none of this name'],
+  [{ schedules: true }, 'Cannot use the option "schedules": a world has none of this name'],
+  [{ seed: 'x' }, 'Cannot use the seed: it must be a whole number, 0 or more'],
+  [{ seed: 1.5 }, 'Cannot use the seed: it must be a whole number, 0 or more'],
+  [{ seed: -1 }, 'Cannot use the seed: it must be a whole number, 0 or more'],
+  [{ seed: null }, 'Cannot use the seed: it must be a whole number, 0 or more'],
+])('no world opens with %j', async (options, message) => {
+  // As from JavaScript.
+  await expect(simulate(options as object)).rejects.toMatchObject({ code: 'MISCONFIGURED', message })
+})
+
 test('a full disk refuses what is new with a code, keeps what was there, and takes more once there is space', async () => {
   const world = await simulate()
   const subject = await world.averba.consents.enrol({ cpf: samples.cpf })
