@@ -101,6 +101,7 @@ test('the code in the pages runs', async () => {
   )
   expect(all).toContain('settled\n{ settled: 0, deferred: 0, unknown: 0 }\n4\n64\n')
   expect(all).toContain('durable: requested\n')
+  expect(all).toContain('60 handled in 60 days\n')
   expect(all).toContain(
     '26BR1 of 12ABC34501DE35 is REGISTRADA_AGUARDANDO_CANAL\nhandled \nfailing the body does not fit its schema',
   )

@@ -17,7 +17,10 @@ export interface World extends Simulators {
   readonly averba: Averba
   readonly clock: VirtualClock
   readonly samples: typeof samples
-  /** What repeats this world: the same seed and the same calls give the same log, byte for byte. */
+  /**
+   * What repeats this world: the same seed and the same calls give the same log, byte for byte, in memory, or in new
+   * files. A log in a file is another than one in memory.
+   */
   readonly seed: number
   /** No engine lives: it crashed, and was not started again. */
   readonly isDown: boolean
@@ -26,7 +29,10 @@ export interface World extends Simulators {
    * what it had committed stands, and the services go on without it.
    */
   crash(): void
-  /** Starts an engine on the same store: after a crash, or after the one that lives was closed as a host would. */
+  /**
+   * Starts an engine on the same store: after a crash, or after the one that lives was closed as a host would. It has no
+   * handlers and no followers until they are registered again. `run` of the one before ends by its signal only.
+   */
   restart(): Promise<Averba>
   /** Lets the disk under the store be full, so that nothing more can be written, or have space again. */
   fillDisk(isFull: boolean): Promise<void>

@@ -25,10 +25,13 @@ const [firstTime, lastTime] = [
 ]
 
 /**
- * A clock that moves only when told to: a month passes in milliseconds. It goes from one due time to the next, wakes
- * one sleeper at a time, and goes on when all is quiet: when nothing is left that could happen without this clock.
- * That takes no waiting, and is the same in every run. What waits for the outside, such as a file or a socket of
- * yours, is waited for when the clock is told with `hold`.
+ * A clock that moves only when told to. It goes from one due time to the next, wakes one sleeper at a time, and goes on
+ * when all is quiet: when nothing is left that could happen without this clock. That takes no waiting, and is the same
+ * in every run. What waits for the outside, such as a file or a socket of yours, is waited for when the clock is told
+ * with `hold`.
+ *
+ * Time in which nobody is woken passes at once. `averba.run` wakes every second, so that an idle day takes long: let
+ * months pass with `advance` and `averba.settle` in turn, without it.
  */
 export class VirtualClock implements Clock {
   #now: number
@@ -182,7 +185,7 @@ export class VirtualClock implements Clock {
 
   /**
    * Lets time pass until the work has ended, and no longer. Where nobody sleeps, the work waits for the outside, and is
-   * waited for. Throws what the work throws.
+   * waited for: for ever, where an engine was asked for it that died. Throws what the work throws.
    *
    * @throws {AverbaError} `ENDLESS` when more than `wakesMax` were woken meanwhile
    */

@@ -187,6 +187,40 @@ test.each([':memory:', 'file'])(
   },
 )
 
+test('the same seed gives the same log in memory, and in files at any path, but not in memory and in a file', async () => {
+  const digestOf = async (store: string) => {
+    const world = await simulate({ seed: 5, store })
+    await world.averba.consents.enrol({ cpf: samples.cpf })
+    const digest = await world.digest()
+    await world.close()
+    return digest
+  }
+  const inMemory = await digestOf(':memory:')
+  const first = await digestOf(inFile())
+  expect(await digestOf(':memory:')).toBe(inMemory)
+  expect(await digestOf(inFile())).toBe(first)
+  expect(first).not.toBe(inMemory)
+})
+
+test('run of an engine that was closed or started anew ends by its signal', async () => {
+  for (const how of ['restart', 'close'] as const) {
+    const world = await simulate()
+    const stop = new AbortController()
+    let hasEnded = false
+    void world.averba.run({ signal: stop.signal }).finally(() => {
+      hasEnded = true
+    })
+    await world.clock.advance(3_000)
+    await world[how]()
+    await world.clock.advance(60_000)
+    expect([how, hasEnded]).toEqual([how, false])
+    stop.abort()
+    await world.clock.runToIdle()
+    expect([how, hasEnded]).toEqual([how, true])
+    await world.close()
+  }
+})
+
 test.each([
   [{ sed: 3 }, 'Cannot use the option "sed": a world has none of this name'],
   [{ schedules: true }, 'Cannot use the option "schedules": a world has none of this name'],
