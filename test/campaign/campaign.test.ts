@@ -45,3 +45,13 @@ test('the same seed gives the same log on Deno', async () => {
   expect(ofNode).toMatchObject({ failures: 0 })
   expect(ofDeno).toEqual(ofNode)
 }, 60_000)
+
+test('a campaign that is told to go no further says what came of the seeds that were run', async () => {
+  const seen: number[] = []
+  const campaign = await runSeeds({ first: 1, seeds: 20, days: 1 }, ({ seed }) => {
+    seen.push(seed)
+    return false
+  })
+  expect(seen.length).toBeLessThan(20)
+  expect(campaign.seeds).toBe(seen.length)
+})

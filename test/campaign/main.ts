@@ -38,6 +38,11 @@ function readOrExplain(): Flags | 'help' | undefined {
 
 async function runMany({ until, json, ...numbers }: Extract<Flags, { seeds: number }>): Promise<boolean> {
   const failed: Ran[] = []
+  let isInterrupted = false
+  process.once('SIGINT', () => {
+    console.error('ends with the seeds that are under way; once more ends at once')
+    isInterrupted = true
+  })
   const campaign = await runSeeds(numbers, ran => {
     const [wrong] = ran.wrongs
     if (wrong) {
@@ -47,7 +52,7 @@ async function runMany({ until, json, ...numbers }: Extract<Flags, { seeds: numb
     }
     const isEnd = ran.wrongs.some(({ check }) => check === until)
     if (!json) console.log(`seed ${ran.seed}: ${ran.events} events, ${ran.wrongs.length} wrong`)
-    return !isEnd
+    return !isEnd && !isInterrupted
   })
   failed.sort((a, b) => a.seed - b.seed)
   for (const [i, ran] of failed.entries()) {
@@ -58,7 +63,7 @@ async function runMany({ until, json, ...numbers }: Extract<Flags, { seeds: numb
     console.log(`never reached:\n  ${campaign.unreached.join('\n  ')}`)
   for (const name of campaign.refuted) console.log(`reached, and explained as out of reach: ${name}`)
   console.log(JSON.stringify(campaign))
-  const isReached = campaign.unreached.length === 0 || numbers.seeds * numbers.days < longDays
+  const isReached = campaign.unreached.length === 0 || campaign.seeds * numbers.days < longDays
   return failed.length === 0 && campaign.refuted.length === 0 && isReached
 }
 

@@ -7,6 +7,7 @@ import type { Ran } from './run-steps.ts'
 
 /** What a campaign came to. */
 export interface Campaign {
+  /** How many were run. */
   readonly seeds: number
   readonly failures: number
   readonly events: number
@@ -48,7 +49,7 @@ export async function runSeeds(
   const reached = new Set(all.flatMap(each => each.reached))
   const digests = all.sort((a, b) => a.seed - b.seed).map(each => `${each.seed} ${each.digest}\n`)
   return {
-    seeds,
+    seeds: all.length,
     failures: all.filter(each => each.wrongs.length > 0).length,
     events,
     eventsPerSecond: Math.round(events / seconds),
