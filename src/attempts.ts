@@ -4,7 +4,7 @@ import { type Clock, type Entropy, fromInstant, stopwatchOf, toInstant } from '.
 import type { Delivery } from './decisions.ts'
 import { AverbaError, recordable } from './errors.ts'
 import type { Attempted } from './hints.ts'
-import type { Carried, Json, Outcome, Owed, Settlement } from './message.ts'
+import type { Carried, Json, Outcome, Owed, Recorded, Settlement } from './message.ts'
 import type { About, Recorder } from './recorder.ts'
 import { choose, retryPolicyOf } from './retry-policy.ts'
 import type { Claimable, Claimed } from './store/ledger.ts'
@@ -26,6 +26,8 @@ export interface AttemptParts {
   readonly routers: Readonly<Record<string, Router>>
   /** Told of what an operator should know. */
   readonly onTrouble: (what: string, error: unknown) => void
+  /** Told of a call that is parked, once that is recorded, and after how much, in words of ours. */
+  readonly onGivenUp?: (owed: Owed, after: string) => void
   readonly tracing?: Tracing
 }
 
@@ -149,45 +151,53 @@ export class Attempts {
     { because, afterMs }: Extract<Outcome, { status: 'deferred' }>,
   ): Promise<void> {
     const { store, clock, entropy } = this.#parts
-    const policy = retryPolicyOf(owed, effectClass)
+    const event = await store.readAt(owed.position)
+    const policy = retryPolicyOf(owed, effectClass, event?.type)
     const { id: effect, type, attempts } = owed
-    const elapsedMs = clock.now() - (await this.#countedFrom(owed))
+    const elapsedMs = clock.now() - (await this.#countedFrom(owed, event))
     const choice = choose(policy, { attempts, elapsedMs, knownMs: afterMs }, entropy)
     const data = { effect, type, attempts, because, policy: policy.name, elapsedMs }
     if ('givenUp' in choice) {
       const parked = { ...data, because: `${because}; ${choice.givenUp}` }
-      return this.#leave(owed, 'parked', clock.now(), { type: 'effect.exhaust', data: parked })
+      const isLeft = await this.#leave(owed, 'parked', clock.now(), { type: 'effect.exhaust', data: parked })
+      if (isLeft) this.#parts.onGivenUp?.(owed, choice.givenUp)
+      return
     }
     const dueAt = clock.now() + choice.waitMs
     // What becomes of a reading stands in the ledger only: there are many, and they change nothing.
     if (effectClass === 'read') return store.deferEffect(effect, dueAt, because)
     const deferred = { ...data, wait: choice.wait, dueAt: toInstant(dueAt) }
-    return this.#leave(owed, 'deferred', dueAt, { type: 'effect.defer', data: deferred })
+    await this.#leave(owed, 'deferred', dueAt, { type: 'effect.defer', data: deferred })
   }
 
   /** When the effect was first due, or an operator last let it go. */
-  async #countedFrom(owed: Owed): Promise<number> {
-    const { store } = this.#parts
-    const event = await store.readAt(owed.position)
+  async #countedFrom(owed: Owed, event: Recorded | undefined): Promise<number> {
     const types = ['effect.resumed']
-    const [resumed] = await store.read({ stream: effectStream(owed), types, backward: true, limit: 1 })
+    const [resumed] = await this.#parts.store.read({
+      stream: effectStream(owed),
+      types,
+      backward: true,
+      limit: 1,
+    })
     const dueAt = event?.effects?.[numberOf(owed)]?.dueAt ?? event?.at ?? owed.dueAt
     return fromInstant(resumed?.at ?? dueAt)
   }
 
-  /** Says in the log what became of an attempt that did nothing, and has the ledger say the same. */
+  /** Says in the log what became of an attempt that did nothing, and has the ledger say the same: reports whether it did. */
   async #leave(
     owed: Owed,
     to: 'deferred' | 'parked',
     dueAtMs: number,
     message: { type: string; data: { because: string } },
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { id, attempts } = owed
     const { because } = message.data
+    let isOurs = false
     const deliver = async (): Promise<Delivery> => {
       const now = await this.#parts.store.effect(id)
       // Somebody else has it, or had it meanwhile, and knows more.
-      if (now?.state !== 'started' || now.attempts !== attempts) return { targets: [] }
+      isOurs = now?.state === 'started' && now.attempts === attempts
+      if (!isOurs) return { targets: [] }
       const moves = {
         effect: id,
         to,
@@ -199,6 +209,7 @@ export class Attempts {
       return { targets: [{ stream: effectStream(owed), message }], moves }
     }
     await this.#recorder.record(deliver, { about: await this.#aboutOf(owed) })
+    return isOurs
   }
 
   async #settle(owed: Owed, fact: Carried, as: Settlement, because: string, since: number): Promise<void> {

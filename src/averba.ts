@@ -174,6 +174,8 @@ export async function openOn(
     routers,
     limits: limitsOf(options),
     onTrouble,
+    onGivenUp: ({ id, type }, after) =>
+      log({ message: 'a call is parked: effects.retry lets it go', detail: `${type} ${id}: ${after}` }),
     tracing,
   })
   const followers = new Followers(store, clock, log)

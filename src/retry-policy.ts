@@ -31,10 +31,11 @@ const endless: RetryPolicy = {
   elapsedMaxMs: Number.POSITIVE_INFINITY,
 }
 
-/** Our policies: by the class of an effect, by its type where that needs another, and for readings that recur. */
+/** Our policies: by the class of an effect, by its type or what owes it where that needs another, and for readings that recur. */
 export const retryPolicies: {
   readonly byClass: Readonly<Record<EffectClass, RetryPolicy>>
   readonly byType: Readonly<Record<string, RetryPolicy>>
+  readonly byEvent: Readonly<Record<string, RetryPolicy>>
   readonly recurring: RetryPolicy
 } = {
   byClass: { read: aDay, idempotent: aDay, probed: aDay, once: aDay },
@@ -45,6 +46,15 @@ export const retryPolicies: {
     'keys.rotate': endless,
     'keys.destroyEpochs': endless,
   },
+  // What was lost on a day is found by no later day's reading: it goes on while the portal has the failure records.
+  byEvent: {
+    'portal.harvestRequested': {
+      ...endless,
+      name: 'harvest-1',
+      elapsedMaxMs: 30 * dayMs,
+      backoffMaxMs: 120 * minuteMs,
+    },
+  },
   // The next reading follows from this one: were it parked, a schedule would end without a word.
   recurring: { ...endless, name: 'recurring-1', backoffMaxMs: 60 * minuteMs },
 }
@@ -52,12 +62,16 @@ export const retryPolicies: {
 /** A time out of reach says nothing while hardly anything was tried: this process may have been down. */
 const attemptsMin = 5
 
-/** The policy of an effect. Its data says `everyMs` when the next one follows from it. */
-export function retryPolicyOf(owed: { type: string; data: unknown }, effectClass: EffectClass): RetryPolicy {
-  const { byType, byClass, recurring } = retryPolicies
+/** The policy of an effect that an event owes. Its data says `everyMs` when the next one follows from it. */
+export function retryPolicyOf(
+  owed: { type: string; data: unknown },
+  effectClass: EffectClass,
+  event: string | undefined,
+): RetryPolicy {
+  const { byType, byEvent, byClass, recurring } = retryPolicies
   const { everyMs } = (owed.data ?? {}) as { everyMs?: unknown } // Only looked for.
   if (typeof everyMs === 'number') return recurring
-  return byType[owed.type] ?? byClass[effectClass]
+  return byType[owed.type] ?? byEvent[event ?? ''] ?? byClass[effectClass]
 }
 
 /**

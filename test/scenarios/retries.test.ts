@@ -11,7 +11,9 @@ const operator = { actor: { kind: 'person', ref: 'operadora-7' } } as const
 /** A subject whose consents are known, and a consent service that refuses every connection from now on. */
 async function givenServiceThatIsDown() {
   let isDown = false
+  const lines: unknown[] = []
   const world = await simulate({
+    averba: { logger: line => void lines.push(line) },
     intercept: async (request, forward) => {
       if (isDown && request.url.includes('/consentimento/')) return new Response('', { status: 429 })
       return forward(request)
@@ -25,7 +27,7 @@ async function givenServiceThatIsDown() {
   const recover = () => {
     isDown = false
   }
-  return { world, approve, recover, subject }
+  return { world, approve, recover, subject, lines }
 }
 
 /** Settles whenever something comes due, until nothing does any more within the hours. */
@@ -37,7 +39,7 @@ async function settleFor(world: World, hours: number): Promise<void> {
 }
 
 test('a call that cannot be made for a day is parked where everybody sees it, and waits for an operator', async () => {
-  const { world, approve, recover } = await givenServiceThatIsDown()
+  const { world, approve, recover, lines } = await givenServiceThatIsDown()
   const { averba } = world
   const announced: unknown[] = []
   averba.on('effect.parked', event => announced.push(event.data))
@@ -52,6 +54,9 @@ test('a call that cannot be made for a day is parked where everybody sees it, an
   expect(announced).toMatchObject([
     { effect: outcome.effect, type: 'consentService.changeStatus', by: 'policy' },
   ])
+  // What it came to stays out of the line: those are words of the service.
+  const detail = `consentService.changeStatus ${outcome.effect}: given up after 24 hours`
+  expect(lines).toEqual([{ message: 'a call is parked: effects.retry lets it go', detail }])
   const sent = world.requests.length
   await settleFor(world, 5)
   expect(world.requests).toHaveLength(sent)
