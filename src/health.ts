@@ -88,7 +88,7 @@ export async function checkHealth(
       return { ok: last !== undefined, detail: `${last?.position ?? 0} events` }
     },
     async writing() {
-      await store.secrets.leases.tryWriting()
+      await store.trial.make(store.secrets.leases)
       return { ok: true, detail: 'it can be written' }
     },
     async keyring() {

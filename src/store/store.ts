@@ -49,12 +49,17 @@ import { countOwed, type OwedCount } from './store-facts.ts'
 import type { StoreOptions } from './store-options.ts'
 import { timed } from './timed.ts'
 import { treeRoot } from './tree.ts'
+import { WriteTrial } from './write-trial.ts'
 import { Writer, type WriterParts } from './writer.ts'
+
+/** What a store is opened on. */
+type StandsOn = { readonly connection: Connection; readonly vault: Vault; readonly trial: WriteTrial }
 
 /** The log, its ledger and its views in one database: what changes together changes in one durable transaction. */
 export class Store {
   readonly vault: Vault
   readonly secrets: Secrets
+  readonly trial: WriteTrial
   readonly followers: FollowerTable
   readonly owners: Owners
   /** How long an effect or a follower belongs to the process that took it. */
@@ -75,7 +80,8 @@ export class Store {
   /** The position of the last restore that was accepted: what was owed before may have been done since. */
   #resumedAt = 0
 
-  private constructor(connection: Connection, vault: Vault, options: StoreOptions, mark?: HighWaterMark) {
+  private constructor({ connection, vault, trial }: StandsOn, options: StoreOptions, mark?: HighWaterMark) {
+    this.trial = trial
     this.#connection = connection
     this.vault = vault
     this.secrets = new Secrets(connection, vault, () => this.#lease())
@@ -117,7 +123,8 @@ export class Store {
   static async open(options: StoreOptions): Promise<Store> {
     const { medium, clock, onTransacted = () => undefined } = options
     const opened = await (medium?.open() ?? openSqlite(options.path))
-    const connection = timed(opened, stopwatchOf(clock), onTransacted)
+    const trial = new WriteTrial(clock)
+    const connection = timed(opened, stopwatchOf(clock), onTransacted, error => trial.hear(error))
     try {
       await connection.transact(() => prepareTables(connection, options.path))
       await connection.read(() => checkEnd(options.path))
@@ -126,7 +133,7 @@ export class Store {
       const keyring = await (medium?.keyring(open) ?? open())
       const mark = markOf(options)
       const vault = new Vault(keyring, options.entropy, options.recordKeys)
-      const store = new Store(connection, vault, options, mark)
+      const store = new Store({ connection, vault, trial }, options, mark)
       await connection.transact(() => store.#projector.createTables())
       const { data } = began ?? (await store.#begin(options))
       if ((data as { keyring?: unknown }).keyring !== keyring.id) {

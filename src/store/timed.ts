@@ -2,12 +2,13 @@ import type { Connection } from './connection.ts'
 
 /**
  * Tells how long each write transaction took that was committed, from its first statement: a lock of another process is
- * waited for before that, and does not count.
+ * waited for before that, and does not count. Tells why one failed, too.
  */
 export function timed(
   connection: Connection,
   elapsedMs: () => number,
   onCommitted: (ms: number) => void,
+  onFailed: (error: unknown) => void = () => undefined,
 ): Connection {
   return {
     dialect: connection.dialect,
@@ -16,12 +17,17 @@ export function timed(
     foreignWrites: connection.foreignWrites,
     async transact(steps) {
       let began = 0
-      const result = await connection.transact(() => {
-        began = elapsedMs()
-        return steps()
-      })
-      onCommitted(elapsedMs() - began)
-      return result
+      try {
+        const result = await connection.transact(() => {
+          began = elapsedMs()
+          return steps()
+        })
+        onCommitted(elapsedMs() - began)
+        return result
+      } catch (error) {
+        onFailed(error)
+        throw error
+      }
     },
     read: steps => connection.read(steps),
     readOnly: query => connection.readOnly(query),

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { createAuthority } from '../../src/adapters/authority.ts'
 import { type Averba, openAverba } from '../../src/index.ts'
 import { samples, simulate, VirtualClock } from '../../src/simulation/index.ts'
+import { cpfOf } from '../crash/cpf-of.ts'
 
 const dayMs = 86_400_000
 
@@ -49,6 +50,26 @@ test('parked calls, parked followers and refused credentials are not well, and t
   })
   expect((await averba.health()).ready).toBe(true)
   await world.close()
+})
+
+test('a full disk is not ready for a minute after it refused a write, however little would still fit', async () => {
+  const { averba, clock, fillDisk, close } = await simulate()
+  await fillDisk(true)
+  const writing = async () => (await averba.health({ only: ['writing'] })).checks[0]
+  expect(await writing()).toMatchObject({ ok: true })
+  const work = async () => {
+    for (let n = 1; n < 1_000; n++) await averba.consents.enrol({ cpf: cpfOf(n) })
+  }
+  await expect(work()).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
+  const { ready, reasons } = await averba.health()
+  expect(ready).toBe(false)
+  expect(reasons).toEqual([expect.stringContaining('the disk is full')])
+  await clock.advance(59_999)
+  expect(await writing()).toMatchObject({ ok: false })
+  await fillDisk(false)
+  await clock.advance(1)
+  expect(await writing()).toEqual({ name: 'writing', ok: true, detail: 'it can be written' })
+  await close()
 })
 
 test('a notification that a handler failed at is told of, and is not well once it is parked', async () => {
