@@ -1,6 +1,5 @@
 import { type Clock, fromInstant, toInstant, whenQuiet } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
-import { checkInstant } from '../given.ts'
 import type { Instant } from '../message.ts'
 
 interface Sleeper {
@@ -43,8 +42,9 @@ export class VirtualClock implements Clock {
 
   /** @throws {AverbaError} `INVALID_INPUT` when it is to start at what is no time */
   constructor(start: Instant = startsAt) {
-    checkInstant(start, 'start of the clock')
     this.#now = fromInstant(start)
+    if (!(this.#now >= firstTime && this.#now <= lastTime))
+      throw invalidMove('begin at what is no time', 'Give it as 2026-11-20T12:00:00.000Z')
   }
 
   now(): number {
