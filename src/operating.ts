@@ -53,8 +53,8 @@ export function backupStore(options: {
 }
 
 /**
- * Makes a store of a backup, and checks it before it gets its name. Nothing is overwritten. Calls that were owed when the
- * backup was made may have been made since: the restored log would make them again.
+ * Makes a store of a backup, and checks it before it gets its name. Nothing is overwritten. Calls that were owed when
+ * the backup was made may have been made since: the restored log would make them again.
  *
  * `acceptRollback` lets the log go on under a new name, linked to the old one by an event: also where events that
  * stand behind the backup are lost. Every call that was owed then, and is no reading, becomes `unknown` instead of

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 /** How many bytes a hash has. */
 export const hashBytes = 32
 
-/** In this encoding Node gives a hash in less than half the time that it takes for a buffer. */
+/** In this encoding Node gives the hash of a node in less than half the time that it takes for a buffer. */
 const quickest = 'binary'
 
 /** The hash of a leaf (RFC 6962, section 2.1): SHA-256 of a zero byte and the header's text. */

@@ -263,7 +263,7 @@ function toStaged(
     marks.push({ bytes: sealed.length, hash, ...commits, name, owner: part.owner, ...own })
     parts.push({ name, owner: owner.key, sealed })
   }
-  // One copy of the event, and then what most events do not have: many copies take as long as hashing.
+  // One copy of the event, and then what most events do not have: every append comes through here.
   const recorded: Writable<Recorded> = { ...event, position, at, stream, version, id, because, machine }
   if (given) recorded.given = given
   if (about) Object.assign(recorded, about)

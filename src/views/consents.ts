@@ -87,7 +87,7 @@ function lapsesAt(before: ConsentRow, after: ConsentRow, isSaid: boolean): Insta
   return wasSaid ? null : after.expires_at
 }
 
-/** Changes a row that is the fold's own: copying once less takes a tenth off a rebuild. */
+/** Changes a row that is the fold's own: a copy for each step would be made for every event of a rebuild. */
 function change(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
   switch (event.type) {
     case 'consent.approved':
