@@ -5,6 +5,8 @@ import type { Schema } from './schema.ts'
 export interface Statement {
   readonly sql: string
   readonly parameters: readonly unknown[]
+  /** Its rows have one column, and come as what is in it: a row of its own for each is a tenth of reading the log. */
+  readonly isColumn?: true
 }
 
 /** The same statement for each of many rows of parameters: one request, however many there are. */
@@ -72,6 +74,11 @@ type Query<R> = { compile(): CompiledQuery<R> } | Statement
 export function* rows<R>(query: Query<R>): Steps<readonly R[]> {
   const compiled = 'compile' in query ? query.compile() : query
   return (yield compiled) as readonly R[] // The statement says what its rows are.
+}
+
+/** Runs one statement of one column inside steps and returns what is in it, row by row. */
+export function* column<C>({ sql, parameters }: Statement): Steps<readonly C[]> {
+  return (yield { sql, parameters, isColumn: true }) as readonly C[] // The statement says what its column is.
 }
 
 /** Runs one statement inside steps and returns its first row. */

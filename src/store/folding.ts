@@ -54,8 +54,8 @@ export class Folding {
     const { connection, schemas } = this.#parts
     const limit = Math.min(pageRows, until - this.position)
     const page = yield* readTexts(connection, { after: this.position, limit })
-    for (const { header } of page) {
-      const event = readWhole(header, schemas)
+    for (const text of page) {
+      const event = readWhole(text, schemas)
       // What was appended together has one instant: rows that share its text leave less to collect.
       if (event.at === this.#at) event.at = this.#at
       this.#at = event.at

@@ -1,7 +1,7 @@
 import { AverbaError } from '../errors.ts'
 import type { Json, PartAddress, Recorded } from '../message.ts'
 import type { OwnerKey, Vault } from '../vault/vault.ts'
-import { type Connection, first, rows, type Statement, type Steps } from './connection.ts'
+import { type Connection, column, first, type Statement, type Steps } from './connection.ts'
 import { readHeader, recordKeyIn } from './header.ts'
 import { findMark, type MovedParts } from './moved-parts.ts'
 import { selectPosition } from './schema.ts'
@@ -25,23 +25,21 @@ export const pageRows = 1_000
 
 /** Reads the events right after a position, in a page. */
 export function* readAfter(schemas: Schemas, after: number): Steps<Recorded[]> {
-  const page = yield* rows<{ header: string }>({ sql: selectAfter, parameters: [after, pageRows] })
-  return page.map(row => readHeader(row.header, schemas))
+  const page = yield* column<string>({ sql: selectAfter, parameters: [after, pageRows] })
+  return page.map(header => readHeader(header, schemas))
 }
 
 /** Reads one page of the log, in order of position. */
 export function* readPage(connection: Connection, schemas: Schemas, filter: ReadFilter): Steps<Recorded[]> {
-  return (yield* rows<{ header: string }>(pageOf(connection, filter))).map(row =>
-    readHeader(row.header, schemas),
-  )
+  return (yield* readTexts(connection, filter)).map(header => readHeader(header, schemas))
 }
 
 /**
  * Reads one page of the log as it is stored, for those who look at one event after the other: a thousand events that
  * are read at once live long enough for the collector of garbage to make room for them.
  */
-export function* readTexts(connection: Connection, filter: ReadFilter): Steps<readonly { header: string }[]> {
-  return yield* rows<{ header: string }>(pageOf(connection, filter))
+export function* readTexts(connection: Connection, filter: ReadFilter): Steps<readonly string[]> {
+  return yield* column(pageOf(connection, filter))
 }
 
 /** Reads one page, with the end of the log as it was then. */

@@ -42,6 +42,7 @@ export class SqliteRunner {
     if ('attempt' in request) return this.#attempt(request.attempt)
     if ('forEach' in request) return this.#answerEach(request)
     const statement = this.prepare(request.sql)
+    if (request.isColumn) return allOfColumn(statement, request.parameters)
     if (statement.reader) return statement.all(...request.parameters)
     statement.run(...request.parameters)
     return []
@@ -84,6 +85,15 @@ export class SqliteRunner {
       this.prepare('release attempt').run()
       return [error]
     }
+  }
+}
+
+/** The statement is as it was afterwards: who asks for its rows shares it. */
+function allOfColumn(statement: Prepared, parameters: readonly unknown[]): readonly unknown[] {
+  try {
+    return statement.pluck(true).all(...parameters)
+  } finally {
+    statement.pluck(false)
   }
 }
 

@@ -115,7 +115,10 @@ async function answer(
   if ('attempt' in request) return attempt(transaction, request.attempt)
   let marks = 0
   const text = request.sql.replaceAll('?', () => `$${++marks}`)
-  if (!('forEach' in request)) return (await transaction.query(text, [...request.parameters])).rows
+  if (!('forEach' in request)) {
+    const { rows } = await transaction.query<object>(text, [...request.parameters])
+    return request.isColumn ? rows.flatMap(Object.values) : rows
+  }
   for (const parameters of request.forEach) await transaction.query(text, [...parameters])
   return []
 }
