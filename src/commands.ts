@@ -93,13 +93,14 @@ export class Commands {
     return { position, effect, replayed, ...(await this.#describe(owed, value)) }
   }
 
-  /** Performs an effect; where its outcome is in doubt, also the reading that its event owes. */
+  /** Performs an effect; where its outcome is in doubt, or a refusal that contradicts what is held, also the reading owed. */
   async #perform(id: string): Promise<void> {
     await this.#engine.perform(id)
     const owed = await this.#store.effect(id)
-    if (owed?.state !== 'unknown') return
+    if (owed?.state !== 'unknown' && owed?.state !== 'declined') return
     const probes = await this.#store.effects({ stream: owed.stream, states: ['owed'] })
-    for (const probe of probes) await this.#engine.perform(probe.id)
+    const isOfEnd = (probe: Owed) => owed.state === 'unknown' || probe.position === owed.settledAt
+    for (const probe of probes.filter(isOfEnd)) await this.#engine.perform(probe.id)
   }
 
   async #wait(work: Promise<void>, { waitMs = defaultWaitMs, signal }: Ask): Promise<void> {

@@ -22,14 +22,24 @@ export interface ConsentReadings {
   sync(who: Who, ask?: Ask): Promise<Outcome<Synced>>
   /** Reads unless the last reading is fresh enough, and says when the last one was. */
   refresh(subject: SubjectRef, ageMaxMs: number | undefined): Promise<Instant | null>
-  /** Reads; whoever asks while a reading of the subject is under way shares it. */
-  readOnce(subject: SubjectRef): Promise<Outcome<Synced>>
+  /**
+   * Reads anew. Whoever asks while a reading of the subject is under way shares it where it began recently enough, and
+   * else the one that comes right after it.
+   */
+  readOnce(subject: SubjectRef, ageMaxMs: number): Promise<Outcome<Synced>>
+}
+
+/** A reading under way, and the one that follows for those for whom it began too early. */
+interface Reading {
+  readonly beganAt: number
+  readonly ended: Promise<Outcome<Synced>>
+  next: Promise<Outcome<Synced>> | undefined
 }
 
 /** Makes the readings that the area `consents` shares. */
 export function createConsentReadings(area: Area): ConsentReadings {
-  const { commands, engine, store, subjects, views } = area
-  const underWay = new Map<SubjectRef, Promise<Outcome<Synced>>>()
+  const { clock, commands, engine, store, subjects, views } = area
+  const underWay = new Map<SubjectRef, Reading>()
 
   async function sync(who: Who, ask: Ask = {}): Promise<Outcome<Synced>> {
     area.require('consentService')
@@ -42,7 +52,8 @@ export function createConsentReadings(area: Area): ConsentReadings {
       ask,
       async ended => {
         await readChanged(subject)
-        return ended.data as Synced // subject.synced says so.
+        const { read, changed, unreadable } = ended.data as Synced // subject.synced says so.
+        return { read, changed, unreadable }
       },
     )
   }
@@ -61,12 +72,21 @@ export function createConsentReadings(area: Area): ConsentReadings {
     }
   }
 
-  function readOnce(subject: SubjectRef): Promise<Outcome<Synced>> {
+  function readOnce(subject: SubjectRef, ageMaxMs: number): Promise<Outcome<Synced>> {
     const running = underWay.get(subject)
-    if (running) return running
-    const reading = sync({ subject }).finally(() => underWay.delete(subject))
+    if (!running) return begin(subject)
+    if (clock.now() - running.beganAt <= ageMaxMs) return running.ended
+    running.next ??= running.ended.catch(() => undefined).then(() => begin(subject))
+    return running.next
+  }
+
+  function begin(subject: SubjectRef): Promise<Outcome<Synced>> {
+    const ended = sync({ subject }).finally(() => {
+      if (underWay.get(subject) === reading) underWay.delete(subject)
+    })
+    const reading: Reading = { beganAt: clock.now(), ended, next: undefined }
     underWay.set(subject, reading)
-    return reading
+    return ended
   }
 
   async function readAt(subject: SubjectRef): Promise<Instant | null> {
@@ -80,7 +100,7 @@ export function createConsentReadings(area: Area): ConsentReadings {
     async refresh(subject, ageMaxMs) {
       const last = await readAt(subject)
       if (area.isFresh(last, ageMaxMs)) return last
-      valueOf(await readOnce(subject))
+      valueOf(await readOnce(subject, ageMaxMs ?? 0))
       return readAt(subject)
     },
   }

@@ -1,23 +1,28 @@
-import type { Listed, Summary } from './adapters/consent/protocol.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { type Listed, readId, type Summary } from './adapters/consent/protocol.ts'
 import type { Listing } from './adapters/listing.ts'
 import type { Area } from './area.ts'
 import type { Delivery, Target } from './decisions.ts'
-import type { Carried, Owed } from './message.ts'
+import type { Carried, Instant, Owed } from './message.ts'
 import { syncAgain } from './sync-schedule.ts'
+
+/** A list as the client reads it, and when it was asked for. */
+type List = Listing<Listed<Summary>> & { readonly askedAt?: Instant }
 
 /** Sends each listed consent to its own stream, and says to those of the subject that are missing. */
 export async function routeConsents(area: Area, owed: Owed, fact: Carried, since: number): Promise<Delivery> {
-  const { items, unreadable } = fact.data as Listing<Listed<Summary>> // As the client reads it.
+  const { items, unreadable, askedAt } = fact.data as List // As the client reads it.
   const owner = owed.stream
   const again = syncAgain(area, owed)
-  const count = { read: items.length, unreadable: unreadable.length, ...again }
+  const when = askedAt !== undefined && { askedAt }
+  const count = { read: items.length, unreadable: unreadable.length, ...when, ...again }
   if (await area.subjects.isErased(owner))
     return { targets: [{ stream: owner, message: listedAs({ ...count, changed: 0 }) }] }
   const subject = owner.slice('subject-'.length)
   const targets: Target[] = []
   const claims = []
   const seen = new Set<string>()
-  const byId = new Map(items.map(item => [item.id, item]))
+  const { byId, unclear, isNameless } = sorted({ items, unreadable })
   for (const [id, { summary, record }] of byId) {
     const key = `${subject}\0${id}`
     const known = await area.store.lookUp('consent', key)
@@ -27,24 +32,50 @@ export async function routeConsents(area: Area, owed: Owed, fact: Carried, since
     if (known === undefined)
       claims.push({ kind: 'consent', digest: area.store.digest('consent', key), value: consent })
     const parts = { record: { owner, value: record } }
-    const data = { ...summary, consent, subject }
+    const data = { ...summary, consent, subject, ...when }
     const isNew = known === undefined
     targets.push({ stream, message: { type: 'consent.observe', data, parts }, since, isNew })
   }
-  const held = await area.views
-    .selectFrom('consents')
-    .select('consent')
-    .where('subject', '=', subject)
-    .execute()
-  // A record that cannot be read may be any of those that seem to be missing.
-  const missing = unreadable.length > 0 ? [] : held.filter(row => !seen.has(row.consent))
-  for (const { consent } of missing)
-    targets.push({ stream: consent, message: { type: 'consent.miss', data: {} }, since })
+  for (const id of unclear) {
+    const known = await area.store.lookUp('consent', `${subject}\0${id}`)
+    if (known === undefined) continue
+    const stream = `consent-${known}`
+    seen.add(stream)
+    targets.push({ stream, message: { type: 'consent.observeUnreadable', data: {} }, since })
+  }
+  // Without an id a record may be any of those that seem to be missing, and a view that stands still does not know all.
+  const isWhole = !isNameless && (await isRunning(area, 'consents'))
+  const missing = isWhole ? (await heldOf(area, subject)).filter(stream => !seen.has(stream)) : []
+  for (const stream of missing) targets.push({ stream, message: { type: 'consent.miss', data: {} }, since })
   const listed = (changed: number): Carried => ({
-    ...listedAs({ ...count, changed }),
+    ...listedAs({ ...count, changed, ...(!isWhole && { isPartial: true }) }),
     ...(unreadable.length > 0 && { parts: { unreadable: { owner, value: unreadable } } }),
   })
   return { targets: [...targets, { stream: owner, message: listed }], claims }
+}
+
+/** What a list says of each id. One that it has twice, as two, is as good as unreadable. */
+function sorted({ items, unreadable }: Pick<List, 'items' | 'unreadable'>) {
+  const byId = new Map<string, Listed<Summary>>()
+  const unclear = new Set<string>()
+  for (const item of items) {
+    const other = byId.get(item.id)
+    if (other && !isDeepStrictEqual(other.summary, item.summary)) unclear.add(item.id)
+    byId.set(item.id, item)
+  }
+  const ids = unreadable.map(readId)
+  for (const id of ids) if (id !== undefined) unclear.add(id)
+  for (const id of unclear) byId.delete(id)
+  return { byId, unclear, isNameless: ids.includes(undefined) }
+}
+
+async function isRunning({ store }: Area, view: string): Promise<boolean> {
+  return (await store.checkpoints()).some(each => each.view === view && each.isRunning)
+}
+
+async function heldOf({ views }: Area, subject: string): Promise<string[]> {
+  const held = await views.selectFrom('consents').select('consent').where('subject', '=', subject).execute()
+  return held.map(({ consent }) => consent)
 }
 
 function listedAs(data: object): Carried {

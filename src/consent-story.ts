@@ -44,7 +44,7 @@ export async function readStory(
   return { stream, events, synced: first && (await syncedSince(store, subject, first.position, until)) }
 }
 
-/** The last list that was whole: a record that could not be read may be the very one. */
+/** The last list that covers it: in one that is partial it may be what is missing. */
 async function syncedSince(
   store: Store,
   subject: SubjectRef,
@@ -59,7 +59,7 @@ async function syncedSince(
       ...(before !== undefined && { after: before }),
     })) as NonNullable<Story['synced']>[] // Of this type.
     const found = page.find(
-      event => event.position > since && isWithin(event, until) && event.data.unreadable === 0,
+      event => event.position > since && isWithin(event, until) && !event.data.isPartial,
     )
     const last = page.at(-1)
     if (found || !last || last.position <= since) return found
@@ -67,15 +67,20 @@ async function syncedSince(
   }
 }
 
+/** When a list was asked for. */
+export function askedAtOf(synced: Story['synced']): Instant | null {
+  return synced ? (synced.data.askedAt ?? synced.at) : null
+}
+
 /** Says whether a consent stood, by what is read of it. */
 export function answerFrom(
   { events, synced }: Story,
   at: Instant,
   knownAt: Instant,
-  ageMaxMs: number | undefined,
+  { ageMaxMs, askedAt }: { readonly ageMaxMs?: number | undefined; readonly askedAt?: Instant },
 ): Standing {
-  const syncedAt = synced?.at ?? null
-  const told = tell(events, { at, knownAt, ageMaxMs: ageMaxMs ?? null, syncedAt })
+  const syncedAt = askedAtOf(synced)
+  const told = tell(events, { at, knownAt, askedAt, ageMaxMs: ageMaxMs ?? null, syncedAt })
   const { because, readAt, expiresAt } = told
   const effective = because === 'active'
   return {

@@ -1,7 +1,8 @@
 import { fromInstant, toInstant } from './clock.ts'
-import { consentMachine, heldOf } from './machines/consent.ts'
+import { consentMachine } from './machines/consent.ts'
+import { heldOf } from './machines/consent-chart.ts'
 import type { ConsentEvent } from './machines/consent-events.ts'
-import type { HistoryEntry } from './machines/consent-readings.ts'
+import { type HistoryEntry, isContradicted } from './machines/consent-readings.ts'
 import { judge, type Known, type Reason } from './machines/consent-standing.ts'
 import type { ConsentStatus } from './machines/consent-status.ts'
 import type { MachineState } from './machines/machine.ts'
@@ -11,11 +12,13 @@ import type { RecordedOf } from './view.ts'
 /** An event of a consent's stream. */
 export type ConsentRecorded = RecordedOf<ConsentEvent>
 
-/** The instant that is asked about, the one whose knowledge answers, and the last list that covers the consent. */
+/** The instant that is asked about, the one whose knowledge answers, and when the last list that covers the consent was asked for. */
 export interface Asked {
   readonly at: Instant
   readonly knownAt: Instant
   readonly ageMaxMs: number | null
+  /** When the question came, where that was before what was read for it. */
+  readonly askedAt?: Instant | undefined
   readonly syncedAt: Instant | null
 }
 
@@ -55,10 +58,10 @@ export function tell(events: readonly ConsentRecorded[], asked: Asked): Told {
     state = consentMachine.evolve(state, event)
     held = heldOf(state as State)
     if (event.type === 'consent.described')
-      histories.unshift({ history: event.data.entries ?? [], readAt: event.at })
-    if (isReading(event)) readAt = event.at
+      histories.unshift({ history: event.data.entries ?? [], readAt: event.data.askedAt ?? event.at })
+    readAt = latest(readAt, readAtOf(event))
   }
-  if (readAt !== null && syncedAt !== null && syncedAt > readAt) readAt = syncedAt
+  readAt = latest(readAt, syncedAt)
   const { expiresAt } = held.reading
   const isAsked = askedAt !== null && at >= askedAt
   const then = statusAt(changes, histories, at)
@@ -71,6 +74,8 @@ export function tell(events: readonly ConsentRecorded[], asked: Asked): Told {
     shown: shownAt !== null && at >= shownAt ? held.shown : null,
     asked: isAsked ? held.asked : null,
     isDoubtful: isAsked && held.isDoubtful,
+    // Before it was read, the history itself tells.
+    isContradicted: isContradicted(held) && at > (histories[0]?.readAt ?? ''),
     readAt,
   }
   return { because: judge(known, asked), readAt, expiresAt }
@@ -101,6 +106,11 @@ function changesBy(event: ConsentRecorded, doubted: readonly Instant[]): Change[
   }
 }
 
+/** Instants all have one form, so that as texts they are in order. */
+function latest(one: Instant | null, other: Instant | null | undefined): Instant | null {
+  return one === null || (other ?? '') > one ? (other ?? null) : one
+}
+
 function earliest(...instants: readonly Instant[]): Instant {
   return toInstant(Math.min(...instants.map(fromInstant)))
 }
@@ -124,20 +134,19 @@ function statusAt(
   return isTold && (recorded === null || recorded === 'PENDENTE') ? 'ATIVO' : recorded
 }
 
-/** Reports whether an event says what the service showed, and not only what we asked for. */
-function isReading({ type }: ConsentRecorded): boolean {
+/** When what an event shows was asked for. What a list shows is asked for when the list is. */
+function readAtOf({ type, at, data }: ConsentRecorded): Instant | undefined {
   switch (type) {
-    case 'consent.changeRequested':
-    case 'consent.changeDeclined':
-    case 'consent.changeLost':
-    case 'consent.detailRequested':
-    case 'consent.readDeclined':
-    case 'consent.vanished':
-    case 'consent.lapsed':
-    case 'consent.used':
-    case 'consent.useRefused':
-      return false
+    case 'consent.described':
+      return data.askedAt ?? at
+    case 'consent.confirmed':
+    case 'consent.approved':
+    case 'consent.denied':
+    case 'consent.revoked':
+    case 'consent.expired':
+    case 'consent.conflicted':
+      return data.askedAt
     default:
-      return true
+      return undefined
   }
 }

@@ -1,7 +1,7 @@
 import type { Area } from './area.ts'
 import { fromInstant, toInstant } from './clock.ts'
 import type { ConsentReadings, Fresh } from './consent-readings.ts'
-import { answerFrom, lastAt, readStory, type Story, untilOf } from './consent-story.ts'
+import { answerFrom, askedAtOf, lastAt, readStory, type Story, untilOf } from './consent-story.ts'
 import { type ConsentRecorded, tell } from './consent-timeline.ts'
 import type { Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
@@ -63,6 +63,13 @@ export class ConsentNotEffectiveError extends AverbaError {
 const unread =
   '. Nothing was ever read of this consent: call consents.sync, and check the id with consents.list'
 
+/** What is known after a reading, if one was needed; when the question came, and whether the reading failed. */
+interface Refreshed {
+  readonly story: Story
+  readonly askedAt: Instant
+  readonly hasFailed: boolean
+}
+
 /** Makes the part of the area `consents` that answers for them. */
 export function createStandings(area: Area, readings: ConsentReadings): Standings {
   const { clock, commands, store, subjects } = area
@@ -79,15 +86,16 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
     id: string,
     ageMaxMs: number | undefined,
     at?: Instant,
-  ): Promise<{ story: Story; hasFailed: boolean }> {
+  ): Promise<Refreshed> {
     const story = await readStory(store, subject, id)
+    const askedAt = nowAfter(story)
     const { readAt } = tell(story.events, askedNow(story))
     const isCovered = at !== undefined && readAt !== null && at <= readAt
     if (ageMaxMs === undefined || isCovered || area.isFresh(readAt, ageMaxMs))
-      return { story, hasFailed: false }
-    if (!area.options.consentService) return { story, hasFailed: true }
-    const { status } = await readings.readOnce(subject)
-    return { story: await readStory(store, subject, id), hasFailed: status !== 'settled' }
+      return { story, askedAt, hasFailed: false }
+    if (!area.options.consentService) return { story, askedAt, hasFailed: true }
+    const { status } = await readings.readOnce(subject, ageMaxMs)
+    return { story: await readStory(store, subject, id), askedAt, hasFailed: status !== 'settled' }
   }
 
   /** By a clock that was ahead, a reading is from later than now: where another one fails, nobody knows its age. */
@@ -97,7 +105,7 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
 
   function askedNow(story: Story) {
     const now = nowAfter(story)
-    return { at: now, knownAt: now, ageMaxMs: null, syncedAt: story.synced?.at ?? null }
+    return { at: now, knownAt: now, ageMaxMs: null, syncedAt: askedAtOf(story.synced) }
   }
 
   return {
@@ -108,16 +116,16 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
       const until = untilOf(knownAt)
       const subject = await subjects.find(which)
       if (!until) {
-        const { story, hasFailed } = await refresh(subject, which.id, ageMaxMs, at)
+        const { story, askedAt, hasFailed } = await refresh(subject, which.id, ageMaxMs, at)
         const now = nowAfter(story)
-        const standing = answerFrom(story, at ?? now, now, ageMaxMs)
+        const standing = answerFrom(story, at ?? now, now, { ageMaxMs, askedAt })
         if (!standing.effective || !hasFailed || !isOfNoKnownAge(standing.readAt)) return standing
         const { until: _, ...stale } = standing
         return { ...stale, effective: false, because: 'stale' }
       }
       const known =
         'at' in until ? until.at : ((await lastAt(store, until.position)) ?? toInstant(clock.now()))
-      return answerFrom(await readStory(store, subject, which.id, until), at ?? known, known, ageMaxMs)
+      return answerFrom(await readStory(store, subject, which.id, until), at ?? known, known, { ageMaxMs })
     },
     async use(which, ask = {}) {
       const basis = ask.basis ?? area.options.basis
@@ -134,10 +142,10 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
       const { id, ageMaxMs } = which
       checkAge(ageMaxMs)
       const subject = await subjects.find(which)
-      const { hasFailed } = await refresh(subject, id, ageMaxMs)
+      const refreshed = await refresh(subject, id, ageMaxMs)
       const { purpose, legalBasis } = basis
       const input = { method: 'consents.use', subject, id, ageMaxMs: ageMaxMs ?? null, purpose, legalBasis }
-      const { position } = await commands.record(input, () => deliverUse(subject, id, ageMaxMs, hasFailed), {
+      const { position } = await commands.record(input, () => deliverUse(subject, which, refreshed), {
         ...ask,
         basis,
       })
@@ -150,9 +158,8 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
   /** Gathered anew for every try. The machine decides on its newest version; readings only get newer. */
   async function deliverUse(
     subject: SubjectRef,
-    id: string,
-    ageMaxMs: number | undefined,
-    hasFailed: boolean,
+    { id, ageMaxMs }: { readonly id: string } & Fresh,
+    { askedAt, hasFailed }: Refreshed,
   ): Promise<Delivery> {
     const story = await readStory(store, subject, id)
     const { at } = askedNow(story)
@@ -163,7 +170,7 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
     }
     const { readAt } = tell(story.events, askedNow(story))
     const isUnknown = hasFailed && isOfNoKnownAge(readAt)
-    const data: Use = { at, ageMaxMs: ageMaxMs ?? null, readAt: isUnknown ? null : readAt }
+    const data: Use = { at, ageMaxMs: ageMaxMs ?? null, readAt: isUnknown ? null : readAt, askedAt }
     return { targets: [{ stream: story.stream, message: { type: 'consent.use', data } }] }
   }
 }

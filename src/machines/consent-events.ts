@@ -21,13 +21,19 @@ export interface Move {
   readonly status: ConsentStatus
   readonly by: 'us' | 'service'
   readonly since?: Instant
+  /** When the request left whose answer shows it; absent where an event beside it says so. */
+  readonly askedAt?: Instant
 }
 
-/** A use of the data as it was asked for: when, how old a reading may be, and the last one that covers it. */
+/**
+ * A use of the data: when, how old a reading may be, the last one that covers it, and when it was asked for: a reading that
+ * was made for it is no older than the question.
+ */
 export interface Use {
   readonly at: Instant
   readonly ageMaxMs: number | null
   readonly readAt: Instant | null
+  readonly askedAt?: Instant
 }
 
 export type ConsentEvent =
@@ -41,15 +47,26 @@ export type ConsentEvent =
   /** By our clock `dataExpiracao` has passed. The status stays the service's word. */
   | Event<'consent.lapsed', { expiresAt: Instant }>
   /** The service shows what we hold: said only where an effect or a doubt ends with it. */
-  | Event<'consent.confirmed', { status: ConsentStatus }>
+  | Event<'consent.confirmed', { status: ConsentStatus; askedAt?: Instant }>
   | Event<'consent.changeRequested', { status: RequestableStatus }>
-  | Event<'consent.changeDeclined' | 'consent.readDeclined', { httpStatus: number }>
-  | Event<'consent.changeLost', Record<string, never>>
+  /** Contradicts what we hold, which led to the request: owes a reading in full. */
+  | Event<'consent.changeDeclined', { httpStatus: number }>
+  | Event<'consent.readDeclined', { httpStatus: number }>
+  /** Owes a reading in full. When it was known to be lost: a service may still make what it has not answered. */
+  | Event<'consent.changeLost', { lostAt?: Instant }>
+  /** The end of a change that a reading had told of before; the status is null where it was no answer, or a refusal. */
+  | Event<'consent.answeredLate', { asked: RequestableStatus | null; status: ConsentStatus | null }>
   | Event<'consent.detailRequested', Record<string, never>>
-  /** A list shows another status: owes the reading in full, whose history tells what happened, and when. */
-  | Event<'consent.changeSeen', { status: ConsentStatus }>
-  /** Its part `detail` holds the whole answer. Events from before `entries` was kept have the count alone. */
-  | Event<'consent.described', { history: number; entries?: readonly HistoryEntry[] }>
+  /**
+   * A list shows another status, or one that cannot be read, which is null: owes the reading in full, whose history tells what
+   * happened, and when. `crossed` was what shows it by something newer: nobody can say which of the two came first.
+   */
+  | Event<'consent.changeSeen', { status: ConsentStatus | null; crossed?: true }>
+  /**
+   * Its part `detail` holds the whole answer to a request that left at `askedAt`. Owes another reading where it leaves a doubt.
+   * Events from before `entries` was kept have the count alone.
+   */
+  | Event<'consent.described', { history: number; entries?: readonly HistoryEntry[]; askedAt?: Instant }>
   /** The data was used, or was not to be used and why. Purpose and legal basis stand in the event's `basis`. */
   | Event<'consent.used', Use & { until: Instant | null }>
   | Event<'consent.useRefused', Use & { because: Reason }>
@@ -58,17 +75,28 @@ export type ConsentEvent =
 
 // Commands, and facts from outside
 
+/** Which change it ends, and when its request left. */
+export interface Answered {
+  readonly asked?: RequestableStatus
+  readonly askedAt?: Instant
+}
+
 export type ConsentMessage =
   | Message<'consent.approve' | 'consent.deny' | 'consent.revoke' | 'consent.readDetail', unknown>
-  | Message<'consent.observe', ConsentReading & { consent: string; subject: string }>
-  | Message<'consent.miss', unknown>
-  | Message<'consentService.statusChanged', ConsentReading>
+  | Message<'consent.observe', ConsentReading & { consent: string; subject: string; askedAt?: Instant }>
+  /** A list has it twice, or in a form that cannot be read. */
+  | Message<'consent.observeUnreadable' | 'consent.miss', unknown>
+  | Message<'consentService.statusChanged', ConsentReading & Answered>
   | Message<'consent.use', Use>
   | Message<'consent.passTime', { now: Instant }>
   | Message<'consent.erase', unknown>
-  | Message<'consentService.consentRead', ConsentReading & { history: readonly HistoryEntry[] }>
-  | Message<'consentService.changeDeclined' | 'consentService.readDeclined', { httpStatus: number }>
-  | Message<'consentService.changeLost', { status?: RequestableStatus }>
+  | Message<
+      'consentService.consentRead',
+      ConsentReading & { history: readonly HistoryEntry[]; askedAt?: Instant }
+    >
+  | Message<'consentService.changeDeclined', { httpStatus: number } & Answered>
+  | Message<'consentService.readDeclined', { httpStatus: number }>
+  | Message<'consentService.changeLost', { status?: RequestableStatus; lostAt?: Instant }>
 
 /** What becomes of a message once the data subject was erased: of any other, it is recorded and owes nothing. */
 export const whenErased: Readonly<Partial<Record<ConsentMessage['type'], 'refused' | 'passed over'>>> = {

@@ -1,5 +1,7 @@
+import { fromInstant } from '../clock.ts'
 import type { Event, Instant } from '../message.ts'
 import type { ConsentEvent, ConsentReading, Move } from './consent-events.ts'
+import type { Shown } from './consent-standing.ts'
 import { type ConsentStatus, moveType, type RequestableStatus } from './consent-status.ts'
 
 /** One entry of `historico`. `status` is null where it is none of the contract, `since` where it is no date. */
@@ -12,61 +14,95 @@ export interface HistoryEntry {
 export interface Held {
   readonly reading: ConsentReading
   readonly asked: RequestableStatus | null
-  readonly shown: ConsentStatus | null
+  readonly shown: Shown | null
+  /** Whether what shows it had crossed something newer. */
+  readonly isCrossed: boolean
   readonly history: readonly HistoryEntry[]
+  /** All statuses that it has had, as far as we know. */
+  readonly passed: readonly ConsentStatus[]
   readonly isVanished: boolean
   /** Never seen, or vanished. */
   readonly isUnknown: boolean
-  /** The answer to a change of ours was lost. */
+  /** The answer to a change of ours was lost or a refusal, and no reading has told since. */
   readonly isDoubtful: boolean
+  /** It was lost, and when that was known. */
+  readonly isLost: boolean
+  readonly lostAt: Instant | null
   /** No change of ours is out or in doubt. */
   readonly isQuiet: boolean
 }
 
 type Whose = { readonly consent: string; readonly subject: string }
+type When = { readonly askedAt?: Instant | undefined }
+
+/**
+ * How long a service may take to make a change whose answer was lost: only a reading that leaves later tells that it was not
+ * made. The contract names no time: this is the policy `late-change-1`.
+ */
+export const lateChangeMs = 60_000
 
 /**
  * What a list adds: nothing when nothing changed. Another status is only noted, since a list hides what happened in
  * between. While a change of ours is out, a list ends the doubt about it.
  */
-export function seen(held: Held, given: ConsentReading & Whose): readonly ConsentEvent[] {
+export function seen(held: Held, given: ConsentReading & Whose & When): readonly ConsentEvent[] {
   if (held.isUnknown || !held.isQuiet) return observed(held, given, [])
   const { status } = given
   const amended = amendment(held, given)
-  if (status === (held.shown ?? held.reading.status)) return amended
+  const isVague = held.isCrossed || held.shown === 'unreadable'
+  if (isVague && status === held.reading.status)
+    return [...amended, { type: 'consent.confirmed', data: { status } }]
+  if (!isVague && status === (held.shown ?? held.reading.status)) return amended
   return [...amended, { type: 'consent.changeSeen', data: { status } }]
+}
+
+/**
+ * What a reading adds that crossed something newer: it may show what was before that, or what came after, so it is never
+ * believed and never passed over.
+ */
+export function crossed(
+  { reading, asked, shown, isUnknown }: Held,
+  status: ConsentStatus,
+): readonly ConsentEvent[] {
+  const isNoNews = status === reading.status || status === shown || status === asked
+  return isUnknown || isNoNews ? [] : [{ type: 'consent.changeSeen', data: { status, crossed: true } }]
 }
 
 /** What a reading adds to what we hold, by the history that came with it. */
 export function observed(
   held: Held,
-  given: ConsentReading & Whose,
+  given: ConsentReading & Whose & When,
   history: readonly HistoryEntry[],
 ): readonly ConsentEvent[] {
-  const { consent, subject } = given
+  const { consent, subject, status } = given
   if (held.isUnknown) {
     const data = { consent, subject, ...readingOf(given) }
     const appeared: ConsentEvent = { type: 'consent.appeared', data }
     return [held.isVanished ? { ...appeared, anomaly: 'it had vanished' } : appeared]
   }
-  const moves = movesOf(held, given.status, history)
+  const moves = movesOf(held, status, history)
   const amended = amendment(held, given)
-  if (moves.length > 0 || (!held.isDoubtful && held.shown === null)) return [...amended, ...moves]
-  const confirmed: ConsentEvent = { type: 'consent.confirmed', data: { status: given.status } }
-  return [...amended, held.isDoubtful ? { ...confirmed, ...resolution(false) } : confirmed]
+  if (moves.length > 0) return [...amended, ...moves]
+  if (mayStillBeMade(held, given) || (!held.isDoubtful && held.shown === null)) return amended
+  // Our change is out still: only what a list had shown is done with.
+  if (!held.isDoubtful && !held.isQuiet) return [...amended, { type: 'consent.changeSeen', data: { status } }]
+  const confirmed: ConsentEvent = { type: 'consent.confirmed', data: { status } }
+  return [...amended, held.isLost ? { ...confirmed, ...resolution(false) } : confirmed]
 }
 
-/** The service answered our request for a change with the consent as it stands now. */
-export function answered(held: Held, given: ConsentReading): readonly ConsentEvent[] {
-  const { reading, asked } = held
-  const { status } = given
-  const amended = amendment(held, given)
-  if (asked !== null && status !== asked) {
-    const data = { status, by: 'service', held: reading.status } as const
-    return [...amended, { type: 'consent.conflicted', data, anomaly: `the service was asked for ${asked}` }]
-  }
-  if (status === reading.status) return [...amended, { type: 'consent.confirmed', data: { status } }]
-  return [...amended, move(reading.status, { status, by: 'us' })]
+/** Reports whether a reading shows what we hold, and left too early to tell that a lost change will not be made. */
+export function mayStillBeMade(
+  { reading, isLost, lostAt }: Held,
+  { status, askedAt }: Pick<ConsentReading, 'status'> & When,
+): boolean {
+  if (!isLost || lostAt === null || askedAt === undefined || status !== reading.status) return false
+  return fromInstant(askedAt) < fromInstant(lostAt) + lateChangeMs
+}
+
+/** Reports whether the history that was read last ends a consent whose status says that it stands. */
+export function isContradicted({ reading, history }: Pick<Held, 'reading' | 'history'>): boolean {
+  const last = history.at(-1)?.status
+  return reading.status === 'ATIVO' && (last === 'NEGADO' || last === 'REVOGADO' || last === 'EXPIRADO')
 }
 
 /** Time passed: whether the end of a consent that still stands has come, and was not said before. */
@@ -79,7 +115,7 @@ export function lapse({ reading, isUnknown }: Held, said: Instant | null, now: I
 
 /** The moves that lead from what we hold to what is shown: those of the history, or else one without a time. */
 export function movesOf(
-  { reading, asked, history: known, isDoubtful }: Held,
+  { reading, asked, history: known, isLost }: Held,
   shown: ConsentStatus,
   history: readonly HistoryEntry[],
 ): readonly ConsentEvent[] {
@@ -90,7 +126,7 @@ export function movesOf(
     const by = status === asked ? 'us' : 'service'
     const made = move(held, { status, by, ...(since !== null && { since }) })
     held = status
-    const ends = isDoubtful && (isDone ? by === 'us' : i === 0)
+    const ends = isLost && (isDone ? by === 'us' : i === 0)
     return ends ? { ...made, ...resolution(isDone) } : made
   })
 }
@@ -122,7 +158,8 @@ function isSameEntry(a: HistoryEntry, b: HistoryEntry | undefined): boolean {
   return a.status === b?.status && a.since === b.since
 }
 
-function amendment({ reading }: Held, given: ConsentReading): readonly ConsentEvent[] {
+/** The dates and the controller, where they are others by now. */
+export function amendment({ reading }: Held, given: ConsentReading): readonly ConsentEvent[] {
   const { createdAt, expiresAt, controller } = given
   const isSame =
     reading.createdAt === createdAt && reading.expiresAt === expiresAt && reading.controller === controller
@@ -135,7 +172,7 @@ function readingOf({ status, createdAt, expiresAt, controller }: ConsentReading)
 }
 
 /** A move of the contract's table, or else a conflict, marked. */
-function move(held: ConsentStatus, data: Move): ConsentEvent {
+export function move(held: ConsentStatus, data: Move): ConsentEvent {
   const type = moveType(held, data.status)
   if (type) return { type, data }
   const anomaly = `no move leads from ${held} to ${data.status}`

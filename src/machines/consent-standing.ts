@@ -22,19 +22,26 @@ export interface Known {
   readonly expiresAt: Instant | null
   readonly isVanished: boolean
   /** What a list shows in its place. */
-  readonly shown: ConsentStatus | null
+  readonly shown: Shown | null
   /** What we asked the service for and have not heard of, and whether the answer was lost. */
   readonly asked: RequestableStatus | null
   readonly isDoubtful: boolean
-  /** The last reading that covers it. */
+  /** The history that came with the status ends otherwise. */
+  readonly isContradicted: boolean
+  /** The last reading that covers it, by when its request left. */
   readonly readAt: Instant | null
 }
+
+/** What a list shows: a status, or something that cannot be read. */
+export type Shown = ConsentStatus | 'unreadable'
 
 /** The instant that is asked about, the one whose knowledge answers, and how old a reading may be. */
 export interface Question {
   readonly at: Instant
   readonly knownAt: Instant
   readonly ageMaxMs: number | null
+  /** When the question came: what was read for it is not too old by the time that it took. */
+  readonly askedAt?: Instant | undefined
 }
 
 const reasons = {
@@ -50,13 +57,13 @@ const reasons = {
  * unknown one, and as good as none of the others.
  */
 export function judge(known: Known, question: Question): Reason {
-  const { status, since, expiresAt, isVanished, shown, asked, isDoubtful } = known
+  const { status, since, expiresAt, isVanished, shown, asked } = known
   if (status === null) return 'never-read'
   if (isVanished) return 'vanished'
-  if (isDoubtful || (asked === 'REVOGADO' && status === 'ATIVO')) return 'uncertain'
-  if (shown !== null && shown !== 'ATIVO') return reasons[shown]
+  if (known.isDoubtful || (asked === 'REVOGADO' && status === 'ATIVO')) return 'uncertain'
+  if (shown !== null && shown !== 'ATIVO' && shown !== 'unreadable') return reasons[shown]
   if (status !== 'ATIVO') return reasons[status]
-  if (shown !== null) return 'uncertain'
+  if (shown !== null || known.isContradicted) return 'uncertain'
   // The service's clock may be ahead of ours: by its own time it does not stand yet.
   if (since !== null && question.at < since) return 'pending'
   if (expiresAt === null) return 'uncertain'
@@ -65,9 +72,9 @@ export function judge(known: Known, question: Question): Reason {
 }
 
 /** Instants all have one form, so that as texts they are in order. */
-function isStale({ readAt }: Known, { at, knownAt, ageMaxMs }: Question): boolean {
+function isStale({ readAt }: Known, { at, knownAt, ageMaxMs, askedAt = knownAt }: Question): boolean {
   if (readAt === null) return true
   if (ageMaxMs === null) return false
-  const until = at < knownAt ? at : knownAt
+  const until = [at, knownAt, askedAt].reduce((a, b) => (a < b ? a : b))
   return Date.parse(until) - Date.parse(readAt) > ageMaxMs
 }

@@ -18,7 +18,6 @@ export interface MachineRules {
 }
 
 const readsConsent = ['consentService.readConsent']
-const quiet = ['knowledge.known', 'knowledge.changed']
 const held = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO'].map(status => `status.${status}`)
 
 /** The moves of the contract's table, from whichever fact they became known. */
@@ -35,11 +34,6 @@ const consentReadings: readonly Rule[] = [
   { event: 'consent.confirmed', in: held },
   ...consentMoves,
 ]
-/** What the service answers to a change of ours is true, also of a consent that it lists no more. */
-const consentAnswers = consentReadings.map(rule => ({
-  ...rule,
-  ...(rule.in && { in: [...rule.in, 'status.absent', 'status.vanished'] }),
-}))
 const asksFor = (status: string, from: string): Rule[] => [
   {
     event: 'consent.changeRequested',
@@ -63,17 +57,31 @@ const consent: MachineRules = {
     'consent.deny': asksFor('NEGADO', 'PENDENTE'),
     'consent.revoke': asksFor('REVOGADO', 'ATIVO'),
     'consent.readDetail': [{ event: 'consent.detailRequested', in: held, owes: readsConsent }],
-    'consent.observe': [
-      ...consentReadings,
-      { event: 'consent.changeSeen', in: [...held, ...quiet], owes: readsConsent },
+    'consent.observe': [...consentReadings, { event: 'consent.changeSeen', in: held, owes: readsConsent }],
+    'consent.observeUnreadable': [
+      { event: 'consent.changeSeen', in: held, owes: readsConsent, anomaly: 'always' },
     ],
     'consent.miss': [{ event: 'consent.vanished', in: held, anomaly: 'always' }],
     'consent.passTime': [{ event: 'consent.lapsed', in: ['status.PENDENTE', 'status.ATIVO'] }],
     'consent.use': [{ event: 'consent.used', in: ['status.ATIVO'] }, { event: 'consent.useRefused' }],
-    'consentService.consentRead': [{ event: 'consent.described' }, ...consentReadings],
-    'consentService.statusChanged': consentAnswers.filter(rule => rule.event !== 'consent.appeared'),
-    'consentService.changeDeclined': [{ event: 'consent.changeDeclined' }],
-    'consentService.changeLost': [{ event: 'consent.changeLost', owes: readsConsent }],
+    'consentService.consentRead': [
+      { event: 'consent.described', owes: readsConsent },
+      ...consentReadings,
+      { event: 'consent.changeSeen', in: held },
+    ],
+    'consentService.statusChanged': [
+      { event: 'consent.answeredLate' },
+      ...consentReadings.filter(rule => rule.event !== 'consent.appeared'),
+      { event: 'consent.changeSeen', in: held, owes: readsConsent },
+    ],
+    'consentService.changeDeclined': [
+      { event: 'consent.changeDeclined', owes: readsConsent },
+      { event: 'consent.answeredLate' },
+    ],
+    'consentService.changeLost': [
+      { event: 'consent.changeLost', owes: readsConsent },
+      { event: 'consent.answeredLate' },
+    ],
     'consentService.readDeclined': [{ event: 'consent.readDeclined' }, ...consentMoves],
   },
 }

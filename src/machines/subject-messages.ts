@@ -33,7 +33,11 @@ export type SubjectEvent =
   | Event<'subject.scheduled', { everyMs: number }>
   /** Its consents are no longer read by themselves. */
   | Event<'subject.unscheduled', unknown>
-  | Event<'subject.synced', { read: number; changed: number; unreadable: number }>
+  /** A partial one leaves open what else there is: it covers nothing, and nothing is missing in it. */
+  | Event<
+      'subject.synced',
+      { read: number; changed: number; unreadable: number; askedAt?: Instant; isPartial?: true }
+    >
   /** Its part `record` holds the service's own id and texts. */
   | Event<'subject.awarenessAppeared', AwarenessReading & { subject: string }>
   /** The service lists it no more: it is kept, and may appear again. */
@@ -83,7 +87,14 @@ export type SubjectMessage =
   | Message<'subject.missAwareness', { record: string }>
   | Message<
       'consentService.consentsListed',
-      { read: number; changed: number; unreadable: number; again?: SyncAgain }
+      {
+        read: number
+        changed: number
+        unreadable: number
+        askedAt?: Instant
+        isPartial?: true
+        again?: SyncAgain
+      }
     >
   | Message<'consentService.awarenessListed', { read: number; unreadable: number }>
   | Message<'consentService.awarenessRead', { record: string }>

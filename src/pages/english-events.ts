@@ -50,9 +50,16 @@ export const englishEvents: EventWords = {
   'consent.changeRequested': ({ status }) => `Change to ${status} asked of the service`,
   'consent.changeDeclined': ({ httpStatus }) => `The service declined the change (HTTP ${httpStatus})`,
   'consent.readDeclined': ({ httpStatus }) => `The service declined the reading (HTTP ${httpStatus})`,
+  'consent.answeredLate': ({ status }) =>
+    status === null
+      ? 'The end of a change came, of which a reading had told before'
+      : `The answer to a change came late, with ${status}`,
   'consent.changeLost': () => 'The answer to the change was lost: perhaps it was made',
   'consent.detailRequested': () => 'Whole reading of the consent asked for',
-  'consent.changeSeen': ({ status }) => `The service's list shows the consent as ${status}`,
+  'consent.changeSeen': ({ status }) =>
+    status === null
+      ? 'The service shows the consent in a form that cannot be read'
+      : `The service shows the consent as ${status}`,
   'consent.described': ({ history }) => `The consent was read in full, with a history of ${history}`,
   'consent.used': () => 'Data was used under this consent',
   'consent.useRefused': () => 'A use of data was refused: the consent did not stand',

@@ -52,9 +52,16 @@ export const portugueseEvents: EventWords = {
   'consent.changeRequested': ({ status }) => `Mudança para ${status} pedida ao serviço`,
   'consent.changeDeclined': ({ httpStatus }) => `O serviço recusou a mudança (HTTP ${httpStatus})`,
   'consent.readDeclined': ({ httpStatus }) => `O serviço recusou a leitura (HTTP ${httpStatus})`,
+  'consent.answeredLate': ({ status }) =>
+    status === null
+      ? 'Chegou o fim de uma mudança que uma leitura já havia mostrado'
+      : `A resposta a uma mudança chegou tarde, com ${status}`,
   'consent.changeLost': () => 'A resposta ao pedido de mudança se perdeu: talvez tenha sido feita',
   'consent.detailRequested': () => 'Leitura completa do consentimento pedida',
-  'consent.changeSeen': ({ status }) => `A lista do serviço mostra o consentimento como ${status}`,
+  'consent.changeSeen': ({ status }) =>
+    status === null
+      ? 'O serviço mostra o consentimento em uma forma que não pode ser lida'
+      : `O serviço mostra o consentimento como ${status}`,
   'consent.described': ({ history }) => `Consentimento lido por completo, com histórico de ${history}`,
   'consent.used': () => 'Dados usados com base neste consentimento',
   'consent.useRefused': () => 'Uso de dados recusado: o consentimento não valia',

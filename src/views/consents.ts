@@ -20,7 +20,7 @@ export interface ConsentRow {
   changed_at: Instant
   /** Where the service's id and texts stand, sealed. */
   record: PartAddress
-  /** Where the last detail stands, sealed; null before the first. */
+  /** Where the last detail stands, sealed, and when it was asked for; null before the first. */
   detail: PartAddress | null
   described_at: Instant | null
 }
@@ -105,24 +105,24 @@ function change(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
       row.controller = event.data.controller
       return
     case 'consent.changeSeen':
-      row.status = event.data.status
+      // While a change of ours is out or in doubt, that is what has to end first.
+      if (row.knowledge === 'changing' || row.knowledge === 'uncertain') return
+      // What crossed something newer may be older.
+      if (event.data.status !== null && !event.data.crossed) row.status = event.data.status
       row.knowledge = 'changed'
       return
     case 'consent.changeRequested':
       row.knowledge = 'changing'
       return
     case 'consent.changeLost':
-      // Where a list had told of it before, there is no doubt.
-      if (!event.resolves) row.knowledge = 'uncertain'
-      return
     case 'consent.changeDeclined':
-      row.knowledge = 'known'
+      row.knowledge = 'uncertain'
       return
     case 'consent.vanished':
       row.knowledge = 'vanished'
       return
     case 'consent.described':
       row.detail = `${event.id}/detail`
-      row.described_at = event.at
+      row.described_at = event.data.askedAt ?? event.at
   }
 }

@@ -10,7 +10,7 @@ export interface SubjectRow {
   enrolled_at: Instant
   /** How often its consents are to be read; null is never by itself. */
   sync_every_ms: number | null
-  /** When the consents were last read, and the awareness records. */
+  /** When the consents were last asked for and read, and when the awareness records were read. */
   synced_at: Instant | null
   awareness_read_at: Instant | null
   /** Of whom is read by itself, since when the next reading is waited for: the last one, or the enrolment. */
@@ -77,7 +77,7 @@ function change(event: RecordedOf<SubjectEvent>): Partial<SubjectRow> {
     case 'subject.unscheduled':
       return { sync_every_ms: null }
     case 'subject.synced':
-      return { synced_at: event.at }
+      return { synced_at: event.data.askedAt ?? event.at }
     case 'subject.awarenessListed':
       return { awareness_read_at: event.at }
     default:

@@ -165,8 +165,8 @@ describe('a change whose answer was lost', () => {
     })
     expect(others).toEqual([])
     expect(event).toEqual({
-      type: 'consent.changeLost',
-      data: {},
+      type: 'consent.answeredLate',
+      data: { asked: 'ATIVO', status: null },
       resolves: { effect: 'consentService.changeStatus', as },
     })
   })

@@ -11,12 +11,12 @@ import { subjectMachine } from '../../src/machines/subject.ts'
 import { subscriptionMachine } from '../../src/machines/subscription.ts'
 import { tokenMachine } from '../../src/machines/token.ts'
 import { validationMachine } from '../../src/machines/validation.ts'
-import type { Message } from '../../src/message.ts'
+import type { Carried } from '../../src/message.ts'
 
 /** A machine with messages that, in some order, lead to every state that it can be in. */
 export interface Sample {
   readonly machine: Machine
-  readonly messages: readonly Message[]
+  readonly messages: readonly Carried[]
 }
 
 const reading = (status: string) => ({
@@ -94,16 +94,29 @@ export const samples: readonly Sample[] = [
       { type: 'consent.erase', data: {} },
       { type: 'consent.passTime', data: { now: '2027-11-20T11:59:59.999Z' } },
       { type: 'consent.passTime', data: { now: '2027-11-20T12:00:00.000Z' } },
+      ...['ATIVO', 'REVOGADO'].map(status => ({
+        type: 'consent.observe',
+        data: { ...reading(status), consent: 'c', subject: 's' },
+        isStale: true,
+      })),
+      { type: 'consent.observeUnreadable', data: {} },
       ...statuses.map(status => ({ type: 'consentService.statusChanged', data: reading(status) })),
+      { type: 'consentService.statusChanged', data: { ...reading('ATIVO'), asked: 'ATIVO', askedAt: now } },
       ...[['PENDENTE', 'ATIVO', 'REVOGADO'], ['PENDENTE', null, 'ATIVO'], []].map(history => ({
         type: 'consentService.consentRead',
-        data: { ...reading(history.at(-1) ?? 'ATIVO'), history: history.map(entryOf) },
+        data: { ...reading(history.at(-1) ?? 'ATIVO'), history: history.map(entryOf), askedAt: now },
       })),
+      {
+        type: 'consentService.consentRead',
+        data: { ...reading('REVOGADO'), history: [] },
+        isStale: true,
+      },
       { type: 'consent.use', data: { at: '2026-11-21T12:00:00.000Z', ageMaxMs: null, readAt: now } },
       { type: 'consent.use', data: { at: '2026-11-21T12:00:00.000Z', ageMaxMs: 1, readAt: now } },
       { type: 'consentService.changeDeclined', data: { httpStatus: 400 } },
       { type: 'consentService.readDeclined', data: { httpStatus: 404 } },
-      { type: 'consentService.changeLost', data: {} },
+      { type: 'consentService.changeLost', data: { status: 'ATIVO', lostAt: now } },
+      { type: 'consentService.changeDeclined', data: { httpStatus: 400, asked: 'REVOGADO' } },
     ],
   },
   {

@@ -57,7 +57,7 @@ test('a list that was under way is counted, and brings nothing of the person bac
   ).toEqual([
     {
       type: 'subject.synced',
-      data: { read: expect.any(Number), changed: 0, unreadable: 0 },
+      data: { askedAt: expect.any(String), read: expect.any(Number), changed: 0, unreadable: 0 },
       parts: undefined,
       anomaly: 'its data subject had been erased',
     },

@@ -1,3 +1,4 @@
+import { toInstant } from '../../clock.ts'
 import type { Carried, Json, Owed } from '../../message.ts'
 import { type Answer, conclude, type ExchangeOptions, exchange } from '../exchange.ts'
 import { type EffectClass, ownerOf, type Performer, type Performers } from '../performer.ts'
@@ -33,8 +34,11 @@ const operations: Readonly<Record<string, Operation>> = {
   changeStatus: {
     effectClass: 'probed',
     write: (base, opened, owed) =>
-      writeChangeStatus(base, textOf(opened, 'cpf'), idOf(opened), (owed.data as { status: string }).status), // As the machine writes it.
-    read: (text, _, opened) => fact('statusChanged', readChanged(text, idOf(opened))),
+      writeChangeStatus(base, textOf(opened, 'cpf'), idOf(opened), askedIn(owed)),
+    read(text, owed, opened) {
+      const changed = readChanged(text, idOf(opened))
+      return changed && fact('statusChanged', { ...changed, asked: askedIn(owed) })
+    },
   },
   listConsents: {
     effectClass: 'read',
@@ -113,16 +117,26 @@ function toPerformer(
   options: ExchangeOptions,
 ): Performer {
   const { effectClass } = operation
-  const lost = ({ data }: Owed): Carried => ({ type: 'consentService.changeLost', data })
+  const now = () => toInstant(options.clock.now())
+  const lost = (owed: Owed): Carried => {
+    return { type: 'consentService.changeLost', data: { status: askedIn(owed), lostAt: now() } }
+  }
   return {
     effectClass,
     lost,
     async perform(owed, opened, mayLeave) {
+      // An answer is as old as its question: what happened after that may not be in it.
+      const askedAt = now()
       const write = () => operation.write(baseUrl, opened, owed)
       const result = await exchange(options, effectClass, write, mayLeave)
       const reading = {
         service: 'consent service',
-        settled: (text: string) => operation.read(text, owed, opened),
+        settled(text: string) {
+          const read = operation.read(text, owed, opened)
+          return read && isTimed.has(read.type)
+            ? { ...read, data: { ...(read.data as object), askedAt } }
+            : read
+        },
         declined: (answer: Answer) => declined(verb, answer, owed),
         isSuccess: (status: number) => status === 200,
         lost: () => lost(owed),
@@ -134,7 +148,8 @@ function toPerformer(
 
 function declined(verb: string, answer: Answer, owed: Owed): Carried {
   const type = verb === 'changeStatus' ? 'consentService.changeDeclined' : 'consentService.readDeclined'
-  const data = verb === 'changeStatus' || verb === 'readConsent' ? {} : { operation: verb }
+  const data =
+    verb === 'changeStatus' ? { asked: askedIn(owed) } : verb === 'readConsent' ? {} : { operation: verb }
   const problem = problemPart(readProblem(answer.status, answer.text))
   return {
     type,
@@ -145,6 +160,16 @@ function declined(verb: string, answer: Answer, owed: Owed): Carried {
 
 function fact(name: string, data: object | undefined): Carried | undefined {
   return data && { type: `consentService.${name}`, data }
+}
+
+/** The facts that say what the service showed, and so have an age. */
+const isTimed = new Set(
+  ['statusChanged', 'consentsListed', 'consentRead'].map(name => `consentService.${name}`),
+)
+
+/** The status that a change asks for. */
+function askedIn({ data }: Owed): string {
+  return (data as { status: string }).status // As the machine writes it.
 }
 
 function textOf(opened: Opened, name: string): string {

@@ -106,6 +106,11 @@ export function readConsents(text: string): Listing<Listed<Summary>> | undefined
   })
 }
 
+/** The id of a record that cannot be read; `undefined` when not even that can be. */
+export function readId(record: Json): string | undefined {
+  return z.object({ id: idSchema }).safeParse(record).data?.id
+}
+
 /** Reads the answer to operation 4; `undefined` when it is not a list at all. */
 export function readAwarenessList(text: string): Listing<Listed<AwarenessSummary>> | undefined {
   return readListing(text, awarenessSchema, ({ id, dataHora, cnpjUsuario }, record) => {

@@ -1,0 +1,63 @@
+import type { Effect, Instant } from '../message.ts'
+import type { Answered, ConsentEvent, ConsentReading } from './consent-events.ts'
+import { amendment, crossed, type Held, move, resolution } from './consent-readings.ts'
+import type { ConsentStatus, RequestableStatus } from './consent-status.ts'
+
+/** The service answered our request for a change with the consent as it stands now. */
+export function answered(held: Held, given: ConsentReading & Answered): readonly ConsentEvent[] {
+  const { status, askedAt } = given
+  if (!isOpen(held, given.asked)) return [late(given.asked, status), ...crossed(held, status)]
+  const said = { status, ...(askedAt !== undefined && { askedAt }) }
+  return [...amendment(held, given), answer(held, said), ...stillShown(held, status)]
+}
+
+function answer(
+  { reading, asked }: Held,
+  said: { readonly status: ConsentStatus; readonly askedAt?: Instant },
+): ConsentEvent {
+  if (asked !== null && said.status !== asked) {
+    const data = { ...said, by: 'service', held: reading.status } as const
+    return { type: 'consent.conflicted', data, anomaly: `the service was asked for ${asked}` }
+  }
+  if (said.status === reading.status) return { type: 'consent.confirmed', data: said }
+  return move(reading.status, { ...said, by: 'us' })
+}
+
+/** The service refused a change that its table has: something is otherwise than we hold. */
+export function refused(
+  held: Held,
+  { httpStatus, asked }: { readonly httpStatus: number } & Answered,
+  read: Effect,
+): ConsentEvent {
+  if (!isOpen(held, asked)) return late(asked, null)
+  return { type: 'consent.changeDeclined', data: { httpStatus }, effects: [read] }
+}
+
+/** What became of a change is not known, and found by a reading in full, unless a list has told already. */
+export function lost(
+  held: Held,
+  { status, lostAt }: { readonly status?: RequestableStatus; readonly lostAt?: Instant },
+  read: Effect,
+): ConsentEvent {
+  if (!isOpen(held, status))
+    return { ...late(status, null), ...resolution(status !== undefined && held.passed.includes(status)) }
+  const data = lostAt === undefined ? {} : { lostAt }
+  return { type: 'consent.changeLost', data, effects: [read] }
+}
+
+/** Reports whether it is this change that is out, or in doubt. Another one may have been asked for since. */
+function isOpen(held: Held, asked: RequestableStatus | undefined): boolean {
+  return held.asked !== null && (asked === undefined || held.asked === asked)
+}
+
+/** A reading has told before what became of it: the answer ends the call, and nothing else. */
+function late(asked: RequestableStatus | undefined, status: ConsentStatus | null): ConsentEvent {
+  return { type: 'consent.answeredLate', data: { asked: asked ?? null, status } }
+}
+
+/** What a list showed while the change was out is as much in doubt as before. */
+function stillShown({ shown }: Held, status: ConsentStatus): readonly ConsentEvent[] {
+  if (shown === null || shown === status) return []
+  const data = { status: shown === 'unreadable' ? null : shown, crossed: true } as const
+  return [{ type: 'consent.changeSeen', data }]
+}

@@ -1,0 +1,240 @@
+import { assign, type SnapshotFrom, setup } from 'xstate'
+import type { Instant } from '../message.ts'
+import type { ConsentEvent, ConsentReading } from './consent-events.ts'
+import type { Held, HistoryEntry } from './consent-readings.ts'
+import type { Shown } from './consent-standing.ts'
+import { type ConsentStatus, consentStatuses, type RequestableStatus } from './consent-status.ts'
+
+interface Context {
+  readonly consent: string
+  readonly subject: string
+  readonly reading: ConsentReading
+  /** What we asked the service for and have not heard of. */
+  readonly asked: RequestableStatus | null
+  /** What a list shows in place of what we hold, until its history has been read. */
+  readonly shown: Shown | null
+  /** Whether what shows it had crossed something newer. */
+  readonly isCrossed: boolean
+  /** A reading in full is owed that may tell. */
+  readonly isReadingOwed: boolean
+  /** The answer to what we asked for was lost, and when that was known. */
+  readonly isLost: boolean
+  readonly lostAt: Instant | null
+  /** All statuses that it has had, as far as we know. */
+  readonly passed: readonly ConsentStatus[]
+  /** The service's own time of the status that we hold, where its history told. */
+  readonly since: Instant | null
+  /** The history as last read. */
+  readonly history: readonly HistoryEntry[]
+  /** The end that was said to have passed. */
+  readonly lapsed: Instant | null
+  readonly isErased: boolean
+}
+
+const nothing: ConsentReading = { status: 'PENDENTE', createdAt: null, expiresAt: null, controller: null }
+
+// What the service shows is true, also where its table has no such move.
+const asShown = [
+  { guard: 'showsPendente', target: '.PENDENTE', actions: 'keepReading' },
+  { guard: 'showsAtivo', target: '.ATIVO', actions: 'keepReading' },
+  { guard: 'showsNegado', target: '.NEGADO', actions: 'keepReading' },
+  { guard: 'showsRevogado', target: '.REVOGADO', actions: 'keepReading' },
+  { guard: 'showsExpirado', target: '.EXPIRADO', actions: 'keepReading' },
+] as const
+
+const ended = { target: 'known', actions: 'forgetDoubt' } as const
+// While a change of ours is out or in doubt, what else is in doubt waits for its end.
+const seenBeside = { 'consent.changeSeen': { actions: 'keepShown' } } as const
+const doubtEnds = {
+  'consent.approved': ended,
+  'consent.denied': ended,
+  'consent.revoked': ended,
+  'consent.expired': ended,
+  'consent.conflicted': ended,
+  'consent.vanished': ended,
+  'consent.confirmed': ended,
+} as const
+
+/** What is known of a consent: its status, and beside it whether that is in doubt. */
+export const chart = setup({
+  types: { context: {} as Context, events: {} as ConsentEvent },
+  guards: {
+    showsPendente: ({ event }) => shows(event) === 'PENDENTE',
+    showsAtivo: ({ event }) => shows(event) === 'ATIVO',
+    showsNegado: ({ event }) => shows(event) === 'NEGADO',
+    showsRevogado: ({ event }) => shows(event) === 'REVOGADO',
+    showsExpirado: ({ event }) => shows(event) === 'EXPIRADO',
+  },
+  actions: {
+    keepReading: assign(({ context, event }) => readingAfter(context, event)),
+    keepAsked: assign({
+      asked: ({ event }) => (event.type === 'consent.changeRequested' ? event.data.status : null),
+    }),
+    keepShown: assign(({ context, event }) =>
+      event.type === 'consent.changeSeen' ? shownBy(context, event) : {},
+    ),
+    endShown: assign({
+      shown: ({ context, event }) => (shows(event) === context.reading.status ? null : context.shown),
+    }),
+    keepHistory: assign(({ event }) =>
+      event.type === 'consent.described'
+        ? { history: event.data.entries ?? [], isReadingOwed: owes(event) }
+        : {},
+    ),
+    endReading: assign({ isReadingOwed: false }),
+    keepLost: assign({
+      isLost: true,
+      lostAt: ({ event }) => (event.type === 'consent.changeLost' ? (event.data.lostAt ?? null) : null),
+    }),
+    keepDeclined: assign(({ event }) => ({ asked: null, isReadingOwed: owes(event) })),
+    keepLapsed: assign({
+      lapsed: ({ event }) => (event.type === 'consent.lapsed' ? event.data.expiresAt : null),
+    }),
+    forgetDoubt: assign({
+      asked: null,
+      shown: null,
+      isCrossed: false,
+      isReadingOwed: false,
+      isLost: false,
+      lostAt: null,
+    }),
+    markErased: assign({ isErased: true }),
+  },
+}).createMachine({
+  id: 'consent',
+  context: {
+    consent: '',
+    subject: '',
+    reading: nothing,
+    asked: null,
+    shown: null,
+    isCrossed: false,
+    isReadingOwed: false,
+    isLost: false,
+    lostAt: null,
+    passed: [],
+    since: null,
+    history: [],
+    lapsed: null,
+    isErased: false,
+  },
+  type: 'parallel',
+  states: {
+    status: {
+      initial: 'absent',
+      on: {
+        'consent.appeared': asShown,
+        'consent.conflicted': asShown,
+        'consent.amended': { actions: 'keepReading' },
+        'consent.described': { actions: 'keepHistory' },
+        'consent.readDeclined': { actions: 'endReading' },
+        'consent.lapsed': { actions: 'keepLapsed' },
+        'consent.vanished': '.vanished',
+        'consent.erased': { actions: 'markErased' },
+      },
+      states: {
+        absent: {},
+        PENDENTE: {
+          on: {
+            'consent.approved': { target: 'ATIVO', actions: 'keepReading' },
+            'consent.denied': { target: 'NEGADO', actions: 'keepReading' },
+            'consent.expired': { target: 'EXPIRADO', actions: 'keepReading' },
+          },
+        },
+        ATIVO: {
+          on: {
+            'consent.revoked': { target: 'REVOGADO', actions: 'keepReading' },
+            'consent.expired': { target: 'EXPIRADO', actions: 'keepReading' },
+          },
+        },
+        NEGADO: {},
+        REVOGADO: {},
+        EXPIRADO: {},
+        vanished: {},
+      },
+    },
+    knowledge: {
+      initial: 'known',
+      states: {
+        known: {
+          on: {
+            'consent.changeRequested': { target: 'changing', actions: 'keepAsked' },
+            'consent.changeSeen': { target: 'changed', actions: 'keepShown' },
+          },
+        },
+        changed: { on: { ...doubtEnds, ...seenBeside } },
+        changing: {
+          on: {
+            ...doubtEnds,
+            'consent.changeSeen': { actions: ['keepShown', 'endShown'] },
+            'consent.changeLost': { target: 'uncertain', actions: 'keepLost' },
+            'consent.changeDeclined': { target: 'uncertain', actions: 'keepDeclined' },
+          },
+        },
+        uncertain: { on: { ...doubtEnds, ...seenBeside } },
+      },
+    },
+  },
+})
+
+/** The status that an event shows. */
+function shows(event: ConsentEvent): ConsentStatus | undefined {
+  return 'status' in event.data ? (event.data.status ?? undefined) : undefined
+}
+
+function shownBy(
+  context: Context,
+  event: Extract<ConsentEvent, { type: 'consent.changeSeen' }>,
+): Partial<Context> {
+  return {
+    shown: event.data.status ?? 'unreadable',
+    isCrossed: event.data.crossed === true,
+    isReadingOwed: context.isReadingOwed || owes(event),
+  }
+}
+
+function owes({ effects = [] }: ConsentEvent): boolean {
+  return effects.length > 0
+}
+
+function readingAfter(context: Context, event: ConsentEvent): Partial<Context> {
+  switch (event.type) {
+    case 'consent.appeared': {
+      const { consent, subject, ...reading } = event.data
+      return { consent, subject, reading, passed: [reading.status], since: null, history: [] }
+    }
+    case 'consent.amended':
+      return { reading: event.data }
+    case 'consent.approved':
+    case 'consent.denied':
+    case 'consent.revoked':
+    case 'consent.expired':
+    case 'consent.conflicted':
+      return {
+        reading: { ...context.reading, status: event.data.status },
+        passed: consentStatuses.filter(each => each === event.data.status || context.passed.includes(each)),
+        since: event.data.since ?? null,
+      }
+    default:
+      return {}
+  }
+}
+
+/** Where the machine stands. */
+export type State = SnapshotFrom<typeof chart>
+
+/** Where the machine stands, for those who decide what a reading adds. */
+export function heldOf(state: State): Held {
+  return {
+    ...state.context,
+    isVanished: state.matches({ status: 'vanished' }),
+    isUnknown: isUnknown(state),
+    isDoubtful: state.matches({ knowledge: 'uncertain' }),
+    isQuiet: state.matches({ knowledge: 'known' }) || state.matches({ knowledge: 'changed' }),
+  }
+}
+
+/** Reports whether nobody has seen it, or the service lists it no more. */
+export function isUnknown(state: State): boolean {
+  return state.matches({ status: 'absent' }) || state.matches({ status: 'vanished' })
+}

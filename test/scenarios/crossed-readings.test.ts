@@ -1,0 +1,289 @@
+import { describe, expect, test } from 'vitest'
+import { type AverbaError, type Consents, valueOf } from '../../src/index.ts'
+import type { Standing } from '../../src/standings.ts'
+import { givenConsent } from './given-consent.ts'
+
+type World = Awaited<ReturnType<typeof givenConsent>>['world']
+type Intercept = NonNullable<Parameters<typeof givenConsent>[1]>
+
+const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
+const isList = ({ method, url }: Request) => method === 'GET' && /consentimentos\/\d+$/.test(url)
+const isDetail = ({ method, url }: Request) => method === 'GET' && /consentimentos\/\d+\/\w+$/.test(url)
+
+/** Says why the data may be used, or may not: `active` is a use. */
+async function useOf({ averba }: World, which: Parameters<Consents['use']>[0]): Promise<Standing['because']> {
+  try {
+    return (await averba.consents.use(which, { basis })).because
+  } catch (error) {
+    return (error as AverbaError & { standing: Standing }).standing.because // Nothing else is thrown here.
+  }
+}
+
+/** Holds up one request, before it arrives or with its answer. */
+function gate() {
+  const [arrived, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const hold = () => {
+    arrived.resolve()
+    return opened.promise
+  }
+  return { arrived: arrived.promise, open: opened.resolve, hold }
+}
+
+/** A world in which one request of a kind is held up on its way there, or on its way back. */
+async function given(
+  status: 'PENDENTE' | 'ATIVO',
+  isHeld: (request: Request) => boolean,
+  way: 'there' | 'back' = 'there',
+) {
+  const held = gate()
+  let isOn = false
+  let isDown = (_: Request) => false
+  const { world, subject, consent } = await givenConsent(status, async (request, forward) => {
+    if (isDown(request)) throw new Error('reset')
+    if (!isOn || !isHeld(request)) return forward(request)
+    isOn = false
+    if (way === 'there') await held.hold()
+    const response = await forward(request)
+    if (way === 'back') await held.hold()
+    return response
+  })
+  const turnOn = () => {
+    isOn = true
+  }
+  const { cpf } = world.samples
+  const change = (to: 'REVOGADO') => world.consentService.change(cpf, consent.id, to)
+  const takeDown = (isOf: (request: Request) => boolean) => {
+    isDown = isOf
+  }
+  return { world, subject, which: { subject, id: consent.id }, held, turnOn, change, takeDown }
+}
+
+describe('a reading that crosses a newer one is never believed, and never passed over', () => {
+  test('two readings in full of which the older one brings the revocation', async () => {
+    const { world, which, held, turnOn, change } = await given('ATIVO', isDetail)
+    turnOn()
+    const slow = world.averba.consents.get({ ...which, ageMaxMs: 0 })
+    await held.arrived
+    await world.averba.consents.get({ ...which, ageMaxMs: 0 })
+    await world.clock.advance(1_000)
+    change('REVOGADO')
+    held.open()
+    await slow
+    expect(await useOf(world, which)).not.toBe('active')
+    await world.averba.settle()
+    expect(await useOf(world, { ...which, ageMaxMs: 300_000 })).toBe('revoked')
+    await world.close()
+  })
+
+  test('a list with the revocation, of which a reading in full that ended sooner did not know', async () => {
+    const { world, subject, which, held, turnOn, change } = await given('ATIVO', isList)
+    turnOn()
+    const syncing = world.averba.consents.sync({ subject })
+    await held.arrived
+    await world.averba.consents.get({ ...which, ageMaxMs: 0 })
+    change('REVOGADO')
+    held.open()
+    await syncing
+    expect(await useOf(world, { ...which, ageMaxMs: 300_000 })).toBe('revoked')
+    await world.close()
+  })
+
+  test('a list from before a revocation of ours does not make the consent stand, nor look as if it did', async () => {
+    const { world, subject, which, held, turnOn, takeDown } = await given('ATIVO', isList, 'back')
+    turnOn()
+    const syncing = world.averba.consents.sync({ subject })
+    await held.arrived
+    valueOf(await world.averba.consents.revoke(which))
+    takeDown(isDetail)
+    held.open()
+    await syncing
+    expect(await useOf(world, which)).toBe('revoked')
+    const shown = (await world.averba.consents.list({ subject })).find(each => each.id === which.id)
+    expect(shown).toMatchObject({ status: 'REVOGADO', knowledge: 'changed' })
+    await world.close()
+  })
+})
+
+describe('an answer that comes after a reading has told', () => {
+  const isPut = ({ method }: Request) => method === 'PUT'
+
+  test('does not bring a revoked consent back', async () => {
+    const { world, subject, which, held, turnOn, change } = await given('PENDENTE', isPut, 'back')
+    turnOn()
+    const approving = world.averba.consents.approve(which)
+    await held.arrived
+    valueOf(await world.averba.consents.sync({ subject }))
+    await world.clock.advance(1_000)
+    change('REVOGADO')
+    valueOf(await world.averba.consents.sync({ subject }))
+    held.open()
+    expect((await approving).status).toBe('settled')
+    expect(await useOf(world, which)).toBe('revoked')
+    await world.averba.settle()
+    expect(await useOf(world, { ...which, ageMaxMs: 60_000 })).toBe('revoked')
+    await world.close()
+  })
+
+  test.each(['answered', 'lost'])(
+    'ends no doubt about the revocation that was asked for since: %s',
+    async how => {
+      const [first, second] = [gate(), gate()]
+      const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
+        if (!isPut(request)) return forward(request)
+        if (request.url.endsWith('REVOGADO')) {
+          await second.hold()
+          return forward(request)
+        }
+        const response = await forward(request)
+        await first.hold()
+        if (how === 'lost') throw new Error('reset')
+        return response
+      })
+      const which = { subject, id: consent.id }
+      const approving = world.averba.consents.approve(which)
+      await first.arrived
+      valueOf(await world.averba.consents.sync({ subject }))
+      const revoking = world.averba.consents.revoke(which)
+      await second.arrived
+      expect(await useOf(world, which)).toBe('uncertain')
+      first.open()
+      expect((await approving).status).toBe('settled')
+      expect(await useOf(world, which)).toBe('uncertain')
+      second.open()
+      expect(valueOf(await revoking).status).toBe('REVOGADO')
+      expect(await world.averba.effects.list({ state: 'unknown' })).toEqual([])
+      await world.close()
+    },
+  )
+})
+
+test('a change is not made for certain only once a reading that leaves a minute later does not show it', async () => {
+  const late: (() => Promise<unknown>)[] = []
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+    if (request.method !== 'PUT') return forward(request)
+    const copy = request.clone()
+    late.push(() => forward(copy))
+    return new Response(null, { status: 504 })
+  })
+  const which = { subject, id: consent.id }
+  const commandId = 'revoke-1'
+  expect(await world.averba.consents.revoke(which, { commandId })).toMatchObject({
+    status: 'unknown',
+    next: 'probe',
+  })
+  expect(await useOf(world, which)).toBe('uncertain')
+  await world.clock.advance(3_000)
+  await late[0]?.()
+  await world.clock.advance(60_000)
+  await world.averba.settle()
+  expect(await world.averba.consents.revoke(which, { commandId })).toMatchObject({ status: 'settled' })
+  expect(await useOf(world, which)).toBe('revoked')
+  await world.close()
+})
+
+test('a refused revocation leaves the consent in doubt until the reading that it owes has told', async () => {
+  let isDown = false
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+    if (request.method === 'PUT') isDown = true
+    else if (isDown) throw new Error('reset')
+    return forward(request)
+  })
+  const which = { subject, id: consent.id }
+  world.consentService.change(world.samples.cpf, consent.id, 'REVOGADO')
+  expect((await world.averba.consents.revoke(which)).status).toBe('declined')
+  expect(await useOf(world, which)).toBe('uncertain')
+  isDown = false
+  await world.clock.advance(3_600_000)
+  await world.averba.settle()
+  expect(await useOf(world, which)).toBe('revoked')
+  await world.close()
+})
+
+/** A world whose list, or reading in full, is changed on its way. */
+async function givenChanged(
+  isOf: (request: Request) => boolean,
+  change: (body: unknown, id: string) => unknown,
+) {
+  const changed = { id: '' }
+  const intercept: Intercept = async (request, forward) => {
+    // A reading in full would tell.
+    if (changed.id !== '' && isDetail(request) && !isOf(request)) throw new Error('reset')
+    const response = await forward(request)
+    return changed.id !== '' && isOf(request)
+      ? Response.json(change(await response.json(), changed.id))
+      : response
+  }
+  const { world, subject, consent } = await givenConsent('ATIVO', intercept)
+  changed.id = consent.id
+  return { world, subject, which: { subject, id: consent.id }, changed }
+}
+
+interface Shown {
+  readonly id: string
+  readonly status: string
+  readonly dataHora: string
+  readonly historico: readonly object[]
+}
+
+describe('what cannot be read of a consent makes it uncertain, and it alone', () => {
+  test.each([
+    ['a status that the contract does not have', (each: Shown) => [{ ...each, status: 'SUSPENSO' }]],
+    ['two entries that say two things', (each: Shown) => [{ ...each, status: 'REVOGADO' }, each]],
+  ])('%s', async (_, twist) => {
+    const { world, subject, which, changed } = await givenChanged(isList, (body, id) => {
+      return (body as Shown[]).flatMap(each => (each.id === id ? twist(each) : [each]))
+    })
+    world.consentService.addConsent({ cpf: world.samples.cpf, cnpj: world.samples.cnpj, status: 'ATIVO' })
+    await world.clock.advance(60_000)
+    valueOf(await world.averba.consents.sync({ subject }))
+    const others = await world.averba.consents.list({ subject, status: 'ATIVO' })
+    const other = others.find(each => each.id !== which.id)?.id ?? ''
+    expect(await useOf(world, { subject, id: other, ageMaxMs: 30_000 })).toBe('active')
+    expect(await useOf(world, which)).toBe('uncertain')
+    // Readable again, it stands as before.
+    changed.id = ''
+    await world.clock.advance(1_000)
+    expect(await useOf(world, { ...which, ageMaxMs: 0 })).toBe('active')
+    await world.close()
+  })
+})
+
+test('a status that its own history ends does not count', async () => {
+  const { world, which } = await givenChanged(isDetail, body => {
+    const { historico, dataHora, ...rest } = body as Shown
+    return { ...rest, dataHora, historico: [...historico, { status: 'REVOGADO', dataHora }] }
+  })
+  await world.averba.consents.get({ ...which, ageMaxMs: 0 })
+  await world.clock.advance(1)
+  expect((await world.averba.consents.standing(which)).because).toBe('uncertain')
+  expect(await useOf(world, which)).toBe('uncertain')
+  await world.close()
+})
+
+test('a reading is as old as its question, and one that is made for a use is no older than that', async () => {
+  const { world, subject, which, held, turnOn, change } = await given('ATIVO', isList, 'back')
+  await world.clock.advance(600_000)
+  turnOn()
+  const syncing = world.averba.consents.sync({ subject })
+  await held.arrived
+  await world.clock.advance(1_000)
+  change('REVOGADO')
+  await world.clock.advance(8_000)
+  held.open()
+  await syncing
+  await world.clock.advance(4_900)
+  expect(await useOf(world, { ...which, ageMaxMs: 5_000 })).toBe('revoked')
+  await world.close()
+})
+
+test('a use with an age of nothing is answered by a reading that takes its time', async () => {
+  const { world, which, held, turnOn } = await given('ATIVO', isList, 'back')
+  await world.clock.advance(60_000)
+  turnOn()
+  const using = useOf(world, { ...which, ageMaxMs: 0 })
+  await held.arrived
+  await world.clock.advance(3_000)
+  held.open()
+  expect(await using).toBe('active')
+  await world.close()
+})
