@@ -87,7 +87,7 @@ export class Commands {
       const decided = await this.#eventAt(position)
       return { position, effect, replayed, status: 'settled', value: await value(decided) }
     }
-    await this.#wait(this.#perform(effect), ask)
+    await this.wait(this.#perform(effect), ask)
     const owed = await this.#store.effect(effect)
     if (!owed) throw new TypeError(`The command owes no effect "${effect}"`)
     return { position, effect, replayed, ...(await this.#describe(owed, value)) }
@@ -103,7 +103,8 @@ export class Commands {
     for (const probe of probes.filter(isOfEnd)) await this.#engine.perform(probe.id)
   }
 
-  async #wait(work: Promise<void>, { waitMs = defaultWaitMs, signal }: Ask): Promise<void> {
+  /** Waits for work as long as its caller is ready to. */
+  async wait(work: Promise<void>, { waitMs = defaultWaitMs, signal }: Ask): Promise<void> {
     if (waitMs === 0) return void work.catch(() => undefined) // What failed stays in the ledger.
     const done = new AbortController()
     const signals = signal ? [signal, done.signal] : [done.signal]

@@ -85,7 +85,7 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
     subject: SubjectRef,
     id: string,
     ageMaxMs: number | undefined,
-    at?: Instant,
+    { at, ...ask }: { readonly at?: Instant | undefined } & Pick<Ask, 'waitMs' | 'signal'> = {},
   ): Promise<Refreshed> {
     const story = await readStory(store, subject, id)
     const askedAt = nowAfter(story)
@@ -94,8 +94,12 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
     if (ageMaxMs === undefined || isCovered || area.isFresh(readAt, ageMaxMs))
       return { story, askedAt, hasFailed: false }
     if (!area.options.consentService) return { story, askedAt, hasFailed: true }
-    const { status } = await readings.readOnce(subject, ageMaxMs)
-    return { story: await readStory(store, subject, id), askedAt, hasFailed: status !== 'settled' }
+    let isRead = false
+    const reading = readings.readOnce(subject, ageMaxMs).then(({ status }) => {
+      isRead = status === 'settled'
+    })
+    await commands.wait(reading, ask)
+    return { story: await readStory(store, subject, id), askedAt, hasFailed: !isRead }
   }
 
   /** By a clock that was ahead, a reading is from later than now: where another one fails, nobody knows its age. */
@@ -116,7 +120,7 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
       const until = untilOf(knownAt)
       const subject = await subjects.find(which)
       if (!until) {
-        const { story, askedAt, hasFailed } = await refresh(subject, which.id, ageMaxMs, at)
+        const { story, askedAt, hasFailed } = await refresh(subject, which.id, ageMaxMs, { at })
         const now = nowAfter(story)
         const standing = answerFrom(story, at ?? now, now, { ageMaxMs, askedAt })
         if (!standing.effective || !hasFailed || !isOfNoKnownAge(standing.readAt)) return standing
@@ -142,7 +146,7 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
       const { id, ageMaxMs } = which
       checkAge(ageMaxMs)
       const subject = await subjects.find(which)
-      const refreshed = await refresh(subject, id, ageMaxMs)
+      const refreshed = await refresh(subject, id, ageMaxMs, ask)
       const { purpose, legalBasis } = basis
       const input = { method: 'consents.use', subject, id, ageMaxMs: ageMaxMs ?? null, purpose, legalBasis }
       const { position } = await commands.record(input, () => deliverUse(subject, which, refreshed), {

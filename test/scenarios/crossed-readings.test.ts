@@ -287,3 +287,21 @@ test('a use with an age of nothing is answered by a reading that takes its time'
   expect(await using).toBe('active')
   await world.close()
 })
+
+test('a use waits for a reading no longer than its caller does', async () => {
+  const { world, which, held, turnOn } = await given('ATIVO', isList, 'back')
+  await world.clock.advance(60_000)
+  turnOn()
+  const stopped = new AbortController()
+  const asks = [{ waitMs: 200 }, { signal: stopped.signal }]
+  const using = Promise.allSettled(
+    asks.map(ask => world.averba.consents.use({ ...which, ageMaxMs: 0 }, { basis, ...ask })),
+  )
+  await held.arrived
+  stopped.abort()
+  await world.clock.advance(200)
+  const refused = { status: 'rejected', reason: { standing: { because: 'stale' } } }
+  expect(await using).toMatchObject([refused, refused])
+  held.open()
+  await world.close()
+})
