@@ -208,7 +208,7 @@ export class Attempts {
       } as const
       return { targets: [{ stream: effectStream(owed), message }], moves }
     }
-    await this.#recorder.record(deliver, { about: await this.#aboutOf(owed) })
+    await this.#recorder.record(deliver, { isAnswer: true, about: await this.#aboutOf(owed) })
     return isOurs
   }
 
@@ -217,7 +217,8 @@ export class Attempts {
     const toOwner = { targets: [{ stream: owed.stream, message: fact, since }] }
     const deliver = async () => (await route?.(owed, fact, since)) ?? toOwner
     const about = await this.#aboutOf(owed)
-    await this.#recorder.record(deliver, { settles: { effect: owed.id, as, because }, about })
+    const settles = { effect: owed.id, as, because }
+    await this.#recorder.record(deliver, { isAnswer: true, settles, about })
   }
 
   /** Who asked for an effect is kept with the event that ends it. */

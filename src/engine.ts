@@ -56,7 +56,9 @@ export class Engine {
       this.#emitter.emit(event.type, event)
       this.#emitter.emit('recorded', event)
     }
-    this.#recorder = new Recorder(parts.store, parts.clock, decisions, announce)
+    const { store, clock, onTrouble } = parts
+    const waiting = { closing: this.#closing.signal, onTrouble }
+    this.#recorder = new Recorder(store, clock, decisions, announce, waiting)
     this.#attempts = new Attempts(parts, this.#recorder, hint => this.hint('attempted', hint))
   }
 

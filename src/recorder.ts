@@ -20,6 +20,14 @@ const decisionsMax = 50
 const underWayMax = 10_000
 /** How often a fact knocks at a store that another process holds: minutes, each knock waits by itself. */
 const busyRetriesMax = 60
+/** How long what a call came to waits before it knocks again: the first time, and at most. */
+const [waitMinMs, waitMaxMs] = [1_000, 60_000]
+
+/** What tells and ends the waiting for a store that cannot be written. */
+export interface Waiting {
+  readonly closing: AbortSignal
+  readonly onTrouble: (what: string, error: unknown) => void
+}
 
 /** Gets decisions into the log: facts until they are in, commands a bounded number of times. */
 export class Recorder {
@@ -32,12 +40,20 @@ export class Recorder {
     commands: new Places(underWayMax),
     facts: new Places(underWayMax),
   }
+  readonly #waiting: Waiting
 
-  constructor(store: Store, clock: Clock, decisions: Decisions, announce: (event: Recorded) => void) {
+  constructor(
+    store: Store,
+    clock: Clock,
+    decisions: Decisions,
+    announce: (event: Recorded) => void,
+    waiting: Waiting,
+  ) {
     this.#store = store
     this.#clock = clock
     this.#decisions = decisions
     this.#announce = announce
+    this.#waiting = waiting
   }
 
   /** How many decisions are under way, which is what they take of memory. */
@@ -49,19 +65,42 @@ export class Recorder {
   /**
    * Decides and appends. Decisions on the same stream go one after the other in this process: only other
    * processes can be in the way. Too many commands are turned away, and so are facts that somebody else keeps; a fact
-   * that stands nowhere else waits, and keeps whoever brought it from bringing more.
+   * that stands nowhere else waits, and keeps whoever brought it from bringing more. What a call came to waits for a disk
+   * that is full or fails as well, until the log is closing.
    *
    * @throws {AverbaError} `REFUSED`, `CONFLICT`, for commands only, and `STORE_BUSY` when too many are under way
    */
   async record(deliver: () => Promise<Delivery>, options: RecordOptions): Promise<Made> {
     const kind = options.receipt === undefined ? 'facts' : 'commands'
     const places = this.#places[kind]
-    const work = () => this.#record(deliver, options)
+    const record = () => this.#record(deliver, options)
+    const work = options.isAnswer ? () => this.#untilIn(record) : record
     if (kind === 'facts' && options.isKeptElsewhere !== true) return places.within(work)
     const recording = places.tryWithin(work)
     if (recording) return recording
     const hint = `Wait for earlier ${kind} before you send more`
     throw new AverbaError('STORE_BUSY', `Cannot record: ${underWayMax} ${kind} wait already`, { hint })
+  }
+
+  /** Nobody could ask for it again: it may have been paid for. */
+  async #untilIn(record: () => Promise<Made>): Promise<Made> {
+    const { closing, onTrouble } = this.#waiting
+    for (let waitMs = waitMinMs; ; waitMs = Math.min(waitMs * 2, waitMaxMs)) {
+      const wasClosing = closing.aborted
+      try {
+        return await record()
+      } catch (error) {
+        if (!isUnwritable(error)) throw error
+        if (wasClosing) {
+          onTrouble('what a call came to could not be recorded before the end', error)
+          throw error
+        }
+        if (waitMs === waitMinMs)
+          onTrouble('what a call came to cannot be recorded: it waits until the disk takes it', error)
+        // When the log is closing it knocks a last time.
+        await this.#clock.sleep(waitMs, closing, 'a disk that takes what a call came to')
+      }
+    }
   }
 
   async #record(deliver: () => Promise<Delivery>, options: RecordOptions): Promise<Made> {
@@ -131,6 +170,11 @@ export class Recorder {
   }
 }
 
+/** Whether a store may take later what it does not take now. */
+function isUnwritable(error: unknown): boolean {
+  return error instanceof AverbaError && (error.code === 'STORE_UNSAFE' || error.code === 'STORE_BUSY')
+}
+
 /** How many commands and facts are under way, and how many may be. */
 export interface UnderWay {
   readonly commands: { readonly count: number; readonly max: number }
@@ -146,6 +190,8 @@ function shown({ count, max }: Places): UnderWay['facts'] {
 export interface RecordOptions {
   /** A fact that whoever brings it keeps and brings again: it may be turned away. */
   readonly isKeptElsewhere?: boolean
+  /** What a call came to, which nobody else keeps: it waits for a store that cannot be written. */
+  readonly isAnswer?: boolean
   readonly about?: About
   readonly receipt?: Pick<AskedReceipt, 'commandId' | 'digest' | 'isNew'>
   readonly settles?: { readonly effect: string; readonly as: Settlement; readonly because: string }

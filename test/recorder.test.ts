@@ -12,7 +12,9 @@ async function given() {
     entropy: systemEntropy,
     createId: createIds(systemClock, systemEntropy),
   })
-  const recorder = new Recorder(store, systemClock, new Decisions(store, []), () => undefined)
+  const nobody = () => undefined
+  const waiting = { closing: new AbortController().signal, onTrouble: nobody }
+  const recorder = new Recorder(store, systemClock, new Decisions(store, []), nobody, waiting)
   const held = Promise.withResolvers<Delivery>()
   const nothing = { targets: [] }
   const statusesOf = async (waiting: ReturnType<Recorder['record']>[]) =>

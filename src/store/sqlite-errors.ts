@@ -39,6 +39,9 @@ export function tablesOf(database: Database): 'ours' | 'others' | 'torn' {
   }
 }
 
+/** What a command has led to is not known by who was told of a disk. */
+const sameId = 'What was asked for may go on by itself: ask for it again under the same command id only'
+
 function explain(path: string, cause: unknown, database?: Database): AverbaError | undefined {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   const cannot = (as: ErrorCode, why: string, hint: string) =>
@@ -60,7 +63,7 @@ function explain(path: string, cause: unknown, database?: Database): AverbaError
   if (code.startsWith('SQLITE_BUSY') || code === 'SQLITE_PROTOCOL')
     return cannot('STORE_BUSY', 'it is locked', 'Another process holds the file. Try again, or stop it')
   if (code.startsWith('SQLITE_FULL')) {
-    const hint = 'Nothing was recorded. Free some space and try again'
+    const hint = `Free some space. ${sameId}`
     return cannot('STORE_UNSAFE', 'the disk is full', hint)
   }
   if (/^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/.test(code)) {
@@ -68,7 +71,7 @@ function explain(path: string, cause: unknown, database?: Database): AverbaError
     return cannot('STORE_UNSAFE', 'it cannot be written', hint)
   }
   if (code.startsWith('SQLITE_IOERR')) {
-    const hint = 'Nothing of it was acknowledged. Check the disk, then try again'
+    const hint = `Check the disk. ${sameId}`
     return cannot('STORE_UNSAFE', 'the disk failed', hint)
   }
   return undefined

@@ -1,0 +1,112 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type LogLine, replayLog, valueOf, verifyLog } from '../../src/index.ts'
+import { samples, simulate, type World } from '../../src/simulation/index.ts'
+import { cpfOf } from '../crash/cpf-of.ts'
+
+const input = { id: 'a', cpf: samples.cpf, claims: { nome: 'MARIA DE EXEMPLO SOUZA' } }
+const minuteMs = 60_000
+
+/** A world whose disk is full from the moment on at which the first paid answer has arrived, and of which nobody has heard. */
+async function givenFullDisk(answer: (real: Response) => Response = real => real) {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-full-')), 'log.sqlite')
+  const lines: LogLine[] = []
+  const [asked, mayCome] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let calls = 0
+  const world = await simulate({
+    averba: { store, logger: line => void lines.push(line) },
+    async intercept(request, forward) {
+      const real = await forward(request)
+      if (!request.url.includes('/validate/pf') || ++calls > 1) return real
+      asked.resolve()
+      await mayCome.promise
+      return answer(real)
+    },
+  })
+  const outcome = world.averba.validations.validate(input)
+  await asked.promise
+  await world.fillDisk(true)
+  await fillUp(world)
+  mayCome.resolve()
+  await world.clock.quiet()
+  const told = () => lines.map(({ message, error }) => `${message} ${error}`)
+  return { world, store, outcome, told }
+}
+
+/** Something smaller may fit where something larger did not: in the end nothing does. */
+async function fillUp({ averba, digest }: World): Promise<void> {
+  let n = 1
+  for (let before = ''; before !== (await digest()); ) {
+    before = await digest()
+    const enrol = async () => {
+      for (;;) await averba.consents.enrol({ cpf: cpfOf(n++) })
+    }
+    await expect(enrol()).rejects.toMatchObject({
+      code: 'STORE_UNSAFE',
+      hint: expect.stringMatching(/^Free some space.*the same command id only$/),
+    })
+  }
+}
+
+const waits = 'what a call came to cannot be recorded: it waits until the disk takes it STORE_UNSAFE'
+
+test('a paid answer waits for a full disk, is told of once, and is recorded as soon as there is space', async () => {
+  const { world, store, outcome, told } = await givenFullDisk()
+  await world.clock.advance(10 * minuteMs)
+  // The patience of its caller has ended.
+  expect(await outcome).toMatchObject({ status: 'pending' })
+  expect(told().slice(1)).toEqual([waits]) // The first line is about the keyring.
+  await world.fillDisk(false)
+  await world.clock.advance(minuteMs)
+  expect(valueOf(await world.averba.validations.validate(input))).toMatchObject({
+    state: 'answered',
+    fields: { nome: { result: 'match' } },
+  })
+  expect(world.validationService.answered).toBe(1)
+  expect(told().slice(1)).toEqual([waits])
+  await world.close()
+  expect((await verifyLog({ store })).faults).toEqual([])
+  expect((await replayLog({ store })).divergence).toBeUndefined()
+})
+
+test('a disk that is full for a second costs the caller a second', async () => {
+  const { world, outcome } = await givenFullDisk()
+  await world.fillDisk(false)
+  await world.clock.advance(1_000)
+  expect(valueOf(await outcome).state).toBe('answered')
+  await world.close()
+})
+
+test('what certainly did nothing waits for a full disk too: it is not in doubt afterwards', async () => {
+  const { world, outcome } = await givenFullDisk(() => new Response('', { status: 429 }))
+  await world.fillDisk(false)
+  await world.clock.advance(1_000)
+  expect(await outcome).toMatchObject({ status: 'deferred' })
+  await world.close()
+})
+
+test('closing ends the waiting: the call is in doubt for the next process, and is not paid again', async () => {
+  const { world, outcome, told } = await givenFullDisk()
+  const thrown = expect(outcome).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
+  const before = world.clock.now()
+  await world.restart()
+  await thrown
+  expect(world.clock.now()).toBe(before)
+  expect(told().at(-1)).toBe('what a call came to could not be recorded before the end STORE_UNSAFE')
+  await world.fillDisk(false)
+  await world.clock.advance(2 * minuteMs)
+  await world.averba.settle()
+  expect((await world.averba.validations.get('a'))?.state).toBe('inconclusive')
+  expect(world.validationService.answered).toBe(1)
+  await world.close()
+})
+
+test('an answer that has space again when the log is closed is recorded before the end', async () => {
+  const { world, outcome } = await givenFullDisk()
+  await world.fillDisk(false)
+  await world.restart()
+  expect(valueOf(await outcome).state).toBe('answered')
+  await world.close()
+})
