@@ -28,7 +28,17 @@ export async function findLasting(store: Store): Promise<ArchiveOptions['stays']
     .execute()
   // Of the others no handler is known yet.
   const waitedFor = new Map(open.map(row => [row.notification, row.handlers !== '[]']))
+  const inDoubt = await openViews<Views>(store.reader)
+    .selectFrom('validations')
+    .select('validation')
+    .where('state', '=', 'inconclusive')
+    .where('resolved_at', 'is', null)
+    .where('unreadable', 'is not', null)
+    .execute()
+  // A person has to look at them.
+  const lookedAt = new Set(inDoubt.map(row => row.validation))
   return ({ stream, type, name, position }) => {
+    if (name === 'unreadable' && lookedAt.has(stream)) return true
     if (lasting.has(`${type}/${name}`) || position === listed?.position) return true
     const isWaitedFor = waitedFor.get(stream)
     return isWaitedFor === true || (isWaitedFor === false && position > passed)

@@ -3,7 +3,7 @@ import { AverbaError } from './errors.ts'
 /** Kinds of parts that a host decides about: the parts of which events each of them is. */
 export const partKinds = {
   'validation.claims': ['validation.requested/claims'],
-  'validation.result': ['validation.answered/result'],
+  'validation.result': ['validation.answered/result', 'validation.inconclusive/unreadable'],
   'notification.body': ['notification.received/body', 'notification.recovered/body'],
   'consent.detail': ['consent.described/detail'],
 } as const

@@ -38,6 +38,8 @@ export interface Validation {
   readonly againBy?: string
   /** What a person found out about an inconclusive one. */
   readonly resolved?: { readonly charged: boolean; readonly at: Instant; readonly note?: string }
+  /** What the service answered, as it came, up to 16,384 characters, where it could not be read as a validation. */
+  readonly unreadable?: string
   /** Its answer or note was moved out to a bundle, and is left out in a list until it is put back. */
   readonly isArchived?: true
 }
@@ -254,6 +256,7 @@ async function toValidation(
   const result = row.result === null ? undefined : await open(row.result)
   const { fields = {}, cpfDisponivel } = (result ?? {}) as Partial<ValidationResult> // Sealed as such by the client.
   const note = row.note === null ? undefined : await open(row.note)
+  const unreadable = row.unreadable === null ? undefined : await open(row.unreadable)
   return {
     id: row.id,
     state: row.state,
@@ -265,6 +268,7 @@ async function toValidation(
     ...(row.reused_from !== null && { reusedFrom: row.reused_from }),
     ...(row.again_of !== null && { againOf: row.again_of }),
     ...(row.again_by !== null && { againBy: row.again_by }),
+    ...(typeof unreadable === 'string' && { unreadable }),
     ...(row.resolved_at !== null && {
       resolved: {
         charged: row.charged === 1,

@@ -89,8 +89,8 @@ export interface Reading {
   readonly settled: (text: string) => Carried | undefined
   /** The fact that the service said no. */
   readonly declined: (answer: Answer) => Carried
-  /** The fact that nobody knows what became of it. */
-  readonly lost: () => Carried
+  /** The fact that nobody knows what became of it, given what was answered all the same. */
+  readonly lost: (text?: string) => Carried
   readonly isSuccess: (status: number) => boolean
 }
 
@@ -108,17 +108,17 @@ export function conclude(
   reading: Reading,
   clock: Clock,
 ): Outcome {
-  const doubt = (because: string): Outcome =>
+  const doubt = (because: string, text?: string): Outcome =>
     effectClass === 'read' || effectClass === 'idempotent'
       ? { status: 'deferred', because }
-      : { status: 'unknown', because, fact: reading.lost() }
+      : { status: 'unknown', because, fact: reading.lost(text) }
   if (result.status === 'unsent') return { status: 'deferred', because: result.because }
   if (result.status === 'lost') return doubt(result.because)
   const { answer } = result
   const { status } = answer
   if (reading.isSuccess(status)) {
     const fact = reading.settled(answer.text)
-    return fact ? { status: 'settled', fact } : doubt('the answer cannot be read')
+    return fact ? { status: 'settled', fact } : doubt('the answer cannot be read', answer.text)
   }
   const because = `the ${reading.service} answered ${status}`
   const afterMs = retryAfterMs(answer, clock)
@@ -126,7 +126,7 @@ export function conclude(
     return { status: 'deferred', because, ...(afterMs !== undefined && { afterMs }) }
   }
   const isNo = status >= 400 && status < 500 && status !== 408
-  return isNo ? { status: 'declined', because, fact: reading.declined(answer) } : doubt(because)
+  return isNo ? { status: 'declined', because, fact: reading.declined(answer) } : doubt(because, answer.text)
 }
 
 const retryAfterMaxMs = 24 * 3_600_000

@@ -25,15 +25,21 @@ interface Reused {
   readonly result: PartAddress
 }
 
+/** How many fields it says something about, and its members that are not as the contract says: they count as absent. */
+interface Answered {
+  readonly evaluated: number
+  readonly unreadable?: readonly string[]
+}
+
 export type ValidationEvent =
   /** The first: its part `claims` holds what was claimed, `because` why it is paid again. */
   | Event<'validation.requested', Requested>
   /** The first and only: nothing was asked of the service. */
   | Event<'validation.reused', Reused>
   /** Its part `result` holds what matched and what did not. */
-  | Event<'validation.answered', { evaluated: number }>
+  | Event<'validation.answered', Answered>
   | Event<'validation.declined', { httpStatus: number; code: string | null }>
-  /** Perhaps done, perhaps paid: a person decides. */
+  /** Perhaps done, perhaps paid: a person decides. Its part `unreadable` holds what the service answered, if it did. */
   | Event<'validation.inconclusive', unknown>
   /** A person found out whether it was paid. Its part `note` holds what they say. */
   | Event<'validation.resolved', { charged: boolean }>
@@ -50,7 +56,7 @@ export type ValidationMessage =
   | Message<'validation.resolve', { charged: boolean }>
   | Message<'validation.repeat', { by: string }>
   | Message<'validation.erase', unknown>
-  | Message<'validationService.answered', { evaluated: number }>
+  | Message<'validationService.answered', Answered>
   | Message<'validationService.declined', { httpStatus: number; code: string | null }>
   | Message<'validationService.lost', unknown>
 
@@ -136,8 +142,10 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
       }
       if (state.context.isRepeated) return refuse('it was paid again before')
       return record({ type: 'validation.repeated', data: message.data })
-    case 'validationService.answered':
-      return record({ type: 'validation.answered', data: message.data, ...anomalyOf(state) })
+    case 'validationService.answered': {
+      const anomaly = message.data.unreadable && { anomaly: 'members of it could not be read' }
+      return record({ type: 'validation.answered', data: message.data, ...anomaly, ...anomalyOf(state) })
+    }
     case 'validationService.declined':
       return record({ type: 'validation.declined', data: message.data, ...anomalyOf(state) })
     case 'validationService.lost':

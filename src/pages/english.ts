@@ -13,6 +13,7 @@ export const english: Words = {
     'consent.described/detail': "Consent: the service's whole record",
     'subject.awarenessAppeared/record': "Awareness record: the service's id and texts",
     'subject.awarenessDescribed/detail': "Awareness record: the service's whole record",
+    'validation.inconclusive/unreadable': 'Answer to a validation in an unknown form',
     why: "Reason and evidence of the person's decision",
     unreadable: 'Records of the service in an unknown form',
     id: 'Id of a record at the service',

@@ -13,6 +13,7 @@ export const portuguese: Words = {
     'consent.described/detail': 'Consentimento: registro completo do serviço',
     'subject.awarenessAppeared/record': 'Ciência de tratamento: identificação e textos do serviço',
     'subject.awarenessDescribed/detail': 'Ciência de tratamento: registro completo do serviço',
+    'validation.inconclusive/unreadable': 'Resposta a uma validação em forma desconhecida',
     why: 'Motivo e evidência da decisão do titular',
     unreadable: 'Registros do serviço em forma desconhecida',
     id: 'Identificação de um registro no serviço',

@@ -23,6 +23,8 @@ export interface ValidationRow {
   charged: number | null
   resolved_at: Instant | null
   note: PartAddress | null
+  /** Where the answer stands that could not be read, sealed. */
+  unreadable: PartAddress | null
 }
 
 /** The view of validations. */
@@ -44,6 +46,7 @@ export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>
     charged: 'integer',
     resolved_at: 'text',
     note: 'text',
+    unreadable: 'text',
   },
   isByStream: true,
   key: event => (event.type.startsWith('validation.') ? event.stream : undefined),
@@ -63,11 +66,11 @@ export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>
       case 'validation.declined':
         return { ...ended, state: 'declined' }
       case 'validation.inconclusive':
-        return { ...ended, state: 'inconclusive' }
+        return { ...ended, state: 'inconclusive', unreadable: addressOf(event, 'unreadable') }
       case 'validation.erased':
         return { ...ended, state: 'erased' }
       case 'validation.resolved': {
-        const note = event.parts?.some(part => part.name === 'note') ? `${event.id}/note` : null
+        const note = addressOf(event, 'note')
         return { ...row, charged: event.data.charged ? 1 : 0, resolved_at: event.at, note }
       }
       case 'validation.repeated':
@@ -76,6 +79,10 @@ export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>
   },
 })
 
+function addressOf({ id, parts = [] }: RecordedOf<ValidationEvent>, name: string): PartAddress | null {
+  return parts.some(part => part.name === name) ? `${id}/${name}` : null
+}
+
 function begin(
   event: RecordedOf<ValidationEvent> & { data: { id: string; subject: string } },
 ): ValidationRow {
@@ -83,6 +90,6 @@ function begin(
   return {
     ...{ validation: event.stream, id, subject, state: 'requested', requested_at: event.at, ended_at: null },
     ...{ claims: '', result: null, reused_from: null, again_of: null, again_by: null },
-    ...{ charged: null, resolved_at: null, note: null },
+    ...{ charged: null, resolved_at: null, note: null, unreadable: null },
   }
 }

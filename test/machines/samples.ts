@@ -238,6 +238,7 @@ export const samples: readonly Sample[] = [
       { type: 'validation.resolve', data: { charged: true } },
       { type: 'validation.repeat', data: { by: 'outro' } },
       { type: 'validationService.answered', data: { evaluated: 3 } },
+      { type: 'validationService.answered', data: { evaluated: 3, unreadable: ['cnh'] } },
       { type: 'validationService.declined', data: { httpStatus: 422, code: 'DV010' } },
       { type: 'validationService.lost', data: {} },
     ],

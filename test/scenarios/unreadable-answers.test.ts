@@ -1,6 +1,9 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { valueOf } from '../../src/index.ts'
-import { simulate } from '../../src/simulation/index.ts'
+import { archiveParts, valueOf } from '../../src/index.ts'
+import { simulate, type WorldOptions } from '../../src/simulation/index.ts'
 
 /** A world in which the list of consents is answered with something else. */
 async function givenList(answer: () => Response) {
@@ -129,6 +132,127 @@ describe('an answer about another record or another person is not believed', () 
       code: 'OUTCOME',
       message: expect.stringContaining('cannot be read'),
     })
+    await world.close()
+  })
+})
+
+describe('a paid answer', () => {
+  const claims = { nome: 'MARIA DE EXEMPLO SOUZA', cnh: { categoria: 'B' } }
+  const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+
+  /** A world in which a validation is answered with something else. */
+  async function givenAnswer(body: string, averba: NonNullable<WorldOptions['averba']> = {}, status = 200) {
+    const headers = { 'content-type': 'application/json' }
+    const world = await simulate({
+      averba,
+      intercept: async (request, forward) =>
+        request.url.includes('/validate/pf') ? new Response(body, { status, headers }) : forward(request),
+    })
+    const { validations, log } = world.averba
+    const outcome = await validations.validate({ id: 'a', cpf: world.samples.cpf, claims })
+    const events = []
+    for await (const event of log.read({ kind: 'validation', backward: true })) events.push(event)
+    return { world, validations, outcome, last: events[0] }
+  }
+
+  const nome = { result: 'match' }
+  const licence = { 'cnh.categoria': { result: 'not-evaluated' } }
+  test.each([
+    ['{"nome":true,"nome_similaridade":null}', ['nome_similaridade'], { nome, ...licence }],
+    ['{"nome":true,"nome_similaridade":"1.0"}', ['nome_similaridade'], { nome, ...licence }],
+    ['{"nome":true,"nome_similaridade":1e999}', ['nome_similaridade'], { nome, ...licence }],
+    ['{"nome":true,"cnh":null}', ['cnh'], { nome, ...licence }],
+    ['{"nome":true,"cnh":[{"categoria":true}]}', ['cnh'], { nome, ...licence }],
+    [
+      '{"nome":true,"cnh":{"categoria":"S","numero_registro":false},"sexo":0,"outro":7}',
+      ['sexo', 'cnh.categoria'],
+      { nome, ...licence, 'cnh.numero_registro': { result: 'mismatch' } },
+    ],
+  ])('%s is read but for %j, and marked', async (body, unreadable, fields) => {
+    const { world, outcome, last } = await givenAnswer(body)
+    expect(valueOf(outcome)).toMatchObject({ state: 'answered', fields })
+    expect(last).toMatchObject({
+      type: 'validation.answered',
+      data: { unreadable },
+      anomaly: 'members of it could not be read',
+    })
+    await world.close()
+  })
+
+  test('an answer of which every member can be read is marked with nothing', async () => {
+    const { world, last } = await givenAnswer('{"nome":true,"outro":null}')
+    expect(last).toMatchObject({ type: 'validation.answered', data: { evaluated: 1 } })
+    expect(last).not.toHaveProperty('anomaly')
+    await world.close()
+  })
+
+  test.each([
+    ['{}'],
+    ['[]'],
+    ['"1"'],
+    ['<html>Manutenção</html>'],
+    ['{"cnh":{}}'],
+    ['{"nome":"S"}'],
+    ['{"fault":{"code":900900,"message":"Unclassified"}}'],
+    ['{"mensagem":"Serviço indisponível"}'],
+  ])('%s is no validation: it is in doubt, and kept for the person who looks into it', async body => {
+    const { world, validations, outcome, last } = await givenAnswer(body)
+    expect(outcome).toMatchObject({ status: 'unknown', next: 'person' })
+    expect(last).toMatchObject({ type: 'validation.inconclusive', parts: [{ name: 'unreadable' }] })
+    expect(JSON.stringify(last)).not.toContain('Manutenção')
+    expect(await validations.get('a')).toMatchObject({ state: 'inconclusive', unreadable: body })
+    expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+    await world.close()
+  })
+
+  test('what a 5xx says is kept too, and no more of it than a person reads', async () => {
+    const { world, validations } = await givenAnswer(`${'x'.repeat(16_383)}\u{1F600}`, {}, 500)
+    expect((await validations.get('a'))?.unreadable).toBe(`${'x'.repeat(16_383)}\uFFFD`)
+    await world.close()
+  })
+
+  test('one that is lost leaves nothing to look at', async () => {
+    const world = await simulate()
+    await world.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
+    await world.averba.validations.validate({ id: 'a', cpf: world.samples.cpf, claims })
+    expect(await world.averba.validations.get('a')).not.toHaveProperty('unreadable')
+    await world.close()
+  })
+
+  test('what could not be read goes with its person, unless results are kept', async () => {
+    for (const keep of [[], ['validation.result']] as const) {
+      const { world, validations } = await givenAnswer('{"nome":"S"}')
+      await world.averba.subjects.erase({ cpf: world.samples.cpf }, { ...asked, keep })
+      const kept = (await validations.get('a'))?.unreadable
+      expect(kept).toBe(keep.length === 0 ? undefined : '{"nome":"S"}')
+      await world.close()
+    }
+  })
+
+  test('what could not be read stays until it is resolved, and no longer where results go then', async () => {
+    const retention = { 'validation.result': 'until-settled' } as const
+    const { world, validations } = await givenAnswer('{"nome":"S"}', { schedules: true, retention })
+    const kept = async () => {
+      await world.clock.advance(86_400_000)
+      await world.averba.settle()
+      return (await validations.get('a'))?.unreadable
+    }
+    expect(await kept()).toBe('{"nome":"S"}')
+    await validations.resolve('a', { charged: true })
+    expect(await kept()).toBeUndefined()
+    await world.close()
+  })
+
+  test('what could not be read is moved out once it is resolved', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'averba-unreadable-'))
+    const store = join(folder, 'log.sqlite')
+    const { world, validations } = await givenAnswer('{"nome":"S"}', { store })
+    const archive = (name: string) => archiveParts({ store, before: '2100-01-01', to: join(folder, name) })
+    await archive('first')
+    expect((await validations.get('a'))?.unreadable).toBe('{"nome":"S"}')
+    await validations.resolve('a', { charged: true })
+    await archive('second')
+    await expect(validations.get('a')).rejects.toMatchObject({ code: 'PART_ARCHIVED' })
     await world.close()
   })
 })

@@ -17,10 +17,11 @@ export interface ValidationClientOptions extends ExchangeOptions {
 }
 
 const protocol: ValidationProtocol = v2
+/** How much of an answer is kept that cannot be read. */
+const unreadableMax = 16_384
 
 /** The validation operation over a way out (document 2, section 4.2). It may cost money: sent once. */
 export function createValidationClient(options: ValidationClientOptions): Performers {
-  const lost = (): Carried => ({ type: 'validationService.lost', data: {} })
   return {
     'validationService.validatePerson': {
       effectClass: 'once',
@@ -45,7 +46,7 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
           settled: (text: string) => answered(text, claims, owed),
           declined: (answer: Answer) => declined(answer, owed),
           isSuccess: (status: number) => status === 200,
-          lost,
+          lost: (text?: string) => lost(owed, text),
         }
         return conclude(result, 'once', reading, options.clock)
       },
@@ -54,11 +55,21 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
 }
 
 function answered(text: string, claims: Claims, owed: Owed): Carried | undefined {
-  const result = protocol.readResult(text, claims)
-  if (!result) return undefined
+  const read = protocol.readResult(text, claims)
+  if (!read) return undefined
+  const { unreadable, ...result } = read
   const evaluated = Object.values(result.fields).filter(field => field.result !== 'not-evaluated').length
   const parts = { result: { owner: ownerOf(owed), value: JSON.parse(JSON.stringify(result)) } }
-  return { type: 'validationService.answered', data: { evaluated }, parts }
+  const data = { evaluated, ...(unreadable.length > 0 && { unreadable }) }
+  return { type: 'validationService.answered', data, parts }
+}
+
+/** Perhaps paid: what was answered is kept for the person who looks into it. */
+function lost(owed: Owed, text = ''): Carried {
+  const fact = { type: 'validationService.lost', data: {} }
+  if (text === '') return fact
+  const value = text.slice(0, unreadableMax).toWellFormed()
+  return { ...fact, parts: { unreadable: { owner: ownerOf(owed), value } } }
 }
 
 function declined(answer: Answer, owed: Owed): Carried {

@@ -1,6 +1,6 @@
 import type { Json } from '../../message.ts'
 import { parseJson } from '../json.ts'
-import { type Claims, validationResponseSchema } from './wire.ts'
+import { type Claims, type ValidationResponse, validationResponseSchema } from './wire.ts'
 
 /**
  * Writes the validation request and reads its answer: pure.
@@ -56,14 +56,23 @@ export const v2: ValidationProtocol = { version: 'v2', writeValidatePerson, read
 
 const similaritySuffix = '_similaridade'
 
-/** Reads the answer; `undefined` when it is not one. Each claimed field gets one of three results. */
-export function readResult(text: string, claims: Claims): ValidationResult | undefined {
-  const parsed = validationResponseSchema.safeParse(parseJson(text))
-  if (!parsed.success) return undefined
-  const { cpf_disponivel, ...answer } = parsed.data
+/** A result as it was read. */
+export interface ReadResult extends ValidationResult {
+  /** The members that are of another type than the contract says, by their paths: they count as absent. */
+  readonly unreadable: readonly string[]
+}
+
+/**
+ * Reads the answer; `undefined` when it is not one: when it has no member of the contract that can be read. Each claimed
+ * field gets one of three results.
+ */
+export function readResult(text: string, claims: Claims): ReadResult | undefined {
+  const { members, unreadable } = readMembers(parseJson(text))
+  const { cpf_disponivel, ...answer } = members
+  const answered = flatten(answer)
+  if (answered.size === 0 && cpf_disponivel === undefined) return undefined
   const fields: Record<string, FieldResult> = {}
   for (const path of flatten(claims).keys()) fields[path] = { result: 'not-evaluated' }
-  const answered = flatten(answer)
   for (const [path, value] of answered) {
     if (typeof value !== 'boolean') continue
     const similarity = answered.get(`${path}${similaritySuffix}`)
@@ -72,7 +81,26 @@ export function readResult(text: string, claims: Claims): ValidationResult | und
       ...(typeof similarity === 'number' && { similarity }),
     }
   }
-  return { fields, ...(cpf_disponivel !== undefined && { cpfDisponivel: cpf_disponivel }) }
+  return { fields, unreadable, ...(cpf_disponivel !== undefined && { cpfDisponivel: cpf_disponivel }) }
+}
+
+/** The answer was paid for: one member of another type does not take the others along. */
+function readMembers(body: unknown): { members: ValidationResponse; unreadable: string[] } {
+  const whole = validationResponseSchema.safeParse(body)
+  if (whole.success) return { members: whole.data, unreadable: [] }
+  const paths = whole.error.issues.map(issue => issue.path)
+  for (const path of paths) leaveOut(body, path)
+  const rest = validationResponseSchema.safeParse(body)
+  return rest.success
+    ? { members: rest.data, unreadable: paths.map(path => path.join('.')) }
+    : { members: {}, unreadable: [] }
+}
+
+function leaveOut(body: unknown, path: readonly PropertyKey[]): void {
+  const [name, ...inner] = path
+  if (name === undefined || typeof body !== 'object' || body === null) return
+  if (inner.length === 0) Reflect.deleteProperty(body, name)
+  else leaveOut(Reflect.get(body, name), inner)
 }
 
 function flatten(value: object, prefix = ''): Map<string, unknown> {
