@@ -73,12 +73,13 @@ async function rowsOf(area: Area, event: Recorded, failures: Map<string, string>
 }
 
 /** An answer is found by what was claimed of whom, where it is one to be given again. */
-async function validated(area: Area, { stream }: Recorded, open: Opener): Promise<Row[]> {
+async function validated(area: Area, { stream, data }: Recorded, open: Opener): Promise<Row[]> {
   const [requested] = await area.store.read({ stream, limit: 1 })
   if (requested?.type !== 'validation.requested') return []
   const { subject } = requested.data as { subject: string } // As the machine writes it.
   const [claims, result] = [await open('claims', requested.id), await open('result')]
-  return rowIf('validated', validatedText(area, subject, claims, result), stream)
+  const { environment } = data as { environment: string } // As the client writes it.
+  return rowIf('validated', validatedText(environment, subject, claims, result), stream)
 }
 
 function rowIf(

@@ -1,4 +1,5 @@
-import { type ValidationResult, v2 } from './adapters/validation/protocol.ts'
+import { environmentOf } from './adapters/validation/environment.ts'
+import type { ValidationResult } from './adapters/validation/protocol.ts'
 import type { Area } from './area.ts'
 import { fromInstant } from './clock.ts'
 import type { Delivery } from './decisions.ts'
@@ -24,7 +25,8 @@ export async function routeAnswer(area: Area, owed: Owed, fact: Carried, since: 
   const { cpf = '', claims = '' } = owed.opens ?? {}
   const claimed = await area.store.open(claims)
   const subject = cpf.slice('subject-'.length, cpf.indexOf('/'))
-  const text = validatedText(area, subject, claimed, fact.parts?.result?.value)
+  const { environment } = fact.data as { environment: string } // As the client writes it.
+  const text = validatedText(environment, subject, claimed, fact.parts?.result?.value)
   if (text === undefined) return { targets }
   const replaces = await area.store.lookUp(kind, text)
   const claim = { kind, digest: area.store.digest(kind, text), value: owed.stream }
@@ -36,8 +38,10 @@ export async function findReusable(
   area: Area,
   asked: { subject: string; claims: Json; withinMs: number },
 ): Promise<Reusable | undefined> {
-  const { store, clock } = area
-  const stream = await store.lookUp(kind, textOf(area, asked.subject, asked.claims))
+  const { store, clock, options } = area
+  if (!options.validationService) return undefined
+  const environment = environmentOf(options.validationService)
+  const stream = await store.lookUp(kind, textOf(environment, asked.subject, asked.claims))
   if (stream === undefined) return undefined
   const events = await store.read({ stream })
   const requested = events.find(event => event.type === 'validation.requested')
@@ -63,7 +67,7 @@ async function isThere({ store }: Area, result: PartAddress): Promise<boolean> {
 
 /** By what an answer is found when the same is claimed again; `undefined` where it says nothing to give again. */
 export function validatedText(
-  area: Area,
+  environment: string,
   subject: string,
   claimed: Json | undefined,
   result: Json | undefined,
@@ -71,11 +75,10 @@ export function validatedText(
   const { fields = {}, cpfDisponivel } = (result ?? {}) as Partial<ValidationResult> // As the client sealed it.
   const isDefinitive = Object.values(fields).some(field => field.result !== 'not-evaluated')
   if (!isDefinitive || cpfDisponivel === false || claimed === undefined) return undefined
-  return textOf(area, subject, claimed)
+  return textOf(environment, subject, claimed)
 }
 
-/** What makes two validations the same: the service and its version, the person, and the very same claims. */
-function textOf({ options }: Area, subject: string, claims: Json): string {
-  const { service = '' } = options.validationService ?? {}
-  return [v2.version, service, subject, canonicalJson(claims, { fractions: true })].join('\0')
+/** What makes two validations the same: where the answer came from, the person, and the very same claims. */
+function textOf(environment: string, subject: string, claims: Json): string {
+  return [environment, subject, canonicalJson(claims, { fractions: true })].join('\0')
 }

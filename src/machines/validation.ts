@@ -25,9 +25,12 @@ interface Reused {
   readonly result: PartAddress
 }
 
-/** How many fields it says something about, and its members that are not as the contract says: they count as absent. */
 interface Answered {
+  /** How many fields it says something about. */
   readonly evaluated: number
+  /** A digest of where it came from: address, service and version. */
+  readonly environment: string
+  /** Its members that are not as the contract says: they count as absent. */
   readonly unreadable?: readonly string[]
 }
 

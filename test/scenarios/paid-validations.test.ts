@@ -226,6 +226,32 @@ test('a recent definitive result is reused for the same person and the same clai
   await world.close()
 })
 
+test('an answer of another address is not taken again, also when the index is made anew', async () => {
+  const store = join(newFolder(), 'log.sqlite')
+  const calls: string[] = []
+  const fetch = async ({ url }: Request) => {
+    calls.push(url)
+    return Response.json({ nome: url.startsWith('https://demonstracao.'), cpf_disponivel: true })
+  }
+  const ask = async (id: string, baseUrl: string) => {
+    const own = { ...validationService, baseUrl, bearer: 'given' }
+    const averba = await openAverba({ store, fetch, validationService: own })
+    await averba.rebuildIndex()
+    const { fields, reusedFrom } = valueOf(
+      await averba.validations.validate({ id, cpf, claims, reuseWithinMs: hourMs }),
+    )
+    await averba.close()
+    return { result: fields.nome?.result, reusedFrom }
+  }
+  expect(await ask('a', 'https://demonstracao.exemplo.br')).toMatchObject({ result: 'match' })
+  const real = { result: 'mismatch', reusedFrom: undefined }
+  expect(await ask('b', 'https://producao.exemplo.br')).toEqual(real)
+  expect(await ask('c', 'https://producao.exemplo.br/v9/')).toEqual(real)
+  expect(await ask('d', 'https://PRODUCAO.exemplo.br:443/v9')).toEqual({ ...real, reusedFrom: 'c' })
+  expect(await ask('e', 'https://demonstracao.exemplo.br/')).toEqual({ result: 'match', reusedFrom: 'a' })
+  expect(calls).toHaveLength(3)
+})
+
 test('a result by a clock that was a day ahead is not reused for that day', async () => {
   let aheadMs = 86_400_000
   const plain = await simulate()

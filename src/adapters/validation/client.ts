@@ -3,6 +3,7 @@ import { type Answer, conclude, type ExchangeOptions, exchange } from '../exchan
 import { ownerOf, type Performers } from '../performer.ts'
 import { clearCode, problemPart, readProblem } from '../problem.ts'
 import { type TokenSource, withToken } from '../token/with-token.ts'
+import { environmentOf } from './environment.ts'
 import { type ValidationProtocol, v2 } from './protocol.ts'
 import { type Claims, claimsSchema } from './wire.ts'
 
@@ -22,6 +23,7 @@ const unreadableMax = 16_384
 
 /** The validation operation over a way out (document 2, section 4.2). It may cost money: sent once. */
 export function createValidationClient(options: ValidationClientOptions): Performers {
+  const environment = environmentOf(options)
   return {
     'validationService.validatePerson': {
       effectClass: 'once',
@@ -43,7 +45,7 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
         if (result.status === 'deferred') return result
         const reading = {
           service: 'validation service',
-          settled: (text: string) => answered(text, claims, owed),
+          settled: (text: string) => answered(text, claims, owed, environment),
           declined: (answer: Answer) => declined(answer, owed),
           isSuccess: (status: number) => status === 200,
           lost: (text?: string) => lost(owed, text),
@@ -54,13 +56,13 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
   }
 }
 
-function answered(text: string, claims: Claims, owed: Owed): Carried | undefined {
+function answered(text: string, claims: Claims, owed: Owed, environment: string): Carried | undefined {
   const read = protocol.readResult(text, claims)
   if (!read) return undefined
   const { unreadable, ...result } = read
   const evaluated = Object.values(result.fields).filter(field => field.result !== 'not-evaluated').length
   const parts = { result: { owner: ownerOf(owed), value: JSON.parse(JSON.stringify(result)) } }
-  const data = { evaluated, ...(unreadable.length > 0 && { unreadable }) }
+  const data = { evaluated, environment, ...(unreadable.length > 0 && { unreadable }) }
   return { type: 'validationService.answered', data, parts }
 }
 
