@@ -1,5 +1,5 @@
 import { brasiliaDay } from './adapters/brasilia.ts'
-import type { FieldResult, ValidationResult } from './adapters/validation/protocol.ts'
+import { type FieldResult, flatten, type ValidationResult } from './adapters/validation/protocol.ts'
 import { type Claims, claimsSchema } from './adapters/validation/wire.ts'
 import type { Area } from './area.ts'
 import type { Fresh } from './consent-readings.ts'
@@ -303,6 +303,8 @@ function invalid(what: string): AverbaError {
 /** Checks the shape of claims, and names what is wrong by its field, never by its value. */
 function parseClaims(given: Claims): Json {
   const parsed = claimsSchema.safeParse(given)
+  const isNothing = parsed.success && flatten(parsed.data).size === 0
+  if (isNothing) throw invalid('claims: nothing is claimed, and the call may cost money')
   if (parsed.success) return JSON.parse(JSON.stringify(parsed.data))
   const fields = parsed.error.issues.map(issue => {
     const names = issue.code === 'unrecognized_keys' ? issue.keys : []
@@ -312,7 +314,7 @@ function parseClaims(given: Claims): Json {
     'INVALID_INPUT',
     `Cannot validate: wrong claims${fields.some(Boolean) ? ` at ${fields.join(', ')}` : ''}`,
     {
-      hint: 'Use the fields of the contract: texts, whole numbers, and dates as YYYY-MM-DD',
+      hint: 'Use the fields of the contract: texts, whole numbers, and days of the calendar as YYYY-MM-DD',
     },
   )
 }

@@ -45,7 +45,7 @@ test('an area without its service is refused by its name', async () => {
     () => averba.consents.sync({ subject }),
     () => averba.awareness.list({ subject }),
     () => averba.logins.state({ subject }),
-    () => averba.validations.validate({ id: 'a', cpf: '25774435016', claims: {} }),
+    () => averba.validations.validate({ id: 'a', cpf: '25774435016', claims: { nome: 'X' } }),
     () => averba.subscriptions.plan(),
   ]
   for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'SERVICE_NOT_CONFIGURED' })

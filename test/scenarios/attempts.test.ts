@@ -29,7 +29,7 @@ test('each attempt that may change or cost something is in the log before its re
   isDown = false
   await clock.advance(60_000)
   await averba.settle()
-  valueOf(await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: {} }))
+  valueOf(await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } }))
   const change = ['consentService.changeStatus 1', 'consentService.changeStatus 2']
   const paid = [...change, 'validationService.validatePerson 1']
   expect(known).toEqual([

@@ -54,7 +54,7 @@ test.each([2 * hourMs, -2 * hourMs])(
   async ms => {
     const world = await simulate()
     const validate = (id: string) =>
-      world.averba.validations.validate({ id, cpf: world.samples.cpf, claims: {} })
+      world.averba.validations.validate({ id, cpf: world.samples.cpf, claims: { nome: 'X' } })
     valueOf(await validate('a'))
     await world.faults.add({ kind: 'clockSkew', service: 'tokenService', ms })
     valueOf(await validate('b'))

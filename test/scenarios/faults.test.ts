@@ -54,13 +54,13 @@ async function given(): Promise<{ world: World; calls: Record<Kind, () => Promis
   const { averba, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
-  valueOf(await averba.validations.validate({ id: 'first', cpf: samples.cpf, claims: {} }))
+  valueOf(await averba.validations.validate({ id: 'first', cpf: samples.cpf, claims: { nome: 'X' } }))
   const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
   const ask = { waitMs: hourMs }
   const calls = {
     read: () => averba.consents.sync({ subject }, ask),
     change: () => averba.consents.approve({ subject, id: pending?.id ?? '' }, ask),
-    paid: () => averba.validations.validate({ id: 'second', cpf: samples.cpf, claims: {} }, ask),
+    paid: () => averba.validations.validate({ id: 'second', cpf: samples.cpf, claims: { nome: 'X' } }, ask),
   }
   return { world, calls }
 }
@@ -135,7 +135,7 @@ test.each([
 ])('a token that is rejected early and ended: %s is renewed once', async (ended, status) => {
   const { world } = await given()
   const validate = (id: string) =>
-    world.averba.validations.validate({ id, cpf: world.samples.cpf, claims: {} })
+    world.averba.validations.validate({ id, cpf: world.samples.cpf, claims: { nome: 'X' } })
   await world.faults.add({ kind: 'rejectToken', ended, times: 1 })
   expect(world.tokenService.requests).toBe(1)
   expect((await validate('second')).status).toBe(status)
@@ -152,7 +152,7 @@ test('many calls in flight when a token is rejected early cost one token request
   const { world } = await given()
   await world.faults.add({ kind: 'rejectToken', times: 1 })
   const calls = Array.from({ length: 30 }, (_, i) =>
-    world.averba.validations.validate({ id: `p${i}`, cpf: world.samples.cpf, claims: {} }),
+    world.averba.validations.validate({ id: `p${i}`, cpf: world.samples.cpf, claims: { nome: 'X' } }),
   )
   for (const outcome of await Promise.all(calls)) valueOf(outcome)
   expect(world.tokenService.requests).toBe(2)

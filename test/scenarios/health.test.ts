@@ -37,7 +37,7 @@ test('parked calls, parked followers and refused credentials are not well, and t
   averba.log.follow('fatura', ['subject.enrolled'], async () => {
     throw new Error('never')
   })
-  const { effect } = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: {} })
+  const { effect } = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
   await averba.effects.park(effect)
   for (let attempt = 0; attempt < 8; attempt++) {
     await averba.settle()

@@ -113,7 +113,8 @@ test('parked, put off and in doubt are shown by service and class, and none that
   const { averba, faults } = world
   await faults.add({ kind: 'status', status: 503, service: 'validationService' })
   await faults.add({ kind: 'status', status: 503, service: 'consentService' })
-  const validate = (id: string) => averba.validations.validate({ id, cpf: samples.cpf, claims: {} })
+  const validate = (id: string) =>
+    averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
   await validate('v1')
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const { effect } = await averba.consents.sync({ subject })

@@ -18,7 +18,7 @@ test('a command resolves with what became of it, in five ways, and its value is 
   await faults.add({ kind: 'status', service: 'consentService', status: 429, retryAfterS: 60, times: 1 })
   const deferred = await sync()
   await faults.add({ kind: 'lose', service: 'validationService', times: 1 })
-  const unknown = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: {} })
+  const unknown = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
 
   const outcomes = { pending, declined, deferred, unknown }
   for (const [status, outcome] of Object.entries(outcomes)) {

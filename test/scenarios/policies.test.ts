@@ -154,7 +154,11 @@ test.each([
 
 test('unknownPerson: notFound declines a validation', async () => {
   const world = await simulate({ policies: { validationService: { unknownPerson: 'notFound' } } })
-  const missing = await world.averba.validations.validate({ id: 'a', cpf: '52998224725', claims: {} })
+  const missing = await world.averba.validations.validate({
+    id: 'a',
+    cpf: '52998224725',
+    claims: { nome: 'X' },
+  })
   expect(missing).toMatchObject({ status: 'declined', problem: { status: 404 } })
   await world.close()
 })
@@ -170,7 +174,11 @@ test.each(['json', 'xml'] as const)(
         return forward(request)
       },
     })
-    const refused = await world.averba.validations.validate({ id: 'a', cpf: samples.cpf, claims: {} })
+    const refused = await world.averba.validations.validate({
+      id: 'a',
+      cpf: samples.cpf,
+      claims: { nome: 'X' },
+    })
     const problem = { status: 401, code: '900901', title: 'Invalid Credentials' }
     expect(refused).toMatchObject({ status: 'declined', problem })
     await world.close()
@@ -191,7 +199,8 @@ test('authorizedClients: others are answered 403 on operations 1 to 5, and not o
 test('reissue: revoke ends the older token, and the engine asks once for every 401', async () => {
   const world = await simulate({ policies: { tokenService: { reissue: 'revoke' } } })
   const { averba, samples, tokenService } = world
-  const validate = (id: string) => averba.validations.validate({ id, cpf: samples.cpf, claims: {} })
+  const validate = (id: string) =>
+    averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
   valueOf(await validate('a'))
   // Another process of the host asks for a token of its own, and ends ours.
   const credentials = Buffer.from('chave-de-exemplo:segredo-de-exemplo').toString('base64')

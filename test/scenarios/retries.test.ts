@@ -168,7 +168,7 @@ describe('what was perhaps done', () => {
       },
     })
     const { averba, samples, validationService } = world
-    const outcome = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: {} })
+    const outcome = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
     expect(outcome).toMatchObject({ status: 'unknown', next: 'person' })
     for (const verb of ['retry', 'park'] as const) {
       await expect(averba.effects[verb](outcome.effect)).rejects.toMatchObject({
@@ -215,7 +215,7 @@ test('what needs a token is given up in its own time, and the token request neve
     },
   })
   const { averba, samples } = world
-  const { effect } = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: {} })
+  const { effect } = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
   await settleFor(world, 30)
   expect(await averba.effects.get(effect)).toMatchObject({ state: 'parked' })
   expect(await averba.effects.list({ state: 'parked' })).toHaveLength(1)

@@ -65,7 +65,8 @@ test('the consumer key and secret are asked for at every token request', async (
       },
     },
   })
-  const validate = (id: string) => world.averba.validations.validate({ id, cpf: samples.cpf, claims: {} })
+  const validate = (id: string) =>
+    world.averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
   valueOf(await validate('v1'))
   const first = { ...asked }
   expect(first.key).toBeGreaterThan(0)

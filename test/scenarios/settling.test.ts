@@ -20,7 +20,7 @@ test('a script settles within its time: nothing more begins after it, and what i
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const asked = [1, 2, 3].map(() => averba.consents.sync({ subject }, { waitMs: 0 }))
   await Promise.all(asked)
-  await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: {} }, { waitMs: 0 })
+  await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } }, { waitMs: 0 })
   averba.log.follow('crm', ['subject.enrolled'], () => new Promise(() => undefined))
   const settling = averba.settle({ timeoutMs: 5_000 })
   // Nobody else is waited for because of the one that hangs.

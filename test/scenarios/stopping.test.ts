@@ -28,7 +28,7 @@ async function givenServiceThatHangs(store: string): Promise<World> {
 
 const inFile = () => join(mkdtempSync(join(tmpdir(), 'averba-stop-')), 'log.sqlite')
 const validate = ({ averba }: World, id: string) =>
-  averba.validations.validate({ id, cpf: samples.cpf, claims: {} }, { waitMs: 0 })
+  averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } }, { waitMs: 0 })
 
 async function hasHung(world: World): Promise<void> {
   await expect.poll(async () => (await world.averba.effects.list({ state: 'started' })).length).toBe(1)

@@ -20,7 +20,8 @@ async function givenAnswer(status: number, body: string) {
       return new Response(body, { status })
     },
   })
-  const validate = (id: string) => world.averba.validations.validate({ id, cpf: samples.cpf, claims: {} })
+  const validate = (id: string) =>
+    world.averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
   const check = async () => (await world.averba.health({ only: ['token'] })).checks[0]
   return { world, validate, state, lines, check }
 }
@@ -113,7 +114,7 @@ test('what goes astray once after an outage is asked for again in a minute', asy
       return status === undefined ? forward(request) : new Response(html, { status })
     },
   })
-  const validation = { id: 'v1', cpf: samples.cpf, claims: {} }
+  const validation = { id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } }
   await world.averba.validations.validate(validation, { waitMs: 0 })
   for (let seconds = 0; answers.length > 0 && seconds < 3_600; seconds++) {
     await world.clock.advance(1_000)

@@ -211,6 +211,10 @@ test.each([
   ['an id that looks like a CPF', { id: 'x-25774435016' }, 'PERSONAL_ID'],
   ['a field that the contract does not have', { claims: { apelido: 'Mari' } }, 'INVALID_INPUT'],
   ['a date in another form', { claims: { data_nascimento: '17/05/1990' } }, 'INVALID_INPUT'],
+  ['a day that no month has', { claims: { data_nascimento: '2026-02-31' } }, 'INVALID_INPUT'],
+  ['a date that is none', { claims: { cnh: { data_validade: '0000-99-99' } } }, 'INVALID_INPUT'],
+  ['a call that claims nothing', { claims: {} }, 'INVALID_INPUT'],
+  ['a call that claims nothing in a group', { claims: { filiacao: {}, sexo: undefined } }, 'INVALID_INPUT'],
 ])('%s is refused before anything is recorded', async (_, change, code) => {
   const world = await simulate()
   const input = { id: 'p1', cpf, claims, ...change }

@@ -271,7 +271,7 @@ test('what is quiet stays quiet: however often the event loop turns, nothing mor
   const running = world.averba.run({ signal: stop.signal })
   for (let i = 0; i < 20; i++) {
     const cpf = samples.cpf
-    void world.averba.validations.validate({ id: `${i}`, cpf, claims: {} }, { waitMs: 0 })
+    void world.averba.validations.validate({ id: `${i}`, cpf, claims: { nome: 'X' } }, { waitMs: 0 })
     await world.clock.advance(250)
     const seen = async () => [await world.digest(), world.clock.sleeping, world.requests.length]
     const before = await seen()

@@ -103,7 +103,8 @@ function leaveOut(body: unknown, path: readonly PropertyKey[]): void {
   else leaveOut(Reflect.get(body, name), inner)
 }
 
-function flatten(value: object, prefix = ''): Map<string, unknown> {
+/** The members of claims or of an answer by their paths, such as `filiacao.nome_mae`. */
+export function flatten(value: object, prefix = ''): Map<string, unknown> {
   const flat = new Map<string, unknown>()
   for (const [name, member] of Object.entries(value)) {
     if (member === undefined) continue

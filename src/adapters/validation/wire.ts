@@ -7,9 +7,11 @@ const text = z
   .max(500)
   .refine(value => value.isWellFormed())
   .optional()
+const day = z.iso.date()
 const date = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}$/)
+  .refine(value => day.safeParse(value).success)
   .meta({ format: 'date' })
   .optional()
 
