@@ -147,10 +147,11 @@ export class Attempts {
   /** Certainly not done: it goes later, as its policy says, or is given up and parked. */
   async #putOff(
     owed: Owed,
-    { effectClass }: Performer,
+    performer: Performer,
     { because, afterMs }: Extract<Outcome, { status: 'deferred' }>,
   ): Promise<void> {
     const { store, clock, entropy } = this.#parts
+    const { effectClass, undone } = performer
     const event = await store.readAt(owed.position)
     const policy = retryPolicyOf(owed, effectClass, event?.type)
     const { id: effect, type, attempts } = owed
@@ -159,7 +160,8 @@ export class Attempts {
     const data = { effect, type, attempts, because, policy: policy.name, elapsedMs }
     if ('givenUp' in choice) {
       const parked = { ...data, because: `${because}; ${choice.givenUp}` }
-      const isLeft = await this.#leave(owed, 'parked', clock.now(), { type: 'effect.exhaust', data: parked })
+      const message = { type: 'effect.exhaust', data: parked }
+      const isLeft = await this.#leave(owed, 'parked', clock.now(), message, undone)
       if (isLeft) this.#parts.onGivenUp?.(owed, choice.givenUp)
       return
     }
@@ -167,7 +169,7 @@ export class Attempts {
     // What becomes of a reading stands in the ledger only: there are many, and they change nothing.
     if (effectClass === 'read') return store.deferEffect(effect, dueAt, because)
     const deferred = { ...data, wait: choice.wait, dueAt: toInstant(dueAt) }
-    await this.#leave(owed, 'deferred', dueAt, { type: 'effect.defer', data: deferred })
+    await this.#leave(owed, 'deferred', dueAt, { type: 'effect.defer', data: deferred }, undone)
   }
 
   /** When the effect was first due, or an operator last let it go. */
@@ -189,14 +191,17 @@ export class Attempts {
     to: 'deferred' | 'parked',
     dueAtMs: number,
     message: { type: string; data: { because: string } },
+    undone: Performer['undone'],
   ): Promise<boolean> {
     const { id, attempts } = owed
     const { because } = message.data
     let isOurs = false
     const deliver = async (): Promise<Delivery> => {
       const now = await this.#parts.store.effect(id)
-      // Somebody else has it, or had it meanwhile, and knows more.
+      // Somebody else has it, or had it meanwhile, and knows more; but who called it in doubt knows less.
       isOurs = now?.state === 'started' && now.attempts === attempts
+      if (now?.state === 'unknown' && undone)
+        return { targets: [{ stream: owed.stream, message: undone(owed) }] }
       if (!isOurs) return { targets: [] }
       const moves = {
         effect: id,

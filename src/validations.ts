@@ -8,6 +8,7 @@ import type { Target } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import { findValidation, requireValidation } from './find-validation.ts'
 import { checkId, checkInstant } from './given.ts'
+import { believeLate } from './late-answer.ts'
 import type { Basis, Instant, Json, Part } from './message.ts'
 import { useNamedConsent } from './named-consents.ts'
 import { type Open, openUnlessArchived } from './notification.ts'
@@ -36,7 +37,7 @@ export interface Validation {
   /** The id of the inconclusive validation that this one pays for again, and of the one that pays for this one. */
   readonly againOf?: string
   readonly againBy?: string
-  /** What a person found out about an inconclusive one. */
+  /** What a person, or its attempt that reported late, said about an inconclusive one, unless an answer came after all. */
   readonly resolved?: { readonly charged: boolean; readonly at: Instant; readonly note?: string }
   /** What the service answered, as it came, up to 16,384 characters, where it could not be read as a validation. */
   readonly unreadable?: string
@@ -162,7 +163,12 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
       await useNamed(id, cpf, ask)
       const validation = area.createId()
       const stream = `validation-${validation}`
-      return commands.send(
+      const read = async () => {
+        const answered = await get(id)
+        if (!answered) throw new TypeError('A validation was answered and is not in its view')
+        return answered
+      }
+      const outcome = await commands.send(
         { method: 'validations.validate', cpf, claims, ...(again && { again: { ...again } }) },
         async () => {
           const { subject, targets, claims: met = [] } = await subjects.meet(cpf, 'validation')
@@ -188,12 +194,9 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
           }
         },
         { ...ask, commandId: id },
-        async () => {
-          const answered = await get(id)
-          if (!answered) throw new TypeError('A validation was answered and is not in its view')
-          return answered
-        },
+        read,
       )
+      return believeLate(area, id, outcome, read)
     },
     async *list({ state, from, until } = {}) {
       if (from !== undefined) checkInstant(from, 'from')

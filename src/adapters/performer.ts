@@ -25,6 +25,8 @@ export interface Performer {
   perform(owed: Owed, opened: Readonly<Record<string, Json>>, mayLeave?: MayLeave): Promise<Outcome>
   /** The fact to record for an attempt that never reported back; for `probed` and `once` only. */
   lost(owed: Owed): Carried
+  /** The fact that an attempt which was called in doubt has certainly done nothing; for `once` only. */
+  undone?(owed: Owed): Carried
 }
 
 /** Performers by the type of their effect. */

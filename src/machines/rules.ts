@@ -200,6 +200,7 @@ const validation: MachineRules = {
     'validationService.answered': [{ event: 'validation.answered', in: ['requested'], anomaly: 'elsewhere' }],
     'validationService.declined': [{ event: 'validation.declined', in: ['requested'], anomaly: 'elsewhere' }],
     'validationService.lost': [{ event: 'validation.inconclusive', in: ['requested'] }],
+    'validationService.undone': [{ event: 'validation.resolved', in: ['inconclusive'] }],
     'validation.erase': [{ event: 'validation.erased', in: ['requested', 'inconclusive', 'resolved'] }],
   },
 }

@@ -44,8 +44,8 @@ export type ValidationEvent =
   | Event<'validation.declined', { httpStatus: number; code: string | null }>
   /** Perhaps done, perhaps paid: a person decides. Its part `unreadable` holds what the service answered, if it did. */
   | Event<'validation.inconclusive', unknown>
-  /** A person found out whether it was paid. Its part `note` holds what they say. */
-  | Event<'validation.resolved', { charged: boolean }>
+  /** A person found out whether it was paid, and its part `note` holds what they say; or the attempt reports late that it did nothing. */
+  | Event<'validation.resolved', { charged: boolean; by?: 'attempt' }>
   /** It is paid for again on purpose, by the validation with the host's id `by`. */
   | Event<'validation.repeated', { by: string }>
   /** Its data subject was erased before it was answered or declined. */
@@ -62,6 +62,7 @@ export type ValidationMessage =
   | Message<'validationService.answered', Answered>
   | Message<'validationService.declined', { httpStatus: number; code: string | null }>
   | Message<'validationService.lost', unknown>
+  | Message<'validationService.undone', unknown>
 
 // Effects
 
@@ -153,6 +154,13 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
       return record({ type: 'validation.declined', data: message.data, ...anomalyOf(state) })
     case 'validationService.lost':
       return state.matches('requested') ? record({ type: 'validation.inconclusive', data: {} }) : record()
+    case 'validationService.undone':
+      if (!state.matches('inconclusive')) return record()
+      return record({
+        type: 'validation.resolved',
+        data: { charged: false, by: 'attempt' },
+        resolves: { effect: type, as: 'declined' },
+      })
   }
 }
 

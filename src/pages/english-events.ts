@@ -69,8 +69,10 @@ export const englishEvents: EventWords = {
     `Validation answered: ${evaluated} ${evaluated === 1 ? 'field' : 'fields'} evaluated`,
   'validation.declined': ({ httpStatus }) => `The service declined the validation (HTTP ${httpStatus})`,
   'validation.inconclusive': () => 'The answer to the validation was lost: perhaps it was made',
-  'validation.resolved': ({ charged }) =>
-    `A person found out that the validation was ${charged ? '' : 'not '}charged`,
+  'validation.resolved': ({ charged, by }) =>
+    by === 'attempt'
+      ? 'The attempt reported late: the validation was not made'
+      : `A person found out that the validation was ${charged ? '' : 'not '}charged`,
   'validation.repeated': () => 'The validation was made again on purpose',
   'notification.received': ({ evento }) => `Notification received: ${evento}`,
   'notification.recovered': ({ evento }) => `Notification recovered from a failure record: ${evento}`,

@@ -71,8 +71,10 @@ export const portugueseEvents: EventWords = {
     `Validação respondida: ${evaluated} ${evaluated === 1 ? 'campo avaliado' : 'campos avaliados'}`,
   'validation.declined': ({ httpStatus }) => `O serviço recusou a validação (HTTP ${httpStatus})`,
   'validation.inconclusive': () => 'A resposta da validação se perdeu: talvez tenha sido feita',
-  'validation.resolved': ({ charged }) =>
-    `Uma pessoa apurou que a validação ${charged ? 'foi' : 'não foi'} cobrada`,
+  'validation.resolved': ({ charged, by }) =>
+    by === 'attempt'
+      ? 'A tentativa se manifestou tarde: a validação não foi feita'
+      : `Uma pessoa apurou que a validação ${charged ? 'foi' : 'não foi'} cobrada`,
   'validation.repeated': () => 'A validação foi refeita de propósito por outra',
   'notification.received': ({ evento }) => `Notificação recebida: ${evento}`,
   'notification.recovered': ({ evento }) => `Notificação recuperada de um registro de falha: ${evento}`,

@@ -60,11 +60,13 @@ export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>
     }
     if (!row) return undefined
     const ended = { ...row, ended_at: event.at }
+    // What the service said in the end is what holds, whatever a person had found out before: the log keeps both.
+    const answered = { ...ended, charged: null, resolved_at: null, note: null }
     switch (event.type) {
       case 'validation.answered':
-        return { ...ended, state: 'answered', result: `${event.id}/result` }
+        return { ...answered, state: 'answered', result: `${event.id}/result` }
       case 'validation.declined':
-        return { ...ended, state: 'declined' }
+        return { ...answered, state: 'declined' }
       case 'validation.inconclusive':
         return { ...ended, state: 'inconclusive', unreadable: addressOf(event, 'unreadable') }
       case 'validation.erased':

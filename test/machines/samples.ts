@@ -241,6 +241,7 @@ export const samples: readonly Sample[] = [
       { type: 'validationService.answered', data: { evaluated: 3, environment: 'e', unreadable: ['cnh'] } },
       { type: 'validationService.declined', data: { httpStatus: 422, code: 'DV010' } },
       { type: 'validationService.lost', data: {} },
+      { type: 'validationService.undone', data: {} },
     ],
   },
   {

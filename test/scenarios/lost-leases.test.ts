@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openAverba } from '../../src/index.ts'
+import { openAverba, replayLog, verifyLog } from '../../src/index.ts'
 import { samples, simulate, VirtualClock } from '../../src/simulation/index.ts'
 
 const { cpf } = samples
@@ -58,10 +58,101 @@ test.each([
   ['before it was sent again after a 401', 2, ['validation']],
 ])('a paid call that another process called in doubt %s is never sent', async (_, tokenRequest, before) => {
   const { world, other, asked, sent } = await givenStandstill(tokenRequest, true)
-  expect(await asked).toMatchObject({ status: 'unknown', next: 'person' })
+  // It was not sent, for certain: nobody has to find out.
+  expect(await asked).toMatchObject({ status: 'declined', problem: { code: 'NOT_DONE' } })
   expect(sent).toEqual(before)
+  expect(await other.effects.list({ state: 'unknown' })).toEqual([])
   await other.close()
   await world.close()
+})
+
+/** Two processes of one file: the first waits for an answer that it is given once the other has called it in doubt. */
+async function givenLateAnswer(answer: (real: Response) => Response) {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-lease-')), 'log.sqlite')
+  const [sent, mayCome] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const world = await simulate({
+    averba: { store },
+    intercept: async (request, forward) => {
+      const real = await forward(request)
+      if (!isValidation(request)) return real
+      sent.resolve()
+      await mayCome.promise
+      return answer(real)
+    },
+  })
+  const clock = new VirtualClock()
+  const asked = world.averba.validations.validate(input)
+  await sent.promise
+  const other = await openAverba({
+    ...{ store, clock, fetch: world.reach.validationService },
+    validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo', bearer: 'outro' },
+  })
+  await clock.advance(61_000)
+  await other.settle()
+  expect((await other.validations.get(input.id))?.state).toBe('inconclusive')
+  const close = async () => {
+    expect((await other.rebuild()).every(view => view.differences === 0)).toBe(true)
+    await other.close()
+    await world.close()
+    expect((await verifyLog({ store })).faults).toEqual([])
+    expect((await replayLog({ store })).divergence).toBeUndefined()
+  }
+  const come = () => {
+    mayCome.resolve()
+    return asked
+  }
+  return { other, come, close }
+}
+
+test.each([
+  ['answer', undefined],
+  ['answer, after a person had resolved it,', false],
+  ['answer, after a person had resolved it as charged,', true],
+])('a late %s is the outcome, and what is shown of it', async (_, charged) => {
+  const { other, come, close } = await givenLateAnswer(real => real)
+  if (charged !== undefined) await other.validations.resolve(input.id, { charged, note: 'by the report' })
+  const value = { state: 'answered', fields: { nome: { result: 'match' } } }
+  expect(await come()).toMatchObject({ status: 'settled', value })
+  expect(await other.validations.validate(input)).toMatchObject({ status: 'settled', replayed: true, value })
+  const shown = await other.validations.get(input.id)
+  expect(shown).toMatchObject(value)
+  expect(shown).not.toHaveProperty('resolved')
+  await close()
+})
+
+test('a late no of the service comes before what a person had found out', async () => {
+  const { other, come, close } = await givenLateAnswer(() =>
+    Response.json({ code: 'DV010' }, { status: 422 }),
+  )
+  await other.validations.resolve(input.id, { charged: true })
+  const declined = { status: 'declined', problem: { status: 422, code: 'DV010' } }
+  expect(await come()).toMatchObject(declined)
+  expect(await other.validations.validate(input)).toMatchObject(declined)
+  expect((await other.validations.get(input.id))?.state).toBe('declined')
+  await close()
+})
+
+test('an attempt that reports late that it did nothing ends the doubt, and nothing is sent again', async () => {
+  const { other, come, close } = await givenLateAnswer(() => new Response('', { status: 429 }))
+  const declined = { status: 'declined', problem: { code: 'NOT_DONE' } }
+  expect(await come()).toMatchObject(declined)
+  expect(await other.validations.validate(input)).toMatchObject(declined)
+  expect(await other.effects.list({ state: 'unknown' })).toEqual([])
+  expect(await other.validations.get(input.id)).toMatchObject({
+    state: 'inconclusive',
+    resolved: { charged: false },
+  })
+  await expect(other.validations.resolve(input.id, { charged: true })).rejects.toMatchObject({
+    code: 'REFUSED',
+  })
+  await close()
+})
+
+test('an attempt that did nothing changes no more what a person has resolved', async () => {
+  const { other, come, close } = await givenLateAnswer(() => new Response('', { status: 429 }))
+  await other.validations.resolve(input.id, { charged: true })
+  expect(await come()).toMatchObject({ status: 'declined', problem: { code: 'CHARGED_WITHOUT_RESULT' } })
+  await close()
 })
 
 test.each([

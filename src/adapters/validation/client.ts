@@ -28,6 +28,7 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
     'validationService.validatePerson': {
       effectClass: 'once',
       lost,
+      undone,
       async perform(owed, opened, mayLeave): Promise<Outcome> {
         const { validation } = owed.data as { validation: string } // As the machine writes it.
         const claims = claimsSchema.parse(opened.claims)
@@ -72,6 +73,16 @@ function lost(owed: Owed, text = ''): Carried {
   if (text === '') return fact
   const value = text.slice(0, unreadableMax).toWellFormed()
   return { ...fact, parts: { unreadable: { owner: ownerOf(owed), value } } }
+}
+
+/** It was called in doubt, and has done nothing: it was never sent, or is to be sent later. */
+function undone(owed: Owed): Carried {
+  const value = { status: 0, code: 'NOT_DONE', title: 'The attempt reported late that it was not done' }
+  return {
+    type: 'validationService.undone',
+    data: {},
+    parts: { problem: { owner: ownerOf(owed), value } },
+  }
 }
 
 function declined(answer: Answer, owed: Owed): Carried {
