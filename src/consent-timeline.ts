@@ -138,6 +138,7 @@ function statusAt(
 function readAtOf({ type, at, data }: ConsentRecorded): Instant | undefined {
   switch (type) {
     case 'consent.described':
+    case 'consent.appeared':
       return data.askedAt ?? at
     case 'consent.confirmed':
     case 'consent.approved':

@@ -200,7 +200,7 @@ function owes({ effects = [] }: ConsentEvent): boolean {
 function readingAfter(context: Context, event: ConsentEvent): Partial<Context> {
   switch (event.type) {
     case 'consent.appeared': {
-      const { consent, subject, ...reading } = event.data
+      const { consent, subject, askedAt: _, ...reading } = event.data
       return { consent, subject, reading, passed: [reading.status], since: null, history: [] }
     }
     case 'consent.amended':

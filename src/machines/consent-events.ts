@@ -38,7 +38,7 @@ export interface Use {
 
 export type ConsentEvent =
   /** Always the first: its part `record` holds the service's own id and texts. */
-  | Event<'consent.appeared', ConsentReading & { consent: string; subject: string }>
+  | Event<'consent.appeared', ConsentReading & { consent: string; subject: string; askedAt?: Instant }>
   | Event<'consent.amended', ConsentReading>
   | Event<'consent.approved' | 'consent.denied' | 'consent.revoked' | 'consent.expired', Move>
   /** The service shows a status that its table does not lead to, or answers with another than was asked. */

@@ -76,7 +76,8 @@ export function observed(
 ): readonly ConsentEvent[] {
   const { consent, subject, status } = given
   if (held.isUnknown) {
-    const data = { consent, subject, ...readingOf(given) }
+    const when = given.askedAt !== undefined && { askedAt: given.askedAt }
+    const data = { consent, subject, ...readingOf(given), ...when }
     const appeared: ConsentEvent = { type: 'consent.appeared', data }
     return [held.isVanished ? { ...appeared, anomaly: 'it had vanished' } : appeared]
   }
