@@ -16,6 +16,13 @@ const cancelled: Problem = {
   title: 'The data subject was erased meanwhile',
 }
 
+/** What becomes of a call in whose place another one was asked for. */
+const withdrawn: Problem = {
+  status: 0,
+  code: 'WITHDRAWN',
+  title: 'Something else was asked for before it left',
+}
+
 /** What a command id stands for: the method of the API that was called, or the type of the message, and with what. */
 type Input = ({ readonly method: string } | { readonly type: string }) & { readonly [key: string]: Json }
 
@@ -126,12 +133,19 @@ export class Commands {
       case 'unknown':
         return { status: 'unknown', next: this.#engine.isProbed(owed.type) ? 'probe' : 'person' } as const
       case 'cancelled':
-        return { status: 'declined', problem: cancelled } as const
+        return {
+          status: 'declined',
+          problem: (await this.#isWithdrawn(owed)) ? withdrawn : cancelled,
+        } as const
       case 'declined':
         return { status: 'declined', problem: await this.#problemOf(await this.#endOf(owed)) } as const
       case 'settled':
         return { status: 'settled', value: await value(await this.#endOf(owed)) } as const
     }
+  }
+
+  async #isWithdrawn(owed: Owed): Promise<boolean> {
+    return (await this.#endOf(owed)).type === 'effect.withdrawn'
   }
 
   async #endOf(owed: Owed): Promise<Recorded> {

@@ -6,12 +6,13 @@ import { createConsentReadings, type Fresh, type Synced } from './consent-readin
 import { createEnrolments, type Enrolments } from './enrolments.ts'
 import { AverbaError } from './errors.ts'
 import { type ConsentStatus, consentStatuses } from './machines/consent-status.ts'
-import type { Instant } from './message.ts'
+import type { Instant, Owed } from './message.ts'
 import { type Ask, type Outcome, valueOf } from './outcome.ts'
 import { createStandings, type Standings } from './standings.ts'
 import type { SubjectRef, Which, Who } from './subjects.ts'
 import type { ConsentRow } from './views/consents.ts'
 import { checkWhy, type Why } from './why.ts'
+import { withdraw } from './withdraw.ts'
 
 /** A consent request of a data subject, under the contract's own names (document 1, section 2). */
 export interface Consent {
@@ -67,7 +68,9 @@ export interface Consents extends Enrolments, Standings {
   /**
    * Asks the service to make a PENDENTE consent ATIVO. Reason and evidence are kept sealed, under the data subject.
    *
-   * @throws {AverbaError} `REFUSED`, before any request leaves, when the contract's table forbids it
+   * A change that was asked for before and has not left is withdrawn: it ends as `declined`, `WITHDRAWN`.
+   *
+   * @throws {AverbaError} `REFUSED`, before any request leaves, when the contract's table forbids it, or another change is out
    */
   approve(which: Which, why?: Ask & Why): Promise<Outcome<Consent>>
   /** Asks the service to make a PENDENTE consent NEGADO. Throws as `approve` does. */
@@ -126,16 +129,26 @@ export function createConsents(area: Area): Consents {
       })
     }
     const parts = why && { why: { owner: `subject-${subject}`, value: why } }
-    const message = { type: `consent.${verb}`, data: {}, ...(parts && { parts }) }
     return commands.send(
       { method: `consents.${verb}`, subject, id: which.id, ...(why && { why }) },
-      async () => ({ targets: [{ stream: row.consent, message }] }),
+      async () => {
+        const waiting = await changeThatWaits(row.consent)
+        const type = waiting ? `consent.${verb}Instead` : `consent.${verb}`
+        const message = { type, data: {}, ...(parts && { parts }) }
+        return { targets: [{ stream: row.consent, message }, ...(waiting ? [withdraw(waiting)] : [])] }
+      },
       ask,
       async ended => {
         const { row: now } = await find(which)
         return toConsent(now ?? row, now?.changed_at ?? ended.at)
       },
     )
+  }
+
+  /** The change of a consent that was put off or is parked: it has certainly not left. */
+  async function changeThatWaits(stream: string): Promise<Owed | undefined> {
+    const waiting = await store.effects({ stream, states: ['deferred', 'parked'] })
+    return waiting.find(({ type }) => type === 'consentService.changeStatus')
   }
 
   async function describe(row: ConsentRow): Promise<ConsentRow> {

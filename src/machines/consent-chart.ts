@@ -166,6 +166,7 @@ export const chart = setup({
         changing: {
           on: {
             ...doubtEnds,
+            'consent.changeRequested': { actions: 'keepAsked' },
             'consent.changeSeen': { actions: ['keepShown', 'endShown'] },
             'consent.changeLost': { target: 'uncertain', actions: 'keepLost' },
             'consent.changeDeclined': { target: 'uncertain', actions: 'keepDeclined' },

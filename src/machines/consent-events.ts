@@ -48,7 +48,8 @@ export type ConsentEvent =
   | Event<'consent.lapsed', { expiresAt: Instant }>
   /** The service shows what we hold: said only where an effect or a doubt ends with it. */
   | Event<'consent.confirmed', { status: ConsentStatus; askedAt?: Instant }>
-  | Event<'consent.changeRequested', { status: RequestableStatus }>
+  /** In place of another one, where that had not left. */
+  | Event<'consent.changeRequested', { status: RequestableStatus; instead?: RequestableStatus }>
   /** Contradicts what we hold, which led to the request: owes a reading in full. */
   | Event<'consent.changeDeclined', { httpStatus: number }>
   | Event<'consent.readDeclined', { httpStatus: number }>
@@ -83,6 +84,8 @@ export interface Answered {
 
 export type ConsentMessage =
   | Message<'consent.approve' | 'consent.deny' | 'consent.revoke' | 'consent.readDetail', unknown>
+  /** The change that is out has not left, and is withdrawn with this. */
+  | Message<'consent.approveInstead' | 'consent.denyInstead' | 'consent.revokeInstead', unknown>
   | Message<'consent.observe', ConsentReading & { consent: string; subject: string; askedAt?: Instant }>
   /** A list has it twice, or in a form that cannot be read. */
   | Message<'consent.observeUnreadable' | 'consent.miss', unknown>
@@ -103,6 +106,9 @@ export const whenErased: Readonly<Partial<Record<ConsentMessage['type'], 'refuse
   'consent.approve': 'refused',
   'consent.deny': 'refused',
   'consent.revoke': 'refused',
+  'consent.approveInstead': 'refused',
+  'consent.denyInstead': 'refused',
+  'consent.revokeInstead': 'refused',
   'consent.readDetail': 'refused',
   'consent.use': 'refused',
   'consent.passTime': 'passed over',

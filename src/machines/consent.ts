@@ -24,6 +24,11 @@ import { type Decision, type Machine, record, refuse } from './machine.ts'
 // Events, commands, and facts from outside: consent-events.ts. Effects: consent-effects.ts. Chart: consent-chart.ts
 
 const asks = { 'consent.approve': 'ATIVO', 'consent.deny': 'NEGADO', 'consent.revoke': 'REVOGADO' } as const
+const asksInstead = {
+  'consent.approveInstead': 'ATIVO',
+  'consent.denyInstead': 'NEGADO',
+  'consent.revokeInstead': 'REVOGADO',
+} as const
 
 // Decide
 
@@ -38,6 +43,10 @@ function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<C
     case 'consent.deny':
     case 'consent.revoke':
       return ask(state, asks[message.type])
+    case 'consent.approveInstead':
+    case 'consent.denyInstead':
+    case 'consent.revokeInstead':
+      return ask(state, asksInstead[message.type], state.context.asked)
     case 'consent.readDetail':
       if (isUnknown(state)) return refuse(missing(state))
       return record({ type: 'consent.detailRequested', data: {}, effects: [readConsent(state.context)] })
@@ -81,9 +90,14 @@ function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<C
 }
 
 /** A change is asked for only from the one status that the contract's table gives, and one at a time. */
-function ask(state: State, status: RequestableStatus): Decision<ConsentEvent> {
+function ask(
+  state: State,
+  status: RequestableStatus,
+  instead: RequestableStatus | null = null,
+): Decision<ConsentEvent> {
   if (isUnknown(state)) return refuse(missing(state))
-  if (state.matches({ knowledge: 'changing' })) return refuse('another change has not been answered yet')
+  if (state.matches({ knowledge: 'changing' }) && instead === null)
+    return refuse('another change has not been answered yet')
   if (state.matches({ knowledge: 'uncertain' })) {
     const may = state.context.isLost
       ? 'the last change may have been made'
@@ -97,7 +111,7 @@ function ask(state: State, status: RequestableStatus): Decision<ConsentEvent> {
     return refuse(`it is ${held}, and only ${askedFrom[status]} becomes ${status}`)
   return record({
     type: 'consent.changeRequested',
-    data: { status },
+    data: { status, ...(instead !== null && { instead }) },
     effects: [changeStatus(state.context, status)],
   })
 }

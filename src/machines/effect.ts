@@ -49,13 +49,15 @@ export type EffectEvent =
   | Event<'effect.parked', Parked & ({ by: 'operator' } | ({ by: 'policy' } & ByPolicy))>
   /** An operator let it go: it is due at once, and its attempts are counted anew. */
   | Event<'effect.resumed', Concerned>
+  /** It had not left, and never will: something else is asked for in its place. */
+  | Event<'effect.withdrawn', Concerned>
 
 // Commands, and facts from outside
 
 export type EffectMessage =
   | Message<'effect.attempt', Attempted>
   | Message<'effect.park', Parked>
-  | Message<'effect.retry', Concerned>
+  | Message<'effect.retry' | 'effect.withdraw', Concerned>
   | Message<'effect.defer', Deferred>
   | Message<'effect.exhaust', Parked & ByPolicy>
 
@@ -65,14 +67,17 @@ const chart = setup({ types: { events: {} as EffectEvent } }).createMachine({
   id: 'effect',
   initial: 'going',
   states: {
-    going: { on: { 'effect.parked': 'parked' } },
-    parked: { on: { 'effect.resumed': 'going' } },
+    going: { on: { 'effect.parked': 'parked', 'effect.withdrawn': 'withdrawn' } },
+    parked: { on: { 'effect.resumed': 'going', 'effect.withdrawn': 'withdrawn' } },
+    withdrawn: {},
   },
 })
 
 // Decide
 
 function decide(state: SnapshotFrom<typeof chart>, message: EffectMessage): Decision<EffectEvent> {
+  const isOperators = message.type === 'effect.park' || message.type === 'effect.retry'
+  if (state.matches('withdrawn')) return isOperators ? refuse('it was withdrawn') : record()
   switch (message.type) {
     case 'effect.attempt':
       return record({ type: 'effect.attempted', data: message.data })
@@ -87,8 +92,10 @@ function decide(state: SnapshotFrom<typeof chart>, message: EffectMessage): Deci
       return record({ type: 'effect.parked', data: { ...message.data, by: 'policy' } })
     case 'effect.retry':
       return record({ type: 'effect.resumed', data: message.data })
+    case 'effect.withdraw':
+      return record({ type: 'effect.withdrawn', data: message.data, cancels: [message.data.effect] })
   }
 }
 
-/** What became of one owed call: its attempts, put off, given up, held by an operator, let go again. */
+/** What became of one owed call: its attempts, put off, given up, held by an operator, let go again, withdrawn. */
 export const effectMachine: Machine = defineMachine({ name: 'effect', version: 1, chart, decide })

@@ -34,11 +34,11 @@ const consentReadings: readonly Rule[] = [
   { event: 'consent.confirmed', in: held },
   ...consentMoves,
 ]
-const asksFor = (status: string, from: string): Rule[] => [
+const asksFor = (status: string, from: string, ...out: string[]): Rule[] => [
   {
     event: 'consent.changeRequested',
     if: { status },
-    in: [`status.${from}`, 'knowledge.known'],
+    in: [`status.${from}`, 'knowledge.known', ...out],
     owes: ['consentService.changeStatus'],
   },
 ]
@@ -56,6 +56,9 @@ const consent: MachineRules = {
     'consent.approve': asksFor('ATIVO', 'PENDENTE'),
     'consent.deny': asksFor('NEGADO', 'PENDENTE'),
     'consent.revoke': asksFor('REVOGADO', 'ATIVO'),
+    'consent.approveInstead': asksFor('ATIVO', 'PENDENTE', 'knowledge.changing'),
+    'consent.denyInstead': asksFor('NEGADO', 'PENDENTE', 'knowledge.changing'),
+    'consent.revokeInstead': asksFor('REVOGADO', 'ATIVO', 'knowledge.changing'),
     'consent.readDetail': [{ event: 'consent.detailRequested', in: held, owes: readsConsent }],
     'consent.observe': [...consentReadings, { event: 'consent.changeSeen', in: held, owes: readsConsent }],
     'consent.observeUnreadable': [
@@ -251,11 +254,12 @@ const all: Readonly<Record<string, MachineRules>> = {
   consent,
   effect: {
     makes: {
-      'effect.attempt': [{ event: 'effect.attempted' }],
+      'effect.attempt': [{ event: 'effect.attempted', in: ['going', 'parked'] }],
       'effect.defer': [{ event: 'effect.deferred', in: ['going'] }],
       'effect.park': [{ event: 'effect.parked', in: ['going'], if: { by: 'operator' } }],
       'effect.exhaust': [{ event: 'effect.parked', in: ['going'], if: { by: 'policy' } }],
-      'effect.retry': [{ event: 'effect.resumed' }],
+      'effect.retry': [{ event: 'effect.resumed', in: ['going', 'parked'] }],
+      'effect.withdraw': [{ event: 'effect.withdrawn', in: ['going', 'parked'] }],
     },
   },
   notification,

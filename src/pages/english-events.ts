@@ -103,5 +103,6 @@ export const englishEvents: EventWords = {
     wait === 'known' ? 'Call put off until a known time' : 'Call not made yet: it is tried again later',
   'effect.parked': ({ by }) =>
     by === 'operator' ? 'Call put on hold by an operator' : 'Call put on hold after many attempts',
+  'effect.withdrawn': () => 'Call withdrawn before it left',
   'effect.resumed': () => 'Call let go by an operator',
 }

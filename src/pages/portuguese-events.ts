@@ -108,5 +108,6 @@ export const portugueseEvents: EventWords = {
       : 'Chamada ainda não feita: haverá nova tentativa',
   'effect.parked': ({ by }) =>
     by === 'operator' ? 'Chamada suspensa por um operador' : 'Chamada suspensa depois de muitas tentativas',
+  'effect.withdrawn': () => 'Chamada retirada antes de sair',
   'effect.resumed': () => 'Chamada liberada por um operador',
 }

@@ -88,6 +88,9 @@ export const samples: readonly Sample[] = [
       })),
       { type: 'consent.approve', data: {} },
       { type: 'consent.deny', data: {} },
+      { type: 'consent.denyInstead', data: {} },
+      { type: 'consent.approveInstead', data: {} },
+      { type: 'consent.revokeInstead', data: {} },
       { type: 'consent.revoke', data: {} },
       { type: 'consent.readDetail', data: {} },
       { type: 'consent.miss', data: {} },
@@ -137,6 +140,7 @@ export const samples: readonly Sample[] = [
       },
       { type: 'effect.exhaust', data: { ...call, ...byPolicy, attempts: 200 } },
       { type: 'effect.retry', data: call },
+      { type: 'effect.withdraw', data: call },
     ],
   },
   {

@@ -306,3 +306,45 @@ test('closing does not wait for ever for a service that never answers', async ()
   await world.clock.advance(15_000)
   await closing
 })
+
+test.each(['deferred', 'parked'])(
+  'a change that has not left is withdrawn by the person who thinks otherwise: %s',
+  async state => {
+    let isDown = true
+    const { world, subject, consent } = await givenConsent('PENDENTE', (request, forward) => {
+      if (request.method !== 'PUT' || !isDown) return forward(request)
+      return Promise.resolve(new Response(null, { status: 503, headers: { 'retry-after': '3600' } }))
+    })
+    const { averba, clock, consentService, samples } = world
+    const which = { subject, id: consent.id }
+    const approve = () => averba.consents.approve(which, { commandId: 'first' })
+    const { status, effect } = await approve()
+    expect(status).toBe('deferred')
+    if (state === 'parked') await averba.effects.park(effect)
+    isDown = false
+    expect(valueOf(await averba.consents.deny(which)).status).toBe('NEGADO')
+    expect(await approve()).toMatchObject({ status: 'declined', problem: { code: 'WITHDRAWN' } })
+    await clock.advance(7_200_000)
+    await averba.settle()
+    expect(consentService.statusOf(samples.cpf, consent.id)).toBe('NEGADO')
+    expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+    await world.close()
+  },
+)
+
+test('a change that is on its way is not withdrawn', async () => {
+  const [left, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
+    if (request.method !== 'PUT') return forward(request)
+    left.resolve()
+    await held.promise
+    return forward(request)
+  })
+  const which = { subject, id: consent.id }
+  const approving = world.averba.consents.approve(which)
+  await left.promise
+  await expect(world.averba.consents.deny(which)).rejects.toMatchObject({ code: 'REFUSED' })
+  held.resolve()
+  expect(valueOf(await approving).status).toBe('ATIVO')
+  await world.close()
+})
