@@ -15,7 +15,7 @@ test('a token that was rejected is shown as such', () => {
   shows({
     view: 'tokens',
     given: [
-      { type: 'token.renewed', data: { generation: 1, expiresAt: null } },
+      { type: 'token.renewed', data: { generation: 1, credential: 'k1', expiresAt: null } },
       { type: 'token.rejected', data: { generation: 1 } },
     ],
     expected: [{ state: 'rejected', generation: 1 }],

@@ -51,12 +51,14 @@ export class Tokens implements TokenSource {
     this.keeper = {
       find: () => secrets.find(stream),
       keep: token => secrets.keep(stream, token),
-      drop: () => secrets.drop(stream),
+      drop: before => secrets.drop(stream, before),
+      credentialOf: (key, secret) =>
+        Buffer.from(parts.store.digest('credential', `${key}\0${secret}`)).toString('hex', 0, 16),
     }
     this.#credential = async () => {
       const key = await secretFrom(options.consumerKey, 'consumer key')
       const secret = await secretFrom(options.consumerSecret, 'consumer secret')
-      return Buffer.from(parts.store.digest('credential', `${key}\0${secret}`)).toString('hex', 0, 16)
+      return this.keeper.credentialOf(key, secret)
     }
   }
 

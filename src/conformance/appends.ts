@@ -31,7 +31,9 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(await secrets.find('token-a')).toEqual({ generation: 2, value: 'second' })
       await secrets.keep('token-a', { generation: 3, value: 'ça' })
       expect(await secrets.find('token-a')).toEqual({ generation: 3, value: 'ça' })
-      await secrets.drop('token-a')
+      await secrets.drop('token-a', 3)
+      expect((await secrets.find('token-a'))?.generation).toBe(3) // It is no older one.
+      await secrets.drop('token-a', 4)
       expect(await secrets.find('token-a')).toBeUndefined()
       expect(await secrets.find('token-b')).toEqual({ generation: 1, value: 'other' })
     }))

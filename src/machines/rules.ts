@@ -187,8 +187,8 @@ const token: MachineRules = {
     'token.reject': [{ event: 'token.rejected', in: ['valid'] }],
     'tokenService.issued': [{ event: 'token.renewed', in: ['requesting'], anomaly: 'elsewhere' }],
     'tokenService.repeated': [{ event: 'token.repeated', in: ['requesting'], anomaly: 'elsewhere' }],
-    'tokenService.credentialsRefused': [{ event: 'token.locked' }],
-    'tokenService.requestLost': [{ event: 'token.requestFailed' }],
+    'tokenService.credentialsRefused': [{ event: 'token.locked', in: ['requesting'], anomaly: 'elsewhere' }],
+    'tokenService.requestLost': [{ event: 'token.requestFailed', in: ['requesting'], anomaly: 'elsewhere' }],
   },
 }
 

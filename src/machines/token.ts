@@ -11,13 +11,19 @@ export type TokenNeed = 'absent' | 'lost' | 'rejected'
 export type TokenEvent =
   /** `credential` is a keyed digest of the key and secret in use: it tells when they were changed. */
   | Event<'token.requested', { need: TokenNeed; credential: string }>
-  /** The token itself is nowhere in the log: a generation numbers it. */
-  | Event<'token.renewed', { generation: number; expiresAt: Instant | null }>
+  /** The token itself is nowhere in the log: a generation numbers it, and the request that it was asked for with. */
+  | Event<'token.renewed', Asked & { expiresAt: Instant | null }>
   | Event<'token.rejected', { generation: number }>
   /** The gateway gave the rejected token again, for the `times`-th time: it is not asked before `until`. */
-  | Event<'token.repeated', { generation: number; until: Instant; times: number }>
-  | Event<'token.locked', { httpStatus: number; credential: string }>
-  | Event<'token.requestFailed', unknown>
+  | Event<'token.repeated', Asked & { until: Instant; times: number }>
+  | Event<'token.locked', Asked & { httpStatus: number }>
+  | Event<'token.requestFailed', { generation: number }>
+
+/** The request that was answered, and the key and secret that it was made with: another process may have taken it over. */
+interface Asked {
+  readonly generation: number
+  readonly credential: string
+}
 
 // Commands, and facts from outside
 
@@ -25,10 +31,10 @@ export type TokenMessage =
   /** `at` is the time of the asking. */
   | Message<'token.request', TokenRequest>
   | Message<'token.reject', { generation: number }>
-  | Message<'tokenService.issued', { generation: number; expiresAt: Instant | null }>
-  | Message<'tokenService.repeated', { until: Instant }>
-  | Message<'tokenService.credentialsRefused', { httpStatus: number }>
-  | Message<'tokenService.requestLost', unknown>
+  | Message<'tokenService.issued', Asked & { expiresAt: Instant | null }>
+  | Message<'tokenService.repeated', Asked & { until: Instant }>
+  | Message<'tokenService.credentialsRefused', Asked & { httpStatus: number }>
+  | Message<'tokenService.requestLost', { generation: number }>
 
 interface TokenRequest {
   readonly need: TokenNeed
@@ -50,7 +56,9 @@ const requestToken = (data: RequestToken) => ({ type: 'tokenService.requestToken
 // Chart
 
 interface Context {
+  /** The token in use, and the request that was made last. */
   readonly generation: number
+  readonly asked: number
   readonly credential: string
   /** How often in a row the gateway gave a rejected token again, and until when it is not asked. */
   readonly repeated: number
@@ -62,17 +70,21 @@ const chart = setup({
   guards: {
     isCurrent: ({ context, event }) =>
       event.type === 'token.rejected' && event.data.generation === context.generation,
-    isNext: ({ context, event }) =>
-      event.type === 'token.renewed' && event.data.generation === context.generation + 1,
+    isAwaited: ({ context, event }) =>
+      event.type !== 'token.requested' && event.data.generation === context.asked,
   },
   actions: {
+    keepRequest: assign({
+      asked: ({ context }) => context.asked + 1,
+      credential: ({ context, event }) => credentialIn(event) ?? context.credential,
+    }),
     keepCredential: assign({
-      credential: ({ context, event }) =>
-        event.type === 'token.requested' ? event.data.credential : context.credential,
+      credential: ({ context, event }) => credentialIn(event) ?? context.credential,
     }),
     keepGeneration: assign({
       generation: ({ context, event }) =>
         event.type === 'token.renewed' ? event.data.generation : context.generation,
+      credential: ({ context, event }) => credentialIn(event) ?? context.credential,
       repeated: 0,
     }),
     keepRepetition: assign({
@@ -83,34 +95,38 @@ const chart = setup({
   },
 }).createMachine({
   id: 'token',
-  context: { generation: 0, credential: '', repeated: 0, until: '' },
+  context: { generation: 0, asked: 0, credential: '', repeated: 0, until: '' },
   initial: 'absent',
   states: {
-    absent: { on: { 'token.requested': { target: 'requesting', actions: 'keepCredential' } } },
+    absent: { on: { 'token.requested': { target: 'requesting', actions: 'keepRequest' } } },
     requesting: {
       on: {
-        'token.renewed': { guard: 'isNext', target: 'valid', actions: 'keepGeneration' },
-        'token.repeated': { target: 'repeated', actions: 'keepRepetition' },
-        'token.locked': 'locked',
-        'token.requestFailed': 'absent',
+        'token.renewed': { guard: 'isAwaited', target: 'valid', actions: 'keepGeneration' },
+        'token.repeated': { guard: 'isAwaited', target: 'repeated', actions: 'keepRepetition' },
+        'token.locked': { guard: 'isAwaited', target: 'locked', actions: 'keepCredential' },
+        'token.requestFailed': { guard: 'isAwaited', target: 'absent' },
       },
     },
     valid: {
       on: {
         'token.rejected': { guard: 'isCurrent', target: 'rejected' },
-        'token.requested': { target: 'requesting', actions: 'keepCredential' },
+        'token.requested': { target: 'requesting', actions: 'keepRequest' },
       },
     },
-    rejected: { on: { 'token.requested': { target: 'requesting', actions: 'keepCredential' } } },
-    repeated: { on: { 'token.requested': { target: 'requesting', actions: 'keepCredential' } } },
-    locked: { on: { 'token.requested': { target: 'requesting', actions: 'keepCredential' } } },
+    rejected: { on: { 'token.requested': { target: 'requesting', actions: 'keepRequest' } } },
+    repeated: { on: { 'token.requested': { target: 'requesting', actions: 'keepRequest' } } },
+    locked: { on: { 'token.requested': { target: 'requesting', actions: 'keepRequest' } } },
   },
 })
+
+function credentialIn({ data }: TokenEvent): string | undefined {
+  return 'credential' in data ? data.credential : undefined
+}
 
 // Decide
 
 function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decision<TokenEvent> {
-  const { generation, credential, repeated } = state.context
+  const { generation, repeated } = state.context
   switch (message.type) {
     case 'token.request':
       return request(state, message.data)
@@ -118,33 +134,39 @@ function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decis
       // A late 401 about an older token says nothing about the current one.
       if (!state.matches('valid') || message.data.generation !== generation) return record()
       return record({ type: 'token.rejected', data: message.data })
-    case 'tokenService.issued': {
-      const isAwaited = state.matches('requesting') && message.data.generation === generation + 1
-      const late = isAwaited ? {} : { anomaly: 'another process had asked as well' }
-      return record({ type: 'token.renewed', data: message.data, ...late })
-    }
+    case 'tokenService.issued':
+      return record({ type: 'token.renewed', data: message.data, ...lateness(state, message.data) })
     case 'tokenService.repeated': {
-      const data = { generation, ...message.data, times: repeated + 1 }
-      const late = state.matches('requesting') ? {} : { anomaly: 'another process had asked as well' }
-      return record({ type: 'token.repeated', data, ...late })
+      const data = { ...message.data, times: repeated + 1 }
+      return record({ type: 'token.repeated', data, ...lateness(state, data) })
     }
     case 'tokenService.credentialsRefused':
-      return record({ type: 'token.locked', data: { ...message.data, credential } })
+      return record({ type: 'token.locked', data: message.data, ...lateness(state, message.data) })
     case 'tokenService.requestLost':
       // Nobody has it and nobody can find it out: another one is asked for.
       return record({
         type: 'token.requestFailed',
-        data: {},
+        data: message.data,
         resolves: { effect: 'tokenService.requestToken', as: 'declined' },
+        ...lateness(state, message.data),
       })
   }
+}
+
+/** An answer to a request that is over says nothing about the token in use: it came late, or two processes had asked. */
+function lateness(
+  state: SnapshotFrom<typeof chart>,
+  { generation }: { generation: number },
+): Pick<Event, 'anomaly'> {
+  const isAwaited = state.matches('requesting') && generation === state.context.asked
+  return isAwaited ? {} : { anomaly: 'another process had asked as well' }
 }
 
 function request(
   state: SnapshotFrom<typeof chart>,
   { need, credential, at }: TokenRequest,
 ): Decision<TokenEvent> {
-  const { generation, repeated, until } = state.context
+  const { asked, repeated, until } = state.context
   if (state.matches('requesting')) return refuse('a token request has not been answered yet')
   if (state.matches('locked') && credential === state.context.credential) {
     return refuse('the gateway refused this consumer key and secret: correct them first')
@@ -153,7 +175,7 @@ function request(
     return refuse('the gateway gave the rejected token again: it is asked when that one has ended')
   }
   if (state.matches('valid') && need !== 'lost') return refuse('the current token has not been rejected')
-  const effects = [requestToken({ generation: generation + 1, need, repeated })]
+  const effects = [requestToken({ generation: asked + 1, need, repeated })]
   return record({ type: 'token.requested', data: { need, credential }, effects })
 }
 

@@ -68,9 +68,9 @@ export class Secrets {
     }
   }
 
-  /** Removes a secret, and overwrites where it stood. */
-  async drop(name: string): Promise<void> {
-    await this.#connection.transact(() => run(deleteSecret, [name]))
+  /** Removes a secret that is older than a generation, and overwrites where it stood. */
+  async drop(name: string, before: number): Promise<void> {
+    await this.#connection.transact(() => run(deleteSecret, [name, before]))
   }
 
   async #row(name: string): Promise<Row | undefined> {
@@ -123,4 +123,4 @@ const putSecret = `insert into secret (name, generation, epoch, sealed) values (
   on conflict (name) do update set generation = excluded.generation, epoch = excluded.epoch, sealed = excluded.sealed`
 const upsertSecret = `${putSecret} where excluded.generation >= secret.generation`
 const replaceSecret = `${putSecret} where secret.generation = ? returning name`
-const deleteSecret = 'delete from secret where name = ?'
+const deleteSecret = 'delete from secret where name = ? and generation < ?'

@@ -7,9 +7,10 @@ import { rulesOf } from '../../src/machines/rules.ts'
 import type { Owed } from '../../src/message.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
 import { machines } from '../../src/wiring.ts'
+import { noKeeper } from './no-keeper.ts'
 
 const common = { clock: new VirtualClock(), fetch: async () => new Response('', { status: 500 }) }
-const keeper = { find: async () => undefined, keep: async () => undefined, drop: async () => undefined }
+const keeper = noKeeper
 const baseUrl = 'https://servico.exemplo.br'
 const performers = {
   ...createConsentClient(baseUrl, common),

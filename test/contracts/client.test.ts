@@ -13,6 +13,7 @@ import type { Fetch } from '../../src/adapters/transport.ts'
 import { createValidationClient } from '../../src/adapters/validation/client.ts'
 import type { Owed } from '../../src/message.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
+import { noKeeper } from '../adapters/no-keeper.ts'
 
 /** What the contracts say and no simulated service does by itself: the client alone, given an answer. */
 
@@ -105,7 +106,7 @@ test('a refusal of a token request is final where it is about the credentials', 
     const client = createTokenClient({
       ...{ clock, url: 'https://gateway.exemplo.br/token', consumerKey: 'k', consumerSecret: 's' },
       fetch: async () => new Response(body, { status }),
-      keeper: { find: async () => undefined, keep: async () => undefined, drop: async () => undefined },
+      keeper: noKeeper,
     })
     return (await client['tokenService.requestToken']?.perform(owed, {}))?.status
   }

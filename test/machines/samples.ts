@@ -153,11 +153,15 @@ export const samples: readonly Sample[] = [
       { type: 'token.request', data: { need: 'lost', credential: 'k2', at: '2026-11-20T14:00:00.000Z' } },
       { type: 'token.reject', data: { generation: 1 } },
       { type: 'token.reject', data: { generation: 2 } },
-      { type: 'tokenService.issued', data: { generation: 1, expiresAt: null } },
-      { type: 'tokenService.issued', data: { generation: 2, expiresAt: null } },
-      { type: 'tokenService.repeated', data: { until: '2026-11-20T13:00:00.000Z' } },
-      { type: 'tokenService.credentialsRefused', data: { httpStatus: 401 } },
-      { type: 'tokenService.requestLost', data: {} },
+      ...[1, 2].flatMap(generation => {
+        const asked = { generation, credential: 'k1' }
+        return [
+          { type: 'tokenService.issued', data: { ...asked, expiresAt: '2026-11-20T13:00:00.000Z' } },
+          { type: 'tokenService.repeated', data: { ...asked, until: '2026-11-20T13:00:00.000Z' } },
+          { type: 'tokenService.credentialsRefused', data: { ...asked, httpStatus: 401 } },
+          { type: 'tokenService.requestLost', data: { generation } },
+        ]
+      }),
     ],
   },
   {

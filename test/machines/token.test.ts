@@ -9,9 +9,17 @@ const request = (need: string, credential = 'k1', when = at): Message => ({
 })
 const issued = (generation: number): Message => ({
   type: 'tokenService.issued',
-  data: { generation, expiresAt: null },
+  data: { generation, credential: 'k1', expiresAt: null },
 })
-const repeated = (until: string): Message => ({ type: 'tokenService.repeated', data: { until } })
+const repeated = (generation: number, until: string): Message => ({
+  type: 'tokenService.repeated',
+  data: { generation, credential: 'k1', until },
+})
+const refused = (generation: number): Message => ({
+  type: 'tokenService.credentialsRefused',
+  data: { generation, credential: 'k1', httpStatus: 401 },
+})
+const lost = (generation: number): Message => ({ type: 'tokenService.requestLost', data: { generation } })
 const reject = (generation: number): Message => ({ type: 'token.reject', data: { generation } })
 
 const after = (...messages: Message[]) => answerOf('token', ...messages)
@@ -32,8 +40,7 @@ test('a late 401 about an older token says nothing', () => {
 })
 
 test('nobody waits for a token whose answer is lost: the request is over, and another may be made', () => {
-  const lost: Message = { type: 'tokenService.requestLost', data: {} }
-  expect(after(request('absent'), lost)).toMatchObject({
+  expect(after(request('absent'), lost(1))).toMatchObject({
     events: [
       {
         type: 'token.requestFailed',
@@ -41,25 +48,24 @@ test('nobody waits for a token whose answer is lost: the request is over, and an
       },
     ],
   })
-  expect(after(request('absent'), lost, request('absent'))).toHaveProperty('events')
+  expect(after(request('absent'), lost(1), request('absent'))).toHaveProperty('events')
 })
 
 test('wrong credentials stop the asking until they are changed', () => {
-  const refused: Message = { type: 'tokenService.credentialsRefused', data: { httpStatus: 401 } }
-  expect(after(request('absent'), refused, request('absent'))).toHaveProperty('refused')
-  expect(after(request('absent'), refused, request('absent', 'k2'))).toHaveProperty('events')
+  expect(after(request('absent'), refused(1), request('absent'))).toHaveProperty('refused')
+  expect(after(request('absent'), refused(1), request('absent', 'k2'))).toHaveProperty('events')
 })
 
 test('a gateway that gives the rejected token again is not asked before that one has ended', () => {
   const until = '2026-11-20T12:10:00.000Z'
-  const again = [request('absent'), issued(1), reject(1), request('rejected'), repeated(until)]
+  const again = [request('absent'), issued(1), reject(1), request('rejected'), repeated(2, until)]
   expect(after(...again, request('rejected', 'k1', '2026-11-20T12:09:59.999Z'))).toHaveProperty('refused')
   const asked = [...again, request('rejected', 'k1', until)]
   expect(after(...again, request('rejected', 'k1', until))).toMatchObject({
-    events: [{ effects: [{ data: { generation: 2, need: 'rejected', repeated: 1 } }] }],
+    events: [{ effects: [{ data: { generation: 3, need: 'rejected', repeated: 1 } }] }],
   })
-  expect(after(...asked, repeated(until))).toMatchObject({ events: [{ data: { times: 2 } }] })
-  expect(after(...asked, issued(2), reject(2), request('rejected'))).toMatchObject({
+  expect(after(...asked, repeated(3, until))).toMatchObject({ events: [{ data: { times: 2 } }] })
+  expect(after(...asked, issued(3), reject(3), request('rejected'))).toMatchObject({
     events: [{ effects: [{ data: { repeated: 0 } }] }],
   })
 })
@@ -70,4 +76,21 @@ test('a token that comes after another process had one is an anomaly, and not th
   const next = [...one, reject(1), request('rejected')]
   expect(after(...next, issued(1))).toMatchObject({ events: [{ anomaly: expect.any(String) }] })
   expect(after(...next, issued(1), request('rejected'))).toHaveProperty('refused')
+})
+
+test('an answer that comes after its request is over is an anomaly, and moves nothing', () => {
+  const until = '2026-11-20T12:10:00.000Z'
+  const late = [refused(1), lost(1), repeated(1, until)]
+  const valid = [request('absent'), issued(1)]
+  const asking = [...valid, reject(1), request('rejected')]
+  const asksAgain = [request('absent'), lost(1), request('absent')]
+  for (const before of [valid, asking, asksAgain]) {
+    for (const message of late) {
+      expect(after(...before, message)).toMatchObject({ events: [{ anomaly: expect.any(String) }] })
+    }
+    // Each stands where it stood.
+    const [next, other] = before === valid ? [reject(1), request('absent')] : [issued(2), request('absent')]
+    expect(after(...before, ...late, other)).toHaveProperty('refused')
+    expect(after(...before, ...late, next)).toEqual(after(...before, next))
+  }
 })

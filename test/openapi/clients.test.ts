@@ -8,6 +8,7 @@ import type { Fetch } from '../../src/adapters/transport.ts'
 import { createValidationClient } from '../../src/adapters/validation/client.ts'
 import type { Json, Owed } from '../../src/message.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
+import { noKeeper } from '../adapters/no-keeper.ts'
 import { describedBy, operations } from './described.ts'
 import { wrongsOfRequest } from './wrongs.ts'
 
@@ -74,7 +75,7 @@ function clientsOf(fetch: Fetch, secrets: object): Performers {
     ...createConsentClient('https://consentimento.exemplo.br', way),
     ...createTokenClient({
       ...{ ...way, url: 'https://gateway.exemplo.br/token', consumerKey: 'chave', consumerSecret: 's%+:' },
-      keeper: { find: async () => undefined, keep: async () => undefined, drop: async () => undefined },
+      keeper: noKeeper,
     }),
     ...createValidationClient({
       ...{ ...way, baseUrl: 'https://validacao.exemplo.br', service: 'demo', traceHeader: 'x-trace' },

@@ -135,6 +135,52 @@ test('a process that finds a token request of one that died performs it, after i
   await world.close()
 })
 
+test('a refusal that comes after another process took the request over and had a token locks nobody', async () => {
+  const store = join(newFolder(), 'log.sqlite')
+  const [asked, frozen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let isFirst = true
+  const world = await simulate({
+    averba: { store },
+    async intercept(request, forward) {
+      if (!isToken(request) || !isFirst) return forward(request)
+      isFirst = false
+      asked.resolve()
+      await frozen.promise
+      return Response.json({ error: 'invalid_client' }, { status: 401 })
+    },
+  })
+  const open = () =>
+    openAverba({
+      ...{ store, clock: world.clock },
+      fetch: request =>
+        isToken(request) ? world.reach.tokenService(request) : world.reach.validationService(request),
+      tokenService: {
+        ...{ url: 'https://gateway.exemplo.br/token', consumerKey: 'chave-de-exemplo' },
+        consumerSecret: 'segredo-de-exemplo',
+      },
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
+    })
+  const other = await open()
+  void validate(world.averba, 'a')
+  await asked.promise
+  await world.clock.advance(minuteMs + 1_000)
+  valueOf(await validate(other, 'b'))
+  frozen.resolve()
+  await expect.poll(async () => (await world.averba.validations.get('a'))?.state).toBe('answered')
+  const refusals = []
+  for await (const event of world.averba.log.read({ types: ['token.locked'] })) refusals.push(event)
+  expect(refusals).toMatchObject([{ anomaly: expect.any(String) }])
+  expect(secretsIn(store)).toHaveLength(1)
+  world.tokenService.expire()
+  valueOf(await validate(other, 'c'))
+  await other.close()
+  const later = await open()
+  valueOf(await validate(later, 'd'))
+  expect(world.tokenService.requests).toBe(2)
+  await later.close()
+  await world.close()
+})
+
 function tokenRequest(): Request {
   return new Request('https://gateway.exemplo.br/token', {
     method: 'POST',

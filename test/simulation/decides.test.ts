@@ -82,7 +82,10 @@ test('a member that an event does not have is an error of the compiler', () => {
 })
 
 describe('the rows of a view', () => {
-  const renewed = { type: 'token.renewed', data: { generation: 1, expiresAt: null } } as const
+  const renewed = {
+    type: 'token.renewed',
+    data: { generation: 1, credential: 'k1', expiresAt: null },
+  } as const
   const other = { ...renewed, stream: 'token-outra', at: '2026-12-01T00:00:00.000Z' }
 
   test('are compared, every row of them, in their order', () => {

@@ -11,7 +11,10 @@ export interface TokenKeeper {
   /** The token that is kept, in use or rejected. */
   find(): Promise<{ readonly generation: number; readonly value: string } | undefined>
   keep(token: { readonly generation: number; readonly value: string }): Promise<void>
-  drop(): Promise<void>
+  /** Drops what is older than a generation. */
+  drop(before: number): Promise<void>
+  /** Names a consumer key and secret without telling them. */
+  credentialOf(consumerKey: string, consumerSecret: string): string
 }
 
 /** Where tokens are issued, and to whom. */
@@ -35,7 +38,10 @@ const slowMaxMs = 15 * 60_000
 
 /** The token endpoint over a way out (document 2, section 4.1). */
 export function createTokenClient(options: TokenClientOptions): Performers {
-  const lost = () => ({ type: 'tokenService.requestLost', data: {} })
+  const lost = (owed: Owed) => ({
+    type: 'tokenService.requestLost',
+    data: { generation: askedBy(owed).generation },
+  })
   return {
     'tokenService.requestToken': {
       effectClass: 'idempotent',
@@ -48,23 +54,26 @@ export function createTokenClient(options: TokenClientOptions): Performers {
         )
         const astray = misdirected(result, owed, options)
         if (astray) return astray
+        const { generation } = askedBy(owed)
+        const asked = { generation, credential: options.keeper.credentialOf(key, secret) }
         let bearer: Bearer | undefined
         const reading = {
           service: 'token service',
           settled(text: string) {
             bearer = readToken(text)
-            return bearer && issued(owed, bearer, options)
+            return bearer && issued(asked, bearer, options)
           },
           declined: ({ status }: Answer) => ({
             type: 'tokenService.credentialsRefused',
-            data: { httpStatus: status },
+            data: { ...asked, httpStatus: status },
           }),
           isSuccess: (status: number) => status === 200,
-          lost,
+          lost: () => lost(owed),
         }
         const outcome = conclude(result, 'idempotent', reading, options.clock)
-        if (outcome.status === 'declined') await options.keeper.drop()
-        return bearer ? kept(owed, bearer, outcome, options) : outcome
+        // A newer one was had by a process that took the request over.
+        if (outcome.status === 'declined') await options.keeper.drop(generation)
+        return bearer ? kept({ ...askedBy(owed), ...asked }, bearer, outcome, options) : outcome
       },
     },
   }
@@ -89,10 +98,19 @@ function misdirected(result: Exchange, owed: Owed, options: TokenClientOptions):
   return { status: 'deferred', because, afterMs: Math.min(slowBaseMs * 2 ** before, slowMaxMs) }
 }
 
-function issued(owed: Owed, { lifetimeMs: ms }: Bearer, { clock }: TokenClientOptions): Carried {
-  const { generation } = owed.data as { generation: number } // As the machine writes it.
+/** What a token request is for, and the name of the key and secret that it is made with. */
+interface Asked {
+  readonly generation: number
+  readonly credential: string
+}
+
+function askedBy(owed: Owed): { generation: number; need: string; repeated: number } {
+  return owed.data as ReturnType<typeof askedBy> // As the machine writes it.
+}
+
+function issued(asked: Asked, { lifetimeMs: ms }: Bearer, { clock }: TokenClientOptions): Carried {
   const expiresAt = ms === null ? null : toInstant(clock.now() + ms)
-  return { type: 'tokenService.issued', data: { generation, expiresAt } }
+  return { type: 'tokenService.issued', data: { ...asked, expiresAt } }
 }
 
 /**
@@ -100,17 +118,17 @@ function issued(owed: Owed, { lifetimeMs: ms }: Bearer, { clock }: TokenClientOp
  * kept until then, so that it is known when it comes again.
  */
 async function kept(
-  owed: Owed,
+  { need, repeated, ...asked }: Asked & ReturnType<typeof askedBy>,
   { value, lifetimeMs: ms }: Bearer,
   outcome: Outcome,
   { keeper, clock }: TokenClientOptions,
 ): Promise<Outcome> {
-  const { generation, need, repeated } = owed.data as { generation: number; need: string; repeated: number } // As above.
+  const { generation } = asked
   const before = need === 'rejected' ? await keeper.find() : undefined
   if (before && before.generation < generation && before.value === value) {
     const waitMs = Math.max(ms || unstatedMs, repeated > 0 ? lifetimeMs : 0)
     const until = toInstant(clock.now() + waitMs)
-    return { status: 'settled', fact: { type: 'tokenService.repeated', data: { until } } }
+    return { status: 'settled', fact: { type: 'tokenService.repeated', data: { ...asked, until } } }
   }
   await keeper.keep({ generation, value })
   return outcome

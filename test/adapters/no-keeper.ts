@@ -1,0 +1,9 @@
+import type { TokenKeeper } from '../../src/adapters/token/client.ts'
+
+/** Keeps no token: each one is the first. */
+export const noKeeper: TokenKeeper = {
+  find: async () => undefined,
+  keep: async () => undefined,
+  drop: async () => undefined,
+  credentialOf: () => 'k1',
+}
