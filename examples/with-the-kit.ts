@@ -16,7 +16,7 @@ test('a token that was rejected is shown as such', () => {
     view: 'tokens',
     given: [
       { type: 'token.renewed', data: { generation: 1, credential: 'k1', expiresAt: null } },
-      { type: 'token.rejected', data: { generation: 1 } },
+      { type: 'token.rejected', data: { generation: 1, credential: 'k1', times: 1 } },
     ],
     expected: [{ state: 'rejected', generation: 1 }],
   })

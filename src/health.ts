@@ -9,6 +9,7 @@ import type { Followers } from './followers.ts'
 import { nameOf } from './handler-time.ts'
 import { reachServices } from './reach-services.ts'
 import { planSync } from './sync-plan.ts'
+import type { TokenRow } from './views/tokens.ts'
 
 /** What is looked at in this process and its file, without asking anybody. */
 const own = [
@@ -121,10 +122,10 @@ export async function checkHealth(
     },
     async token() {
       if (!options.tokenService) return undefined
-      const rows = await views.selectFrom('tokens').select('token').where('state', '=', 'locked').execute()
-      if (rows.length > 0)
-        return { ok: false, detail: 'the gateway refused the consumer key and secret: correct them' }
       const stream = `token-${options.tokenService.credential ?? 'default'}`
+      const row = await views.selectFrom('tokens').selectAll().where('token', '=', stream).executeTakeFirst()
+      const wrong = row && wrongOf(row)
+      if (wrong !== undefined) return { ok: false, detail: wrong }
       const [asked] = await store.effects({ stream, states: ['deferred'] })
       if (!asked?.because.startsWith(misdirectedCode)) return { ok: true, detail: 'not locked' }
       return {
@@ -157,6 +158,16 @@ export async function checkHealth(
     reasons: inTheWay.map(each => `${each.name}: ${each.detail}`),
     checks,
   }
+}
+
+/** What is wrong with a token, in words. */
+function wrongOf({ state, waits_until }: TokenRow): string | undefined {
+  const wait = `nobody asks for another before ${waits_until}: find out why calls are answered 401`
+  if (state === 'locked') return 'the gateway refused the consumer key and secret: correct them'
+  if (state === 'repeated') return `the gateway gave the rejected token again, and ${wait}`
+  if (state === 'rejected' && waits_until !== null)
+    return `the service refuses every token that the gateway gives, and ${wait}`
+  return undefined
 }
 
 /** Our own messages hold nothing personal and no secret; of others only the name is said. */

@@ -1,6 +1,6 @@
 import { type SecretSource, secretFrom } from './adapters/secret.ts'
 import type { TokenKeeper } from './adapters/token/client.ts'
-import type { TokenAnswer, TokenSource } from './adapters/token/with-token.ts'
+import type { NoToken, TokenAnswer, TokenSource } from './adapters/token/with-token.ts'
 import { type Clock, fromInstant, toInstant } from './clock.ts'
 import type { Engine } from './engine.ts'
 import { AverbaError } from './errors.ts'
@@ -18,7 +18,7 @@ const turnsMax = 20
 type Standing =
   | Recorded<'token.requested'>
   | Recorded<'token.renewed', { generation: number }>
-  | Recorded<'token.rejected'>
+  | Recorded<'token.rejected', { credential: string; times: number; until?: string }>
   | Recorded<'token.repeated', { until: string; times: number }>
   | Recorded<'token.locked', { httpStatus: number; credential: string }>
   | Recorded<'token.requestFailed'>
@@ -36,6 +36,8 @@ export class Tokens implements TokenSource {
   readonly #stream: string
   readonly #credential: () => Promise<string>
   #held: { readonly status: 'held'; readonly value: string } | undefined
+  /** The token that an operation took last. */
+  #served: string | undefined
   #renewal: Promise<TokenAnswer> | undefined
 
   constructor(
@@ -74,6 +76,16 @@ export class Tokens implements TokenSource {
     return answer.status === 'held' && answer.value === rejected ? this.#renewOnce(rejected) : answer
   }
 
+  served(token: string): void {
+    if (this.#held?.value === token) this.#served = token
+  }
+
+  /** Rejects the newer token too. Another one that there is by now is for the next attempt: no call goes in circles. */
+  async giveUp(rejected: string): Promise<NoToken> {
+    const answer = await this.renew(rejected)
+    return answer.status === 'held' ? deferred('the newer token was answered 401 too') : answer
+  }
+
   #renewOnce(rejected: string | undefined): Promise<TokenAnswer> {
     this.#renewal ??= this.#renew(rejected).finally(() => {
       this.#renewal = undefined
@@ -105,11 +117,15 @@ export class Tokens implements TokenSource {
         const kept = await this.keeper.find()
         if (!kept) return this.#request('lost')
         if (kept.value !== rejected) return { status: 'held', value: kept.value }
-        await this.#reject(generation)
+        await this.#reject(generation, kept.value === this.#served)
         return undefined
       }
-      case 'token.rejected':
-        return this.#request('rejected')
+      case 'token.rejected': {
+        const { times, until } = standing.data
+        const afterMs = until === undefined ? 0 : fromInstant(until) - this.#clock.now()
+        if (afterMs <= 0 || (await this.#isOther(standing))) return this.#request('rejected')
+        return deferred(`TOKEN_REJECTED: ${times} tokens in a row were answered 401`, afterMs)
+      }
       case 'token.repeated': {
         const { until, times } = standing.data
         const afterMs = fromInstant(until) - this.#clock.now()
@@ -118,8 +134,8 @@ export class Tokens implements TokenSource {
         return deferred(`${code}the gateway gave the rejected token again`, afterMs)
       }
       case 'token.locked': {
-        const { httpStatus, credential } = standing.data
-        if ((await this.#credential()) !== credential) return this.#request('absent')
+        const { httpStatus } = standing.data
+        if (await this.#isOther(standing)) return this.#request('absent')
         return deferred(
           `CREDENTIALS_REFUSED: the gateway answered ${httpStatus} to the consumer key and secret`,
         )
@@ -127,6 +143,11 @@ export class Tokens implements TokenSource {
       default:
         return this.#request('absent')
     }
+  }
+
+  /** Whether a fact is about another key and secret than those in use. */
+  async #isOther({ data }: { readonly data: { readonly credential: string } }): Promise<boolean> {
+    return (await this.#credential()) !== data.credential
   }
 
   /** What the log says last; what another process learned too late says nothing about the token in use. */
@@ -150,9 +171,9 @@ export class Tokens implements TokenSource {
     return deferred('another process asks for a token, and has no answer yet', 1_000)
   }
 
-  async #reject(generation: number): Promise<void> {
-    const message = { type: 'token.reject', data: { generation } }
-    await this.#engine.record(async () => this.#deliver(message))
+  async #reject(generation: number, hasServed: boolean): Promise<void> {
+    const data = { generation, at: toInstant(this.#clock.now()), hasServed }
+    await this.#engine.record(async () => this.#deliver({ type: 'token.reject', data }))
   }
 
   /** Asks for a token. Refused when another process was faster: then the newest fact says what to do. */
@@ -174,6 +195,9 @@ export class Tokens implements TokenSource {
 
 /** A token that the host gives: there is nothing to renew, only to ask the host again. */
 export function givenToken(bearer: SecretSource): TokenSource {
+  const refused = deferred(
+    'CREDENTIALS_REFUSED: the service answered 401 to the bearer token that it was given',
+  )
   const ask = async (): Promise<TokenAnswer> => {
     return { status: 'held', value: await secretFrom(bearer, 'bearer token') }
   }
@@ -181,12 +205,13 @@ export function givenToken(bearer: SecretSource): TokenSource {
     current: ask,
     async renew(rejected) {
       const next = await ask()
-      if (next.status === 'held' && next.value !== rejected) return next
-      return deferred('CREDENTIALS_REFUSED: the service answered 401 to the bearer token that it was given')
+      return next.status === 'held' && next.value !== rejected ? next : refused
     },
+    giveUp: async () => refused,
+    served: () => undefined,
   }
 }
 
-function deferred(because: string, afterMs?: number): TokenAnswer {
+function deferred(because: string, afterMs?: number): NoToken {
   return { status: 'deferred', because, ...(afterMs !== undefined && { afterMs }) }
 }

@@ -1,4 +1,5 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
+import { fromInstant, toInstant } from '../clock.ts'
 import type { Event, Instant, Message } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
@@ -13,7 +14,8 @@ export type TokenEvent =
   | Event<'token.requested', { need: TokenNeed; credential: string }>
   /** The token itself is nowhere in the log: a generation numbers it, and the request that it was asked for with. */
   | Event<'token.renewed', Asked & { expiresAt: Instant | null }>
-  | Event<'token.rejected', { generation: number }>
+  /** The `times`-th token in a row that never served and was refused before its time: nobody asks before `until`. */
+  | Event<'token.rejected', Rejection>
   /** The gateway gave the rejected token again, for the `times`-th time: it is not asked before `until`. */
   | Event<'token.repeated', Asked & { until: Instant; times: number }>
   | Event<'token.locked', Asked & { httpStatus: number }>
@@ -30,7 +32,7 @@ interface Asked {
 export type TokenMessage =
   /** `at` is the time of the asking. */
   | Message<'token.request', TokenRequest>
-  | Message<'token.reject', { generation: number }>
+  | Message<'token.reject', Rejected>
   | Message<'tokenService.issued', Asked & { expiresAt: Instant | null }>
   | Message<'tokenService.repeated', Asked & { until: Instant }>
   | Message<'tokenService.credentialsRefused', Asked & { httpStatus: number }>
@@ -40,6 +42,19 @@ interface TokenRequest {
   readonly need: TokenNeed
   readonly credential: string
   readonly at: Instant
+}
+
+interface Rejection extends Asked {
+  readonly times: number
+  readonly until?: Instant
+  readonly policy?: string
+}
+
+interface Rejected {
+  readonly generation: number
+  readonly at: Instant
+  /** Whether a call with it was answered by anything else than a refusal, as far as the process knows. */
+  readonly hasServed: boolean
 }
 
 // Effects
@@ -60,6 +75,9 @@ interface Context {
   readonly generation: number
   readonly asked: number
   readonly credential: string
+  readonly expiresAt: Instant | null
+  /** How many tokens were refused in a row. */
+  readonly rejections: number
   /** How often in a row the gateway gave a rejected token again, and until when it is not asked. */
   readonly repeated: number
   readonly until: Instant
@@ -76,6 +94,9 @@ const chart = setup({
   actions: {
     keepRequest: assign({
       asked: ({ context }) => context.asked + 1,
+      // Another contract's tokens are another story.
+      rejections: ({ context, event }) =>
+        credentialIn(event) === context.credential ? context.rejections : 0,
       credential: ({ context, event }) => credentialIn(event) ?? context.credential,
     }),
     keepCredential: assign({
@@ -85,7 +106,14 @@ const chart = setup({
       generation: ({ context, event }) =>
         event.type === 'token.renewed' ? event.data.generation : context.generation,
       credential: ({ context, event }) => credentialIn(event) ?? context.credential,
+      expiresAt: ({ context, event }) =>
+        event.type === 'token.renewed' ? event.data.expiresAt : context.expiresAt,
       repeated: 0,
+    }),
+    keepRejection: assign({
+      rejections: ({ context, event }) =>
+        event.type === 'token.rejected' ? event.data.times : context.rejections,
+      until: ({ event }) => (event.type === 'token.rejected' && event.data.until) || '',
     }),
     keepRepetition: assign({
       repeated: ({ context, event }) =>
@@ -95,7 +123,10 @@ const chart = setup({
   },
 }).createMachine({
   id: 'token',
-  context: { generation: 0, asked: 0, credential: '', repeated: 0, until: '' },
+  context: {
+    ...{ generation: 0, asked: 0, credential: '', expiresAt: null },
+    ...{ rejections: 0, repeated: 0, until: '' },
+  },
   initial: 'absent',
   states: {
     absent: { on: { 'token.requested': { target: 'requesting', actions: 'keepRequest' } } },
@@ -109,7 +140,7 @@ const chart = setup({
     },
     valid: {
       on: {
-        'token.rejected': { guard: 'isCurrent', target: 'rejected' },
+        'token.rejected': { guard: 'isCurrent', target: 'rejected', actions: 'keepRejection' },
         'token.requested': { target: 'requesting', actions: 'keepRequest' },
       },
     },
@@ -133,7 +164,7 @@ function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decis
     case 'token.reject':
       // A late 401 about an older token says nothing about the current one.
       if (!state.matches('valid') || message.data.generation !== generation) return record()
-      return record({ type: 'token.rejected', data: message.data })
+      return record({ type: 'token.rejected', data: rejection(state.context, message.data) })
     case 'tokenService.issued':
       return record({ type: 'token.renewed', data: message.data, ...lateness(state, message.data) })
     case 'tokenService.repeated': {
@@ -151,6 +182,24 @@ function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decis
         ...lateness(state, message.data),
       })
   }
+}
+
+/**
+ * How long the gateway is left alone where it gives tokens that are refused at once: the one of a living token is
+ * replaced at once, as the contract has it, and then each wait is twice the one before.
+ */
+const rejectionPolicy = { name: 'rejection-1', baseMs: 60_000, maxMs: 3_600_000 }
+
+function rejection(
+  { rejections, expiresAt, credential }: Context,
+  { generation, at, hasServed }: Rejected,
+): Rejection {
+  const isEarly = !hasServed && (expiresAt === null || at < expiresAt)
+  const times = isEarly ? rejections + 1 : 1
+  if (times === 1) return { generation, credential, times }
+  const { name, baseMs, maxMs } = rejectionPolicy
+  const waitMs = Math.min(baseMs * 2 ** (times - 2), maxMs)
+  return { generation, credential, times, until: toInstant(fromInstant(at) + waitMs), policy: name }
 }
 
 /** An answer to a request that is over says nothing about the token in use: it came late, or two processes had asked. */
@@ -173,6 +222,9 @@ function request(
   }
   if (state.matches('repeated') && at < until) {
     return refuse('the gateway gave the rejected token again: it is asked when that one has ended')
+  }
+  if (state.matches('rejected') && at < until && credential === state.context.credential) {
+    return refuse('the tokens that the gateway gives are refused: it is asked later')
   }
   if (state.matches('valid') && need !== 'lost') return refuse('the current token has not been rejected')
   const effects = [requestToken({ generation: asked + 1, need, repeated })]

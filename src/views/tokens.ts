@@ -11,6 +11,8 @@ export interface TokenRow {
   /** How many times one was asked for. */
   requests: number
   expires_at: Instant | null
+  /** Before this none is asked for, where calls are refused all the same. */
+  waits_until: Instant | null
   changed_at: Instant
 }
 
@@ -24,13 +26,15 @@ export const tokens = defineView<TokenRow, RecordedOf<TokenEvent>>({
     generation: 'integer',
     requests: 'integer',
     expires_at: 'text',
+    waits_until: 'text',
     changed_at: 'text',
   },
   key: event => (event.type.startsWith('token.') ? event.stream : undefined),
   fold(row, event) {
     if (event.anomaly !== undefined && row) return row
     const before = row ?? { generation: 0, requests: 0, expires_at: null, state: 'absent' }
-    return { ...before, token: event.stream, changed_at: event.at, ...change(before.requests, event) }
+    const at = { token: event.stream, changed_at: event.at, waits_until: null }
+    return { ...before, ...at, ...change(before.requests, event) }
   },
 })
 
@@ -44,9 +48,9 @@ function change(
     case 'token.renewed':
       return { state: 'valid', generation: event.data.generation, expires_at: event.data.expiresAt }
     case 'token.rejected':
-      return { state: 'rejected' }
+      return { state: 'rejected', waits_until: event.data.until ?? null }
     case 'token.repeated':
-      return { state: 'repeated' }
+      return { state: 'repeated', waits_until: event.data.until }
     case 'token.locked':
       return { state: 'locked' }
     case 'token.requestFailed':

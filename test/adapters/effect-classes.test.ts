@@ -6,6 +6,7 @@ import { createValidationClient } from '../../src/adapters/validation/client.ts'
 import { rulesOf } from '../../src/machines/rules.ts'
 import type { Owed } from '../../src/message.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
+import { givenToken } from '../../src/tokens.ts'
 import { machines } from '../../src/wiring.ts'
 import { noKeeper } from './no-keeper.ts'
 
@@ -19,10 +20,7 @@ const performers = {
     ...common,
     baseUrl,
     service: 'pf',
-    tokens: {
-      current: async () => ({ status: 'held', value: 't' }),
-      renew: async () => ({ status: 'held', value: 't' }),
-    },
+    tokens: givenToken('t'),
   }),
   ...createPortalClient({ ...common, baseUrl, authenticate: async () => ({}), secretsOf: async () => ({}) }),
 }

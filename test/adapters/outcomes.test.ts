@@ -195,8 +195,8 @@ describe('answered', () => {
     [301, '', inDoubt, { location: '/elsewhere' }],
     [302, '', inDoubt, { location: '/elsewhere' }],
     [400, '', declined],
-    // The validation is tried once more with a newer token first.
-    [401, '', declined],
+    // The validation is tried once more with a newer token first, and a second 401 says that nothing was done either.
+    [401, '', { ...declined, paid: 'deferred' }],
     [403, '', declined],
     [404, '', declined],
     [408, '', inDoubt],

@@ -13,6 +13,7 @@ import type { Fetch } from '../../src/adapters/transport.ts'
 import { createValidationClient } from '../../src/adapters/validation/client.ts'
 import type { Owed } from '../../src/message.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
+import { givenToken } from '../../src/tokens.ts'
 import { noKeeper } from '../adapters/no-keeper.ts'
 
 /** What the contracts say and no simulated service does by itself: the client alone, given an answer. */
@@ -37,10 +38,7 @@ function consentOutcomes(fetch: Fetch) {
 const validate = (fetch: Fetch) =>
   createValidationClient({
     ...{ fetch, clock, baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
-    tokens: {
-      current: () => ({ status: 'held', value: 't' }),
-      renew: async () => ({ status: 'deferred', because: 'there is no other' }),
-    },
+    tokens: givenToken('t'),
   })['validationService.validatePerson']?.perform(owed, opened)
 
 test('a 403 is declined in operations 1 to 5, with the problem told', async () => {

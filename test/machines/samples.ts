@@ -151,8 +151,11 @@ export const samples: readonly Sample[] = [
         data: { need, credential: 'k1', at: '2026-11-20T12:00:00.000Z' },
       })),
       { type: 'token.request', data: { need: 'lost', credential: 'k2', at: '2026-11-20T14:00:00.000Z' } },
-      { type: 'token.reject', data: { generation: 1 } },
-      { type: 'token.reject', data: { generation: 2 } },
+      ...[
+        { generation: 1, hasServed: true },
+        { generation: 1, hasServed: false },
+        { generation: 2, hasServed: false },
+      ].map(data => ({ type: 'token.reject', data: { ...data, at: '2026-11-20T12:00:00.000Z' } })),
       ...[1, 2].flatMap(generation => {
         const asked = { generation, credential: 'k1' }
         return [

@@ -7,9 +7,9 @@ const request = (need: string, credential = 'k1', when = at): Message => ({
   type: 'token.request',
   data: { need, credential, at: when },
 })
-const issued = (generation: number): Message => ({
+const issued = (generation: number, credential = 'k1', expiresAt = '2026-11-21T12:00:00.000Z'): Message => ({
   type: 'tokenService.issued',
-  data: { generation, credential: 'k1', expiresAt: null },
+  data: { generation, credential, expiresAt },
 })
 const repeated = (generation: number, until: string): Message => ({
   type: 'tokenService.repeated',
@@ -20,9 +20,16 @@ const refused = (generation: number): Message => ({
   data: { generation, credential: 'k1', httpStatus: 401 },
 })
 const lost = (generation: number): Message => ({ type: 'tokenService.requestLost', data: { generation } })
-const reject = (generation: number): Message => ({ type: 'token.reject', data: { generation } })
+const reject = (generation: number, when = at, hasServed = false): Message => ({
+  type: 'token.reject',
+  data: { generation, at: when, hasServed },
+})
 
 const after = (...messages: Message[]) => answerOf('token', ...messages)
+function eventOf(...messages: Message[]): { times?: number; until?: string; policy?: string } {
+  const answer = after(...messages)
+  return 'events' in answer ? Object(answer.events[0]?.data) : {}
+}
 
 test('a second request is refused while one is out', () => {
   expect(after(request('absent'), request('absent'))).toHaveProperty('refused')
@@ -65,7 +72,7 @@ test('a gateway that gives the rejected token again is not asked before that one
     events: [{ effects: [{ data: { generation: 3, need: 'rejected', repeated: 1 } }] }],
   })
   expect(after(...asked, repeated(3, until))).toMatchObject({ events: [{ data: { times: 2 } }] })
-  expect(after(...asked, issued(3), reject(3), request('rejected'))).toMatchObject({
+  expect(after(...asked, issued(3), reject(3, at, true), request('rejected'))).toMatchObject({
     events: [{ effects: [{ data: { repeated: 0 } }] }],
   })
 })
@@ -93,4 +100,36 @@ test('an answer that comes after its request is over is an anomaly, and moves no
     expect(after(...before, ...late, other)).toHaveProperty('refused')
     expect(after(...before, ...late, next)).toEqual(after(...before, next))
   }
+})
+
+test('tokens that are refused one after the other, and never served, are asked for ever more seldom', () => {
+  const history = [request('absent'), issued(1)]
+  const waits: (number | null)[] = []
+  let now = at
+  for (let generation = 1; generation <= 10; generation++) {
+    const rejected = reject(generation, now)
+    const { until, policy = '', times } = eventOf(...history, rejected)
+    expect(times).toBe(generation)
+    expect(policy).toBe(until === undefined ? '' : 'rejection-1')
+    waits.push(until === undefined ? null : (Date.parse(until) - Date.parse(now)) / 60_000)
+    history.push(rejected)
+    if (until !== undefined) {
+      const early = new Date(Date.parse(until) - 1).toISOString()
+      expect(after(...history, request('rejected', 'k1', early))).toHaveProperty('refused')
+      expect(after(...history, request('rejected', 'k2', early))).toHaveProperty('events')
+    }
+    now = until ?? now
+    history.push(request('rejected', 'k1', now), issued(generation + 1))
+  }
+  expect(waits).toEqual([null, 1, 2, 4, 8, 16, 32, 60, 60, 60])
+  expect(eventOf(...history, reject(11, now, true))).toMatchObject({ times: 1 })
+  const other = [...history, reject(11, now), request('rejected', 'k2', now), issued(12, 'k2')]
+  expect(eventOf(...other, reject(12, now))).toMatchObject({ times: 1 })
+})
+
+test('a token that ended in its time was not refused, though nobody here knows that it served', () => {
+  const endsAt = '2026-11-20T13:00:00.000Z'
+  const twice = [request('absent'), issued(1), reject(1), request('rejected'), issued(2, 'k1', endsAt)]
+  expect(eventOf(...twice, reject(2, '2026-11-20T12:59:59.999Z'))).toMatchObject({ times: 2 })
+  expect(eventOf(...twice, reject(2, endsAt))).toMatchObject({ times: 1 })
 })

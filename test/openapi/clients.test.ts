@@ -8,6 +8,7 @@ import type { Fetch } from '../../src/adapters/transport.ts'
 import { createValidationClient } from '../../src/adapters/validation/client.ts'
 import type { Json, Owed } from '../../src/message.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
+import { givenToken } from '../../src/tokens.ts'
 import { noKeeper } from '../adapters/no-keeper.ts'
 import { describedBy, operations } from './described.ts'
 import { wrongsOfRequest } from './wrongs.ts'
@@ -79,10 +80,7 @@ function clientsOf(fetch: Fetch, secrets: object): Performers {
     }),
     ...createValidationClient({
       ...{ ...way, baseUrl: 'https://validacao.exemplo.br', service: 'demo', traceHeader: 'x-trace' },
-      tokens: {
-        current: () => ({ status: 'held', value: 't' }),
-        renew: async () => ({ status: 'deferred', because: 'there is no other' }),
-      },
+      tokens: givenToken('t'),
     }),
     ...createPortalClient({
       ...{ ...way, baseUrl: 'https://portal.exemplo.br' },

@@ -135,6 +135,69 @@ test('a process that finds a token request of one that died performs it, after i
   await world.close()
 })
 
+test('a service that refuses every token costs a token request a wait, declines nothing, and is said aloud', async () => {
+  let isMended = false
+  const world = await simulate({
+    policies: { tokenService: { reissue: 'revoke' } },
+    intercept: async (request, forward) =>
+      isValidation(request) && !isMended ? new Response('', { status: 401 }) : forward(request),
+  })
+  const { averba, clock, tokenService } = world
+  const check = async () => (await averba.health({ only: ['token'] })).checks[0]
+  const because = 'TOKEN_REJECTED: 2 tokens in a row were answered 401'
+  const retryAt = '2026-11-20T12:01:00.000Z'
+  for (let n = 0; n < 100; n++)
+    expect(await validate(averba, `v${n}`)).toMatchObject({ status: 'deferred', because, retryAt })
+  expect(tokenService.requests).toBe(2)
+  expect(await check()).toMatchObject({ ok: false, detail: expect.stringContaining(`before ${retryAt}`) })
+  for (let minutes = 0; minutes < 6 * 60; minutes++) {
+    await clock.advance(minuteMs)
+    await averba.settle()
+  }
+  // After 1, 2, 4, 8, 16, 32 minutes, and then every hour.
+  expect(tokenService.requests).toBeGreaterThanOrEqual(11)
+  expect(tokenService.requests).toBeLessThanOrEqual(14)
+  expect((await averba.health({ only: ['effects'] })).checks[0]).toMatchObject({ ok: true })
+  isMended = true
+  await clock.advance(hourMs)
+  await averba.settle()
+  await clock.advance(hourMs)
+  await averba.settle()
+  for (let n = 0; n < 100; n++) valueOf(await validate(averba, `v${n}`))
+  expect(world.validationService.answered).toBe(100)
+  expect(await check()).toMatchObject({ ok: true })
+  await world.close()
+})
+
+test('files of one contract, at a gateway whose new token ends the older one, lose no call to each other', async () => {
+  const world = await simulate({ policies: { tokenService: { reissue: 'revoke' } } })
+  const open = () =>
+    openAverba({
+      ...{ store: ':memory:', clock: world.clock },
+      fetch: request =>
+        isToken(request) ? world.reach.tokenService(request) : world.reach.validationService(request),
+      tokenService: {
+        ...{ url: 'https://gateway.exemplo.br/token', consumerKey: 'chave-de-exemplo' },
+        consumerSecret: 'segredo-de-exemplo',
+      },
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
+    })
+  const tenants = [await open(), await open(), await open()]
+  const first = tenants.flatMap((tenant, t) =>
+    Array.from({ length: 20 }, (_, i) => validate(tenant, `v-${t}-${i}`)),
+  )
+  for (const outcome of await Promise.all(first)) expect(['settled', 'deferred']).toContain(outcome.status)
+  for (let minutes = 0; minutes < 60; minutes++) {
+    await world.clock.advance(minuteMs)
+    for (const tenant of tenants) await tenant.settle()
+  }
+  for (const [t, tenant] of tenants.entries())
+    for (let i = 0; i < 20; i++) valueOf(await validate(tenant, `v-${t}-${i}`))
+  expect(world.validationService.answered).toBe(60)
+  for (const tenant of tenants) await tenant.close()
+  await world.close()
+})
+
 test('a refusal that comes after another process took the request over and had a token locks nobody', async () => {
   const store = join(newFolder(), 'log.sqlite')
   const [asked, frozen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

@@ -91,7 +91,11 @@ describe('the rows of a view', () => {
   test('are compared, every row of them, in their order', () => {
     const rows = shows({
       view: 'tokens',
-      given: [renewed, other, { type: 'token.rejected', data: { generation: 1 } }],
+      given: [
+        renewed,
+        other,
+        { type: 'token.rejected', data: { generation: 1, credential: 'k1', times: 1 } },
+      ],
       expected: [
         { token: 'token-1', state: 'rejected', generation: 1, changed_at: '2026-12-01T00:00:01.000Z' },
         { token: 'token-outra', state: 'valid', changed_at: '2026-12-01T00:00:00.000Z' },

@@ -1,9 +1,13 @@
 import type { Exchange } from '../exchange.ts'
+import { clearCode, readProblem } from '../problem.ts'
 
 /** A token to call with, or why there is none now. */
 export type TokenAnswer =
   | { readonly status: 'held'; readonly value: string }
   | { readonly status: 'deferred'; readonly because: string; readonly afterMs?: number }
+
+/** Why there is none now. */
+export type NoToken = Exclude<TokenAnswer, { status: 'held' }>
 
 /** Where tokens come from. */
 export interface TokenSource {
@@ -11,22 +15,42 @@ export interface TokenSource {
   current(): TokenAnswer | Promise<TokenAnswer>
   /** Another token than the one that an operation answered 401 to. */
   renew(rejected: string): Promise<TokenAnswer>
+  /** When to try again, once the other token was answered 401 too. */
+  giveUp(rejected: string): Promise<NoToken>
+  /** Told of each operation that did not answer 401. */
+  served(token: string): void
 }
 
 /**
  * Sends an operation with a token that is used until the operation answers 401, and then once more with a newer one
- * (document 2, section 5). A 401 says that the token is not valid, so the first attempt did nothing.
+ * (document 2, section 5). A 401 says that the token is not valid, so that neither attempt did anything: a second one puts
+ * the call off.
  */
 export async function withToken(
   tokens: TokenSource,
   send: (bearer: string) => Promise<Exchange>,
-): Promise<Exchange | Exclude<TokenAnswer, { status: 'held' }>> {
+): Promise<Exchange | NoToken> {
   // A token that is held is not waited for.
   const answer = tokens.current()
   const token = answer instanceof Promise ? await answer : answer
   if (token.status !== 'held') return token
   const result = await send(token.value)
-  if (result.status !== 'answered' || result.answer.status !== 401) return result
+  if (!isRejected(result)) return served(tokens, token.value, result)
   const newer = await tokens.renew(token.value)
-  return newer.status === 'held' ? send(newer.value) : newer
+  if (newer.status !== 'held') return newer
+  const again = await send(newer.value)
+  if (!isRejected(again)) return served(tokens, newer.value, again)
+  const none = await tokens.giveUp(newer.value)
+  const code = clearCode(readProblem(401, again.answer.text))
+  return code === null ? none : { ...none, because: `${none.because}: ${code}` }
+}
+
+function isRejected(result: Exchange): result is Extract<Exchange, { status: 'answered' }> {
+  return result.status === 'answered' && result.answer.status === 401
+}
+
+function served(tokens: TokenSource, token: string, result: Exchange): Exchange {
+  // What stands before the service answers 5xx without a look at any token.
+  if (result.status === 'answered' && result.answer.status < 500) tokens.served(token)
+  return result
 }
