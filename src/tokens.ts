@@ -17,9 +17,9 @@ const turnsMax = 20
 /** What the log says of the token last. */
 type Standing =
   | Recorded<'token.requested'>
-  | Recorded<'token.renewed', { generation: number }>
+  | Recorded<'token.renewed', { generation: number; credential: string }>
   | Recorded<'token.rejected', { credential: string; times: number; until?: string }>
-  | Recorded<'token.repeated', { until: string; times: number }>
+  | Recorded<'token.repeated', { credential: string; until: string; times: number }>
   | Recorded<'token.locked', { httpStatus: number; credential: string }>
   | Recorded<'token.requestFailed'>
 
@@ -114,6 +114,7 @@ export class Tokens implements TokenSource {
         return this.#await(`${standing.id}/0`)
       case 'token.renewed': {
         const { generation } = standing.data
+        if (await this.#isOther(standing)) return this.#requestOwn()
         const kept = await this.keeper.find()
         if (!kept) return this.#request('lost')
         if (kept.value !== rejected) return { status: 'held', value: kept.value }
@@ -123,26 +124,32 @@ export class Tokens implements TokenSource {
       case 'token.rejected': {
         const { times, until } = standing.data
         const afterMs = until === undefined ? 0 : fromInstant(until) - this.#clock.now()
-        if (afterMs <= 0 || (await this.#isOther(standing))) return this.#request('rejected')
+        if (await this.#isOther(standing)) return this.#requestOwn()
+        if (afterMs <= 0) return this.#request('rejected')
         return deferred(`TOKEN_REJECTED: ${times} tokens in a row were answered 401`, afterMs)
       }
       case 'token.repeated': {
         const { until, times } = standing.data
+        if (await this.#isOther(standing)) return this.#requestOwn()
         const afterMs = fromInstant(until) - this.#clock.now()
         if (afterMs <= 0) return this.#request('rejected')
         const code = times > 1 ? 'TOKEN_REPEATED: ' : ''
         return deferred(`${code}the gateway gave the rejected token again`, afterMs)
       }
-      case 'token.locked': {
-        const { httpStatus } = standing.data
-        if (await this.#isOther(standing)) return this.#request('absent')
-        return deferred(
-          `CREDENTIALS_REFUSED: the gateway answered ${httpStatus} to the consumer key and secret`,
-        )
-      }
+      case 'token.locked':
+        return (await this.#isOther(standing)) ? this.#request('changed') : locked(standing)
       default:
         return this.#request('absent')
     }
+  }
+
+  /** There is a token of another key and secret: ours are asked with, unless they were refused before. */
+  async #requestOwn(): Promise<TokenAnswer | undefined> {
+    const types = ['token.locked']
+    const [newest] = await this.#store.read({ stream: this.#stream, types, backward: true, limit: 1 })
+    const refusal = newest as Extract<Standing, { type: 'token.locked' }> | undefined // Of the type that was asked for.
+    if (!refusal || refusal.anomaly || (await this.#isOther(refusal))) return this.#request('changed')
+    return locked(refusal)
   }
 
   /** Whether a fact is about another key and secret than those in use. */
@@ -210,6 +217,12 @@ export function givenToken(bearer: SecretSource): TokenSource {
     giveUp: async () => refused,
     served: () => undefined,
   }
+}
+
+function locked({ data }: Extract<Standing, { type: 'token.locked' }>): NoToken {
+  return deferred(
+    `CREDENTIALS_REFUSED: the gateway answered ${data.httpStatus} to the consumer key and secret`,
+  )
 }
 
 function deferred(because: string, afterMs?: number): NoToken {

@@ -6,8 +6,8 @@ import { type Decision, type Machine, record, refuse } from './machine.ts'
 
 // Events
 
-/** Why a token is asked for: there is none, nobody holds it any more, or an operation refused it. */
-export type TokenNeed = 'absent' | 'lost' | 'rejected'
+/** Why a token is asked for: there is none, nobody holds it any more, an operation refused it, or it is another contract's. */
+export type TokenNeed = 'absent' | 'lost' | 'rejected' | 'changed'
 
 export type TokenEvent =
   /** `credential` is a keyed digest of the key and secret in use: it tells when they were changed. */
@@ -216,17 +216,19 @@ function request(
   { need, credential, at }: TokenRequest,
 ): Decision<TokenEvent> {
   const { asked, repeated, until } = state.context
+  const isOther = credential !== state.context.credential
   if (state.matches('requesting')) return refuse('a token request has not been answered yet')
-  if (state.matches('locked') && credential === state.context.credential) {
+  if (state.matches('locked') && !isOther) {
     return refuse('the gateway refused this consumer key and secret: correct them first')
   }
-  if (state.matches('repeated') && at < until) {
+  if (state.matches('repeated') && at < until && !isOther) {
     return refuse('the gateway gave the rejected token again: it is asked when that one has ended')
   }
-  if (state.matches('rejected') && at < until && credential === state.context.credential) {
+  if (state.matches('rejected') && at < until && !isOther) {
     return refuse('the tokens that the gateway gives are refused: it is asked later')
   }
-  if (state.matches('valid') && need !== 'lost') return refuse('the current token has not been rejected')
+  if (state.matches('valid') && need !== 'lost' && !(need === 'changed' && isOther))
+    return refuse('the current token has not been rejected')
   const effects = [requestToken({ generation: asked + 1, need, repeated })]
   return record({ type: 'token.requested', data: { need, credential }, effects })
 }

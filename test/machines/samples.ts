@@ -151,6 +151,7 @@ export const samples: readonly Sample[] = [
         data: { need, credential: 'k1', at: '2026-11-20T12:00:00.000Z' },
       })),
       { type: 'token.request', data: { need: 'lost', credential: 'k2', at: '2026-11-20T14:00:00.000Z' } },
+      { type: 'token.request', data: { need: 'changed', credential: 'k2', at: '2026-11-20T12:00:00.000Z' } },
       ...[
         { generation: 1, hasServed: true },
         { generation: 1, hasServed: false },
