@@ -97,6 +97,8 @@ test('a token of any length is taken, with its lifetime in seconds or without on
   expect(read({ access_token: 'x'.repeat(1_500), expires_in: 60 })?.value).toHaveLength(1_500)
   expect(read({ access_token: 'x' })).toEqual({ value: 'x', lifetimeMs: null })
   expect(read({ expires_in: 60 })).toBeUndefined()
+  for (const access_token of ['', 'a b', 'ab\ncd', 'ab\r\nx: y', 'ação', '\0'])
+    expect(read({ access_token }), JSON.stringify(access_token)).toBeUndefined()
 })
 
 test('a refusal of a token request is final where it is about the credentials', async () => {

@@ -255,6 +255,23 @@ test('a process whose key and secret were refused does not ask again because ano
   await services.close()
 })
 
+test('a token that no header can carry is as good as none: it is asked for again, and nothing fails for good', async () => {
+  let isBroken = true
+  const world = await simulate({
+    intercept: async (request, forward) =>
+      isToken(request) && isBroken
+        ? Response.json({ access_token: 'ab\ncd', expires_in: 60 })
+        : forward(request),
+  })
+  const because = 'the answer cannot be read'
+  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', because })
+  isBroken = false
+  await world.clock.advance(minuteMs)
+  await world.averba.settle()
+  valueOf(await validate(world.averba, 'a'))
+  await world.close()
+})
+
 test('a refusal that comes after another process took the request over and had a token locks nobody', async () => {
   const store = join(newFolder(), 'log.sqlite')
   const [asked, frozen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

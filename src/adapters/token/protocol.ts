@@ -24,7 +24,11 @@ export function writeRequestToken(url: string, consumerKey: string, consumerSecr
 }
 
 const schema = z.object({
-  access_token: z.string().min(1).max(10_000),
+  // What no header can carry is no token: it would be kept, and every call would fail.
+  access_token: z
+    .string()
+    .max(10_000)
+    .regex(/^[\x21-\x7e]+$/),
   // The unit is not shown: seconds by our policy, as OAuth 2.0 has it. A text of digits is understood too.
   expires_in: z.coerce.number().int().nonnegative().max(31_536_000).nullish().catch(null),
 })
