@@ -15,7 +15,10 @@ test('a token that was rejected is shown as such', () => {
   shows({
     view: 'tokens',
     given: [
-      { type: 'token.renewed', data: { generation: 1, credential: 'k1', expiresAt: null } },
+      {
+        type: 'token.renewed',
+        data: { generation: 1, credential: 'k1', expiresAt: '2026-11-20T13:00:00.000Z' },
+      },
       { type: 'token.rejected', data: { generation: 1, credential: 'k1', times: 1 } },
     ],
     expected: [{ state: 'rejected', generation: 1 }],

@@ -4,7 +4,7 @@ import type { NoToken, TokenAnswer, TokenSource } from './adapters/token/with-to
 import { type Clock, fromInstant, toInstant } from './clock.ts'
 import type { Engine } from './engine.ts'
 import { AverbaError } from './errors.ts'
-import type { TokenNeed } from './machines/token.ts'
+import { remainingMs, type TokenNeed } from './machines/token.ts'
 import type { Message, Recorded } from './message.ts'
 import type { Store } from './store/store.ts'
 
@@ -19,7 +19,7 @@ type Standing =
   | Recorded<'token.requested'>
   | Recorded<'token.renewed', { generation: number; credential: string }>
   | Recorded<'token.rejected', { credential: string; times: number; until?: string }>
-  | Recorded<'token.repeated', { credential: string; until: string; times: number }>
+  | Recorded<'token.repeated', { credential: string; until: string }>
   | Recorded<'token.locked', { httpStatus: number; credential: string }>
   | Recorded<'token.requestFailed'>
 
@@ -122,19 +122,17 @@ export class Tokens implements TokenSource {
         return undefined
       }
       case 'token.rejected': {
-        const { times, until } = standing.data
-        const afterMs = until === undefined ? 0 : fromInstant(until) - this.#clock.now()
+        const { times, until = '' } = standing.data
+        const afterMs = remainingMs(until, toInstant(this.#clock.now()))
         if (await this.#isOther(standing)) return this.#requestOwn()
-        if (afterMs <= 0) return this.#request('rejected')
+        if (afterMs === 0) return this.#request('rejected')
         return deferred(`TOKEN_REJECTED: ${times} tokens in a row were answered 401`, afterMs)
       }
       case 'token.repeated': {
-        const { until, times } = standing.data
         if (await this.#isOther(standing)) return this.#requestOwn()
-        const afterMs = fromInstant(until) - this.#clock.now()
-        if (afterMs <= 0) return this.#request('rejected')
-        const code = times > 1 ? 'TOKEN_REPEATED: ' : ''
-        return deferred(`${code}the gateway gave the rejected token again`, afterMs)
+        const afterMs = remainingMs(standing.data.until, toInstant(this.#clock.now()))
+        if (afterMs === 0) return this.#request('repeated')
+        return deferred('the gateway gave the rejected token again', afterMs)
       }
       case 'token.locked':
         return (await this.#isOther(standing)) ? this.#request('changed') : locked(standing)
@@ -180,6 +178,7 @@ export class Tokens implements TokenSource {
 
   async #reject(generation: number, hasServed: boolean): Promise<void> {
     const data = { generation, at: toInstant(this.#clock.now()), hasServed }
+    this.#served = undefined // It may be given again.
     await this.#engine.record(async () => this.#deliver({ type: 'token.reject', data }))
   }
 

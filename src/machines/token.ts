@@ -6,18 +6,21 @@ import { type Decision, type Machine, record, refuse } from './machine.ts'
 
 // Events
 
-/** Why a token is asked for: there is none, nobody holds it any more, an operation refused it, or it is another contract's. */
-export type TokenNeed = 'absent' | 'lost' | 'rejected' | 'changed'
+/**
+ * Why a token is asked for: there is none, nobody holds it any more, an operation refused it, the gateway gave the refused
+ * one again and it has ended by its own word, or it is another contract's.
+ */
+export type TokenNeed = 'absent' | 'lost' | 'rejected' | 'repeated' | 'changed'
 
 export type TokenEvent =
   /** `credential` is a keyed digest of the key and secret in use: it tells when they were changed. */
   | Event<'token.requested', { need: TokenNeed; credential: string }>
   /** The token itself is nowhere in the log: a generation numbers it, and the request that it was asked for with. */
-  | Event<'token.renewed', Asked & { expiresAt: Instant | null }>
+  | Event<'token.renewed', Asked & { expiresAt: Instant }>
   /** The `times`-th token in a row that never served and was refused before its time: nobody asks before `until`. */
   | Event<'token.rejected', Rejection>
-  /** The gateway gave the rejected token again, for the `times`-th time: it is not asked before `until`. */
-  | Event<'token.repeated', Asked & { until: Instant; times: number }>
+  /** The gateway gave the rejected token again: it is not asked before `until`. */
+  | Event<'token.repeated', Asked & { until: Instant }>
   | Event<'token.locked', Asked & { httpStatus: number }>
   | Event<'token.requestFailed', { generation: number }>
 
@@ -33,7 +36,7 @@ export type TokenMessage =
   /** `at` is the time of the asking. */
   | Message<'token.request', TokenRequest>
   | Message<'token.reject', Rejected>
-  | Message<'tokenService.issued', Asked & { expiresAt: Instant | null }>
+  | Message<'tokenService.issued', Asked & { expiresAt: Instant }>
   | Message<'tokenService.repeated', Asked & { until: Instant }>
   | Message<'tokenService.credentialsRefused', Asked & { httpStatus: number }>
   | Message<'tokenService.requestLost', { generation: number }>
@@ -59,11 +62,10 @@ interface Rejected {
 
 // Effects
 
-/** What a token request is for: the generation that it makes, and how often it gave the rejected one again. */
+/** What a token request is for: the generation that it makes, and why. */
 export interface RequestToken {
   readonly generation: number
   readonly need: TokenNeed
-  readonly repeated: number
 }
 
 const requestToken = (data: RequestToken) => ({ type: 'tokenService.requestToken', data })
@@ -75,11 +77,10 @@ interface Context {
   readonly generation: number
   readonly asked: number
   readonly credential: string
-  readonly expiresAt: Instant | null
+  readonly expiresAt: Instant
   /** How many tokens were refused in a row. */
   readonly rejections: number
-  /** How often in a row the gateway gave a rejected token again, and until when it is not asked. */
-  readonly repeated: number
+  /** Until when the gateway is not asked. */
   readonly until: Instant
 }
 
@@ -108,7 +109,6 @@ const chart = setup({
       credential: ({ context, event }) => credentialIn(event) ?? context.credential,
       expiresAt: ({ context, event }) =>
         event.type === 'token.renewed' ? event.data.expiresAt : context.expiresAt,
-      repeated: 0,
     }),
     keepRejection: assign({
       rejections: ({ context, event }) =>
@@ -116,16 +116,14 @@ const chart = setup({
       until: ({ event }) => (event.type === 'token.rejected' && event.data.until) || '',
     }),
     keepRepetition: assign({
-      repeated: ({ context, event }) =>
-        event.type === 'token.repeated' ? event.data.times : context.repeated,
       until: ({ context, event }) => (event.type === 'token.repeated' ? event.data.until : context.until),
     }),
   },
 }).createMachine({
   id: 'token',
   context: {
-    ...{ generation: 0, asked: 0, credential: '', expiresAt: null },
-    ...{ rejections: 0, repeated: 0, until: '' },
+    ...{ generation: 0, asked: 0, credential: '', expiresAt: '' },
+    ...{ rejections: 0, until: '' },
   },
   initial: 'absent',
   states: {
@@ -157,7 +155,7 @@ function credentialIn({ data }: TokenEvent): string | undefined {
 // Decide
 
 function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decision<TokenEvent> {
-  const { generation, repeated } = state.context
+  const { generation } = state.context
   switch (message.type) {
     case 'token.request':
       return request(state, message.data)
@@ -167,10 +165,8 @@ function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decis
       return record({ type: 'token.rejected', data: rejection(state.context, message.data) })
     case 'tokenService.issued':
       return record({ type: 'token.renewed', data: message.data, ...lateness(state, message.data) })
-    case 'tokenService.repeated': {
-      const data = { ...message.data, times: repeated + 1 }
-      return record({ type: 'token.repeated', data, ...lateness(state, data) })
-    }
+    case 'tokenService.repeated':
+      return record({ type: 'token.repeated', data: message.data, ...lateness(state, message.data) })
     case 'tokenService.credentialsRefused':
       return record({ type: 'token.locked', data: message.data, ...lateness(state, message.data) })
     case 'tokenService.requestLost':
@@ -190,11 +186,17 @@ function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decis
  */
 const rejectionPolicy = { name: 'rejection-1', baseMs: 60_000, maxMs: 3_600_000 }
 
+/** How long the gateway is still left alone. A longer wait than any was set by a clock that was ahead, and is none. */
+export function remainingMs(until: Instant, now: Instant): number {
+  const ms = until === '' ? 0 : fromInstant(until) - fromInstant(now)
+  return ms > 0 && ms <= rejectionPolicy.maxMs ? ms : 0
+}
+
 function rejection(
   { rejections, expiresAt, credential }: Context,
   { generation, at, hasServed }: Rejected,
 ): Rejection {
-  const isEarly = !hasServed && (expiresAt === null || at < expiresAt)
+  const isEarly = !hasServed && at < expiresAt
   const times = isEarly ? rejections + 1 : 1
   if (times === 1) return { generation, credential, times }
   const { name, baseMs, maxMs } = rejectionPolicy
@@ -215,21 +217,22 @@ function request(
   state: SnapshotFrom<typeof chart>,
   { need, credential, at }: TokenRequest,
 ): Decision<TokenEvent> {
-  const { asked, repeated, until } = state.context
+  const { asked, until } = state.context
   const isOther = credential !== state.context.credential
+  const isEarly = !isOther && remainingMs(until, at) > 0
   if (state.matches('requesting')) return refuse('a token request has not been answered yet')
   if (state.matches('locked') && !isOther) {
     return refuse('the gateway refused this consumer key and secret: correct them first')
   }
-  if (state.matches('repeated') && at < until && !isOther) {
+  if (state.matches('repeated') && isEarly) {
     return refuse('the gateway gave the rejected token again: it is asked when that one has ended')
   }
-  if (state.matches('rejected') && at < until && !isOther) {
+  if (state.matches('rejected') && isEarly) {
     return refuse('the tokens that the gateway gives are refused: it is asked later')
   }
   if (state.matches('valid') && need !== 'lost' && !(need === 'changed' && isOther))
     return refuse('the current token has not been rejected')
-  const effects = [requestToken({ generation: asked + 1, need, repeated })]
+  const effects = [requestToken({ generation: asked + 1, need })]
   return record({ type: 'token.requested', data: { need, credential }, effects })
 }
 

@@ -31,7 +31,7 @@ const startsAt: Instant = '2026-11-20T12:00:00.000Z'
  * ```ts
  * shows({
  *   view: 'tokens',
- *   given: [{ type: 'token.renewed', data: { generation: 1, credential: 'k1', expiresAt: null } }],
+ *   given: [{ type: 'token.renewed', data: { generation: 1, credential: 'k1', expiresAt: '2026-11-20T13:00:00.000Z' } }],
  *   expected: [{ token: 'token-1', state: 'valid' }],
  * })
  * ```

@@ -146,7 +146,7 @@ export const samples: readonly Sample[] = [
   {
     machine: tokenMachine,
     messages: [
-      ...['absent', 'lost', 'rejected'].map(need => ({
+      ...['absent', 'lost', 'rejected', 'repeated'].map(need => ({
         type: 'token.request',
         data: { need, credential: 'k1', at: '2026-11-20T12:00:00.000Z' },
       })),

@@ -272,6 +272,33 @@ test('a token that no header can carry is as good as none: it is asked for again
   await world.close()
 })
 
+test.each<[string, number | undefined]>([
+  ['that says its lifetime', 3_500],
+  ['that says it in another unit', 3_500_000],
+  ['that says none', undefined],
+])('one 401 to a token that the gateway goes on giving (%s) costs an hour at most', async (_, expires_in) => {
+  let isFirst = true
+  const world = await simulate({
+    async intercept(request, forward) {
+      if (isToken(request)) return Response.json({ access_token: 'fixo', expires_in })
+      if (!isValidation(request)) return forward(request)
+      const status = isFirst ? 401 : 200
+      isFirst = false
+      return Response.json({ nome: true }, { status })
+    },
+  })
+  const check = async () => (await world.averba.health({ only: ['token'] })).checks[0]?.ok
+  const because = 'the gateway gave the rejected token again'
+  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', because })
+  expect(await check()).toBe(false)
+  await world.clock.advance(hourMs)
+  await world.averba.settle()
+  valueOf(await validate(world.averba, 'a'))
+  valueOf(await validate(world.averba, 'b'))
+  expect(await check()).toBe(true)
+  await world.close()
+})
+
 test('a refusal that comes after another process took the request over and had a token locks nobody', async () => {
   const store = join(newFolder(), 'log.sqlite')
   const [asked, frozen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -329,16 +356,20 @@ function tokenRequest(): Request {
   })
 }
 
-test('a renewal that gives the rejected token again waits for its remainder, asks once more, and is an error then', async () => {
+test('a renewal that gives the rejected token again waits for its remainder, asks once more, tries it, and is an error then', async () => {
   const world = await simulate({
     intercept: (request, forward) => {
-      if (isValidation(request)) return Promise.resolve(new Response('', { status: 401 }))
+      if (isValidation(request)) {
+        tried += 1
+        return Promise.resolve(new Response('', { status: 401 }))
+      }
       if (!isToken(request)) return forward(request)
       asked += 1
       return Promise.resolve(Response.json({ access_token: 'sempre-o-mesmo', expires_in: 600 }))
     },
   })
   let asked = 0
+  let tried = 0
   const because = 'the gateway gave the rejected token again'
   const retryAt = '2026-11-20T12:10:00.000Z'
   expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', because, retryAt })
@@ -347,14 +378,20 @@ test('a renewal that gives the rejected token again waits for its remainder, ask
   expect(await validate(world.averba, 'b')).toMatchObject({ status: 'deferred', because })
   expect(asked).toBe(2)
   await world.clock.advance(1)
-  const error = { status: 'deferred', because: `TOKEN_REPEATED: ${because}` }
-  expect(await validate(world.averba, 'c')).toMatchObject(error)
-  expect(asked).toBe(3)
-  await world.clock.advance(hourMs - 1)
+  const error = { status: 'deferred', because: 'TOKEN_REJECTED: 2 tokens in a row were answered 401' }
+  expect(await validate(world.averba, 'c')).toMatchObject({ ...error, retryAt: '2026-11-20T12:11:00.000Z' })
+  expect([asked, tried]).toEqual([3, 2])
+  await world.clock.advance(minuteMs - 1)
   expect(await validate(world.averba, 'd')).toMatchObject(error)
-  expect(asked).toBe(3)
+  expect([asked, tried]).toEqual([3, 2])
+  await world.clock.advance(1)
+  expect(await validate(world.averba, 'e')).toMatchObject({ status: 'deferred', because })
+  expect([asked, tried]).toEqual([4, 2])
   const rows = await world.averba.views.selectFrom('tokens').selectAll().execute()
-  expect(rows).toMatchObject([{ state: 'repeated', requests: 3, generation: 1 }])
+  const waits_until = '2026-11-20T12:21:00.000Z'
+  expect(rows).toMatchObject([{ state: 'repeated', requests: 4, generation: 3, waits_until }])
+  const [check] = (await world.averba.health({ only: ['token'] })).checks
+  expect(check).toMatchObject({ ok: false, detail: expect.stringContaining(`before ${waits_until}`) })
   await world.close()
 })
 

@@ -30,7 +30,7 @@ export interface TokenClientOptions extends ExchangeOptions {
 
 /** A rejected token that comes again without saying how long it lives. */
 const unstatedMs = 60_000
-/** The validity of a token (document 2, section 8): no sooner is a gateway asked that gave a rejected one twice. */
+/** The validity of a token (document 2, section 8): also of one that says nothing of it, or more. */
 const lifetimeMs = 3_600_000
 /** The waits for something else than the token endpoint to go away: each twice the one before. */
 const slowBaseMs = 60_000
@@ -104,21 +104,24 @@ interface Asked {
   readonly credential: string
 }
 
-function askedBy(owed: Owed): { generation: number; need: string; repeated: number } {
+function askedBy(owed: Owed): { generation: number; need: string } {
   return owed.data as ReturnType<typeof askedBy> // As the machine writes it.
 }
 
 function issued(asked: Asked, { lifetimeMs: ms }: Bearer, { clock }: TokenClientOptions): Carried {
-  const expiresAt = ms === null ? null : toInstant(clock.now() + ms)
+  // One that ends at once has to be tried all the same.
+  const lastsMs = Math.min(Math.max(ms ?? lifetimeMs, 1_000), lifetimeMs)
+  const expiresAt = toInstant(clock.now() + lastsMs)
   return { type: 'tokenService.issued', data: { ...asked, expiresAt } }
 }
 
 /**
  * Keeps the token before the fact that there is one is recorded: whoever reads the fact finds it. The rejected one is
- * kept until then, so that it is known when it comes again.
+ * kept until then, so that it is known when it comes again. One that comes even after it has ended by its own word is tried:
+ * a 401 does nothing, and it may have been a slip.
  */
 async function kept(
-  { need, repeated, ...asked }: Asked & ReturnType<typeof askedBy>,
+  { need, ...asked }: Asked & ReturnType<typeof askedBy>,
   { value, lifetimeMs: ms }: Bearer,
   outcome: Outcome,
   { keeper, clock }: TokenClientOptions,
@@ -126,8 +129,7 @@ async function kept(
   const { generation } = asked
   const before = need === 'rejected' ? await keeper.find() : undefined
   if (before && before.generation < generation && before.value === value) {
-    const waitMs = Math.max(ms || unstatedMs, repeated > 0 ? lifetimeMs : 0)
-    const until = toInstant(clock.now() + waitMs)
+    const until = toInstant(clock.now() + Math.min(ms || unstatedMs, lifetimeMs))
     return { status: 'settled', fact: { type: 'tokenService.repeated', data: { ...asked, until } } }
   }
   await keeper.keep({ generation, value })
