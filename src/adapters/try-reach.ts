@@ -27,7 +27,7 @@ export async function tryReach(
   let isConnected = false
   const began = clock.now()
   try {
-    const request = new Request(new URL('/', address), { method: 'HEAD' })
+    const request = new Request(new URL('/', address), { method: 'HEAD', redirect: 'manual' })
     const response = await (fetch?.(request) ??
       socket?.stream(request, () => {
         isConnected = true

@@ -40,46 +40,44 @@ function address(base: BaseUrl, ...segments: string[]): URL {
   return new URL(`${base.replace(/\/+$/, '')}/consentimento/v1/${path}`)
 }
 
-const accept = { accept: 'application/json' }
+/** No redirect is followed: a way out of the host's own would take the CPF elsewhere. */
+const asked = { headers: { accept: 'application/json' }, redirect: 'manual' } as const
 
 /** Writes operation 1: the status stands in the path, and there is no body. */
 export function writeChangeStatus(base: BaseUrl, cpf: string, id: string, status: string): Request {
-  return new Request(address(base, 'consentimentos', cpf, id, 'status', status), {
-    method: 'PUT',
-    headers: accept,
-  })
+  return new Request(address(base, 'consentimentos', cpf, id, 'status', status), { method: 'PUT', ...asked })
 }
 
 /** Writes operation 2, for all controllers. */
 export function writeListConsents(base: BaseUrl, cpf: string): Request {
-  return new Request(address(base, 'consentimentos', cpf), { headers: accept })
+  return new Request(address(base, 'consentimentos', cpf), asked)
 }
 
 /** Writes operation 3. */
 export function writeReadConsent(base: BaseUrl, cpf: string, id: string): Request {
-  return new Request(address(base, 'consentimentos', cpf, id), { headers: accept })
+  return new Request(address(base, 'consentimentos', cpf, id), asked)
 }
 
 /** Writes operation 4, for all controllers. */
 export function writeListAwareness(base: BaseUrl, cpf: string): Request {
-  return new Request(address(base, 'ciencias', cpf), { headers: accept })
+  return new Request(address(base, 'ciencias', cpf), asked)
 }
 
 /** Writes operation 5. */
 export function writeReadAwareness(base: BaseUrl, cpf: string, id: string): Request {
-  return new Request(address(base, 'ciencias', cpf, id), { headers: accept })
+  return new Request(address(base, 'ciencias', cpf, id), asked)
 }
 
 /** Writes operation 6. */
 export function writeReadLogin(base: BaseUrl, cpf: string): Request {
-  return new Request(address(base, 'autenticacao', cpf), { headers: accept })
+  return new Request(address(base, 'autenticacao', cpf), asked)
 }
 
 /** Writes operation 7, with the address to return to where one is given. */
 export function writeReadLoginAddress(base: BaseUrl, cpf: string, redirectUrl?: string): Request {
   const url = address(base, 'autenticacao', cpf, 'url')
   if (redirectUrl !== undefined) url.searchParams.set('redirectUrl', redirectUrl)
-  return new Request(url, { headers: accept })
+  return new Request(url, asked)
 }
 
 /** The dots would be taken for folders in a path. */

@@ -51,5 +51,10 @@ export function portalAccessKeys(options: {
 
 function post(baseUrl: string, path: string, headers: Record<string, string>): Request {
   const url = `${baseUrl.replace(/\/+$/, '')}/portal/api/autenticar${path}`
-  return new Request(url, { method: 'POST', headers: { ...headers, accept: 'application/json' } })
+  // No redirect is followed: a way out of the host's own would take the credentials elsewhere.
+  return new Request(url, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { ...headers, accept: 'application/json' },
+  })
 }

@@ -30,6 +30,7 @@ export function writeValidatePerson(
   const { bearer, cpf, claims, trace } = request
   return new Request(`${baseUrl.replace(/\/+$/, '')}/${encodeURIComponent(service)}/v2/validate/pf`, {
     method: 'POST',
+    redirect: 'manual', // A way out of the host's own would take person and claims elsewhere.
     headers: {
       accept: 'application/json',
       authorization: `Bearer ${bearer}`,

@@ -1,0 +1,91 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import * as consent from '../../src/adapters/consent/protocol.ts'
+import { portalAccessKeys } from '../../src/adapters/portal/login.ts'
+import * as portal from '../../src/adapters/portal/protocol.ts'
+import { writeRequestToken } from '../../src/adapters/token/protocol.ts'
+import { tryReach } from '../../src/adapters/try-reach.ts'
+import { createValidationClient } from '../../src/adapters/validation/client.ts'
+import { writeValidatePerson } from '../../src/adapters/validation/protocol.ts'
+import { systemClock } from '../../src/clock.ts'
+import type { Owed } from '../../src/message.ts'
+import { givenToken } from '../../src/tokens.ts'
+
+const cpf = '25774435016'
+
+async function listen(listener: RequestListener): Promise<string> {
+  const server: Server = createServer(listener)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(
+    () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  )
+  const { port } = server.address() as AddressInfo // It listens on a port, not on a pipe.
+  return `http://127.0.0.1:${port}`
+}
+
+/** A service that sends every request elsewhere, and what came there. */
+async function given(status: number) {
+  const taken: string[] = []
+  const elsewhere = await listen(({ method, url }, response) => {
+    taken.push(`${method} ${url}`)
+    response.end('{"nome":true}')
+  })
+  const base = await listen((_, response) => {
+    response.writeHead(status, { location: `${elsewhere}/x` }).end()
+  })
+  return { base, taken }
+}
+
+test.each([301, 302, 307, 308])(
+  "a %i takes nothing elsewhere, also where a host's own fetch follows redirects",
+  async status => {
+    const { base, taken } = await given(status)
+    const headers = { authorization: 'sessao' }
+    const wanted = {
+      evento: 'e',
+      endpoint: 'https://a.exemplo.br/',
+      chaveSecreta: 's',
+      chaveAutenticacao: '',
+    }
+    const person = { bearer: 't', cpf, claims: { nome: 'X' } }
+    const options = { roleType: 'IMPEXP', clientId: 'id', clientSecret: 'segredo' } as const
+    const requests = [
+      consent.writeChangeStatus(base, cpf, 'a', 'REVOGADO'),
+      consent.writeListConsents(base, cpf),
+      consent.writeReadConsent(base, cpf, 'a'),
+      consent.writeListAwareness(base, cpf),
+      consent.writeReadAwareness(base, cpf, 'a'),
+      consent.writeReadLogin(base, cpf),
+      consent.writeReadLoginAddress(base, cpf),
+      writeRequestToken(`${base}/token`, 'chave', 'segredo'),
+      writeValidatePerson({ baseUrl: base, service: 'demo' }, person),
+      portal.writeSubscribe(base, headers, wanted),
+      portal.writeList(base, headers),
+      await portalAccessKeys(options).write(base),
+    ]
+    for (const request of requests) expect((await fetch(request)).status, request.url).toBe(status)
+    const reached = await tryReach(base, { fetch: request => fetch(request), clock: systemClock })
+    expect(reached.isReached).toBe(true)
+    expect(taken).toEqual([])
+  },
+)
+
+test('a redirected validation is in doubt, and what another address would answer is not believed', async () => {
+  const { base, taken } = await given(307)
+  const { 'validationService.validatePerson': performer } = createValidationClient({
+    ...{ fetch: request => fetch(request), clock: systemClock, baseUrl: base, service: 'demo' },
+    tokens: givenToken('t'),
+  })
+  const owed: Owed = {
+    ...{ type: 'x', id: 's/1/1', stream: 's', position: 1, state: 'owed', attempts: 0, because: '' },
+    ...{ dueAt: '2026-11-20T12:00:00.000Z', data: { validation: 'v' } },
+  }
+  const outcome = await performer?.perform(owed, { cpf, claims: { nome: 'X' } })
+  expect(outcome).toMatchObject({ status: 'unknown', because: 'the validation service answered 307' })
+  expect(taken).toEqual([])
+})
