@@ -2,7 +2,7 @@ import { useCertificate } from './adapters/certificate.ts'
 import { parseRanges } from './adapters/source-ranges.ts'
 import type { Clock } from './clock.ts'
 import { AverbaError } from './errors.ts'
-import { checkActor, checkBasis } from './given.ts'
+import { checkActor, checkBasis, checkId } from './given.ts'
 import type { AverbaOptions } from './options.ts'
 import { partKinds, recordKinds } from './part-kinds.ts'
 import { checkSyncEveryMs } from './sync-schedule.ts'
@@ -82,6 +82,8 @@ export function checkShape(options: AverbaOptions): void {
       hint: 'Give the option tokenService, or validationService.bearer',
     })
   }
+  if (tokenService?.credential !== undefined) checkCredential(tokenService.credential)
+  if (validationService?.traceHeader !== undefined) checkTraceHeader(validationService.traceHeader)
   const { paidPerDayMax = 0 } = validationService ?? {}
   if (!Number.isSafeInteger(paidPerDayMax) || paidPerDayMax < 0) {
     throw misconfigured('Cannot use validationService.paidPerDayMax: it must be a whole number, 0 or more')
@@ -93,6 +95,27 @@ export function checkShape(options: AverbaOptions): void {
   }
   checkRun(options)
   checkTracing(options)
+}
+
+/** It names a stream, in clear, and a place behind which parts are named after a slash. */
+function checkCredential(credential: string): void {
+  checkId(credential, 'tokenService.credential')
+  if (credential.includes('/')) throw misconfigured('Cannot use tokenService.credential: it holds a slash')
+}
+
+/** Headers that mean something to the gateway, or to the connection. */
+const takenHeaders = new Set([
+  ...['accept', 'authorization', 'content-type', 'traceparent', 'tracestate', 'host', 'content-length'],
+  ...['transfer-encoding', 'connection', 'keep-alive', 'upgrade', 'expect', 'te', 'trailer'],
+])
+
+function checkTraceHeader(name: string): void {
+  if (!/^[\w!#$%&'*+.^`|~-]{1,100}$/.test(name)) {
+    throw misconfigured('Cannot use validationService.traceHeader: it is no name of a header')
+  }
+  if (takenHeaders.has(name.toLowerCase())) {
+    throw misconfigured(`Cannot use validationService.traceHeader: "${name}" has another meaning`)
+  }
 }
 
 function checkTracing({ tracing: { traceparentTo = [] } = {} }: AverbaOptions): void {

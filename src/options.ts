@@ -57,7 +57,7 @@ export interface AverbaOptions {
     readonly url: string
     readonly consumerKey: SecretSource
     readonly consumerSecret: SecretSource
-    /** What the log calls this credential. */
+    /** What the log calls this credential, in clear: nothing personal, and no slash. */
     readonly credential?: string
     readonly ca?: string
   }

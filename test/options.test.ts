@@ -38,6 +38,38 @@ describe('what is missing is said when the log is opened', () => {
   })
 })
 
+describe('a name that would be taken for something else is refused when the log is opened', () => {
+  const tokenService = { url: 'https://a.exemplo.br/token', consumerKey: 'a', consumerSecret: 'b' }
+  const validationService = { baseUrl: 'https://a.exemplo.br', service: 'demo' }
+  const open = (options: Partial<AverbaOptions>) => openAverba({ store: ':memory:', ...options })
+
+  test.each([
+    ['prod/serpro', 'MISCONFIGURED'],
+    ['', 'INVALID_INPUT'],
+    ['25774435016', 'PERSONAL_ID'],
+    ['257.744.350-16', 'PERSONAL_ID'],
+  ])('tokenService.credential "%s"', async (credential, code) => {
+    const opening = open({ tokenService: { ...tokenService, credential } })
+    await expect(opening).rejects.toMatchObject({ name: 'AverbaError', code })
+  })
+
+  test.each(['Authorization', 'content-type', 'traceparent', 'host', 'x id', 'x:y', ''])(
+    'validationService.traceHeader "%s"',
+    async traceHeader => {
+      const opening = open({ tokenService, validationService: { ...validationService, traceHeader } })
+      await expect(opening).rejects.toMatchObject({ name: 'AverbaError', code: 'MISCONFIGURED' })
+    },
+  )
+
+  test('and others are taken', async () => {
+    const averba = await open({
+      tokenService: { ...tokenService, credential: 'produção 2' },
+      validationService: { ...validationService, traceHeader: 'x-request-trace-id' },
+    })
+    await averba.close()
+  })
+})
+
 test('an area without its service is refused by its name', async () => {
   const averba = await openAverba({ store: ':memory:' })
   const subject = await averba.consents.enrol({ cpf: '25774435016' })
