@@ -33,11 +33,18 @@ export async function useNamedConsent(
   for (let after = 0; ; ) {
     const name = { validation, subject, id, age: String(ageMaxMs ?? ''), purpose, legalBasis, after }
     const digest = store.digest('use', canonicalJson(name))
-    const commandId = `use-${Buffer.from(digest).toString('hex')}`
+    const commandId = `use-${inLetters(digest)}`
     const before = await store.receipt(commandId)
     if (!before) return void (await use(which, { ...ask, basis: { purpose, legalBasis }, commandId }))
     const used = await store.readAt(before.position)
     if (used?.type === 'consent.used' && (await standing(which)).effective) return
     after = before.position
   }
+}
+
+/** Eleven digits in a row could be a CPF, which no command id may hold. */
+function inLetters(digest: Uint8Array): string {
+  return Buffer.from(digest)
+    .toString('hex')
+    .replace(/\d/g, digit => 'ghijklmnop'.charAt(Number(digit)))
 }
