@@ -113,10 +113,17 @@ export const systemEntropy: Entropy = {
 let lastMs = Number.NaN
 let lastInstant = ''
 
-/** Writes milliseconds since 1970 as ISO 8601 text in UTC. Many ask within the same millisecond. */
+/** The first and the last instant with a year of four digits: only those are in order as texts. */
+const firstMs = Date.parse('0000-01-01T00:00:00.000Z')
+const endMs = Date.parse('9999-12-31T23:59:59.999Z')
+
+/**
+ * Writes milliseconds since 1970 as ISO 8601 text in UTC: what lies outside the years 0000 to 9999 as their first or last
+ * instant, since instants are compared as texts. Many ask within the same millisecond.
+ */
 export function toInstant(ms: number): Instant {
   if (ms !== lastMs) {
-    lastInstant = new Date(ms).toISOString()
+    lastInstant = new Date(Math.min(Math.max(ms, firstMs), endMs)).toISOString()
     lastMs = ms
   }
   return lastInstant

@@ -15,6 +15,23 @@ test('ids sort in the order in which they were made, also within a millisecond a
   for (const id of ids) expect(id).toMatch(/^[0-9a-hjkmnp-tv-z]{26}$/)
 })
 
+test('instants are in order as texts, whatever the number', () => {
+  const moments = [
+    -Infinity,
+    -8.64e15,
+    Date.parse('-000001-12-31T23:59:59.999Z'),
+    0,
+    253402300799999,
+    8.64e15,
+    9e15,
+  ]
+  const instants = moments.map(toInstant)
+  expect(instants).toEqual([...instants].sort())
+  for (const instant of instants) expect(instant).toHaveLength('2026-11-20T12:00:00.000Z'.length)
+  expect(instants.at(-1)).toBe('9999-12-31T23:59:59.999Z')
+  expect(instants[0]).toBe('0000-01-01T00:00:00.000Z')
+})
+
 test('a virtual clock wakes every sleeper at its own time', async () => {
   const clock = new VirtualClock('2026-11-20T12:00:00.000Z')
   const woken: string[] = []

@@ -4,6 +4,10 @@ import type { Instant } from '../message.ts'
 /** The zone of the portal's dates. It had daylight saving time until 2019, so an offset would not do. */
 const zone = 'America/Sao_Paulo'
 
+const yearZeroMs = Date.parse('0000-01-01T00:00:00Z')
+/** A time by whose offset all before it are read: years before the common era have no sign in what is formatted. */
+const oldestOffsetMs = Date.parse('1900-01-01T00:00:00Z')
+
 const parts = new Intl.DateTimeFormat('en-GB', {
   timeZone: zone,
   year: 'numeric',
@@ -64,18 +68,22 @@ export function readBrasilia(text: unknown): Instant | null {
 export function readIso(text: unknown): Instant | null {
   if (typeof text !== 'string' || !/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.test(text)) return null
   if (!/(Z|[+-]\d{2}:?\d{2})$/.test(text)) return readLocal(text)
-  const ms = Date.parse(text.replace(/([+-]\d{2})(\d{2})$/, '$1:$2'))
-  return Number.isNaN(ms) ? null : toInstant(ms)
+  return instantOf(Date.parse(text.replace(/([+-]\d{2})(\d{2})$/, '$1:$2')))
 }
 
 function readLocal(text: string): Instant | null {
   const asUtc = Date.parse(`${text}Z`)
-  if (Number.isNaN(asUtc)) return null
-  return toInstant(asUtc - offsetMs(asUtc - offsetMs(asUtc)))
+  return Number.isNaN(asUtc) ? null : instantOf(asUtc - offsetMs(asUtc - offsetMs(asUtc)))
 }
 
-/** How far Brasilia is ahead of UTC at an instant, in milliseconds: negative. */
-function offsetMs(ms: number): number {
+/** What lies behind the year 9999 is its last instant: services write "never" so. Before the year 0000 there is no date. */
+function instantOf(ms: number): Instant | null {
+  return ms >= yearZeroMs ? toInstant(ms) : null
+}
+
+/** How far Brasilia is ahead of UTC at an instant, in milliseconds: negative. It was one and the same before 1914. */
+function offsetMs(at: number): number {
+  const ms = Math.max(at, oldestOffsetMs)
   const { year, month, day, hour, minute, second } = fieldsOf(ms)
   return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`) - Math.floor(ms / 1_000) * 1_000
 }
