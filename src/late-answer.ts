@@ -15,7 +15,7 @@ export async function believeLate<T>(
 ): Promise<Outcome<T>> {
   if (outcome.status !== 'declined' || outcome.problem.code === 'SUBJECT_ERASED') return outcome
   const { stream = '' } = (await findValidation(area, id)) ?? {}
-  const types = ['validation.answered', 'validation.declined']
+  const types = ['validation.answered', 'validation.declined', 'validation.withheld']
   const [last] = await area.store.read({ stream, types, backward: true, limit: 1 })
   // One that was in time ended the call, and is the outcome already.
   if (!last || last.settles) return outcome

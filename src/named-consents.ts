@@ -1,14 +1,19 @@
+import { ownerOf, type Performer, type Performers } from './adapters/performer.ts'
 import type { Area } from './area.ts'
+import { fromInstant, toInstant } from './clock.ts'
 import type { Fresh } from './consent-readings.ts'
+import { type ConsentRecorded, tell } from './consent-timeline.ts'
+import type { Cpf } from './cpf.ts'
+import { AverbaError } from './errors.ts'
 import { checkBasis } from './given.ts'
-import type { Basis } from './message.ts'
+import type { Basis, Outcome, Owed } from './message.ts'
 import type { Ask } from './outcome.ts'
 import { canonicalJson } from './proof/canonical-json.ts'
 import type { Standings } from './standings.ts'
-import type { SubjectRef } from './subjects.ts'
+import type { SubjectRef, Which } from './subjects.ts'
 
 /** The consent that a validation rests on, whose it is, and what for. */
-export interface NamedConsent extends Fresh {
+interface NamedConsent extends Fresh {
   /** The host's id of the validation. */
   readonly validation: string
   readonly subject: SubjectRef
@@ -17,16 +22,42 @@ export interface NamedConsent extends Fresh {
   readonly basis: Basis
 }
 
+/** Whose the consent is that a validation names, and our id of it. */
+export interface Named {
+  readonly subject: SubjectRef
+  readonly consent: string
+}
+
 /**
- * Uses a consent for a validation: recorded once, whoever asks for the validation at the same time. One that was refused,
- * or that does not stand any more, is used anew: the answer is always that of now.
+ * Uses the consent that a validation rests on, one of the very person who is validated; `undefined` where the validation
+ * was asked for before.
  */
-export async function useNamedConsent(
+export async function useNamed(
+  area: Area,
+  standings: Pick<Standings, 'use' | 'standing'>,
+  { id, cpf, which, basis }: { id: string; cpf: Cpf; which: Which & Fresh; basis: Basis },
+  ask: Omit<Ask, 'basis' | 'commandId'>,
+): Promise<Named | undefined> {
+  if (await area.store.receipt(id)) return undefined
+  const { subject } = await area.subjects.meet(cpf, 'validation')
+  if ((await area.subjects.find(which)) !== subject)
+    throw new AverbaError('INVALID_INPUT', 'Cannot use the consent: it is of another person')
+  const { ageMaxMs } = which
+  const fresh = ageMaxMs !== undefined && { ageMaxMs }
+  const consent = { validation: id, subject, id: which.id, ...fresh, basis }
+  return { subject, consent: await useConsent(area, standings, consent, ask) }
+}
+
+/**
+ * Uses a consent for a validation, and gives our id of it: recorded once, whoever asks for the validation at the same time.
+ * One that was refused, or that does not stand any more, is used anew: the answer is always that of now.
+ */
+async function useConsent(
   { store }: Area,
   { use, standing }: Pick<Standings, 'use' | 'standing'>,
   { validation, subject, id, ageMaxMs, basis }: NamedConsent,
   ask: Omit<Ask, 'basis' | 'commandId'>,
-): Promise<void> {
+): Promise<string> {
   checkBasis(basis)
   const { purpose, legalBasis } = basis
   const which = { subject, id, ...(ageMaxMs !== undefined && { ageMaxMs }) }
@@ -35,11 +66,67 @@ export async function useNamedConsent(
     const digest = store.digest('use', canonicalJson(name))
     const commandId = `use-${inLetters(digest)}`
     const before = await store.receipt(commandId)
-    if (!before) return void (await use(which, { ...ask, basis: { purpose, legalBasis }, commandId }))
-    const used = await store.readAt(before.position)
-    if (used?.type === 'consent.used' && (await standing(which)).effective) return
-    after = before.position
+    const position =
+      before?.position ?? (await use(which, { ...ask, basis: { purpose, legalBasis }, commandId })).position
+    const used = await store.readAt(position)
+    const isUsed = used?.type === 'consent.used'
+    if (isUsed && (!before || (await standing(which)).effective)) return used.stream.slice('consent-'.length)
+    after = position
   }
+}
+
+/**
+ * Lets calls that name a consent leave only while it stands, by what the log knows right before each request. One that
+ * may not leave has certainly not been done, and ends for good: a consent that ended does not come back.
+ */
+export function underNamedConsents(area: Pick<Area, 'store' | 'clock'>, performers: Performers): Performers {
+  const held = Object.entries(performers).map(([type, performer]) => [type, hold(area, performer)] as const)
+  return Object.fromEntries(held)
+}
+
+function hold(area: Pick<Area, 'store' | 'clock'>, performer: Performer): Performer {
+  return {
+    ...performer,
+    async perform(owed, opened, mayLeave = async () => true) {
+      let withheld = await withhold(area, owed)
+      if (withheld) return withheld
+      const outcome = await performer.perform(owed, opened, async () => {
+        if (!(await mayLeave())) return false
+        withheld = await withhold(area, owed) // A token may have been waited for.
+        return withheld === undefined
+      })
+      return outcome.status === 'deferred' ? (withheld ?? outcome) : outcome
+    },
+  }
+}
+
+/** What a call comes to whose consent does not stand; `undefined` where it stands, or none is named. */
+async function withhold(
+  { store, clock }: Pick<Area, 'store' | 'clock'>,
+  owed: Owed,
+): Promise<Outcome | undefined> {
+  const { consent } = owed.data as { consent?: string } // As the machine writes it.
+  if (consent === undefined) return undefined
+  const events: ConsentRecorded[] = []
+  for (;;) {
+    const page = await store.read({ stream: `consent-${consent}`, after: events.at(-1)?.position ?? 0 })
+    if (page.length === 0) break
+    events.push(...(page as ConsentRecorded[])) // Its own stream.
+  }
+  const last = events.at(-1)
+  // The machine's clock may have been set back: never before what is recorded.
+  const at = toInstant(Math.max(clock.now(), last ? fromInstant(last.at) : 0))
+  const { because } = tell(events, { at, knownAt: at, ageMaxMs: null, syncedAt: null })
+  if (because === 'active') return undefined
+  const data = { because, at, position: last?.position ?? 0 }
+  const parts = { problem: { owner: ownerOf(owed), value: notEffective } }
+  const fact = { type: 'validation.withhold', data, parts }
+  return { status: 'declined', because: `the consent does not stand: ${because}`, fact }
+}
+
+const notEffective = {
+  ...{ status: 0, code: 'CONSENT_NOT_EFFECTIVE' },
+  title: 'The consent that it names does not stand any more: nothing was sent',
 }
 
 /** Eleven digits in a row could be a CPF, which no command id may hold. */

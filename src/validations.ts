@@ -3,14 +3,14 @@ import { type FieldResult, flatten, type ValidationResult } from './adapters/val
 import { type Claims, claimsSchema } from './adapters/validation/wire.ts'
 import type { Area } from './area.ts'
 import type { Fresh } from './consent-readings.ts'
-import { type Cpf, parseCpf } from './cpf.ts'
+import { parseCpf } from './cpf.ts'
 import type { Target } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import { findValidation, requireValidation } from './find-validation.ts'
 import { checkId, checkInstant } from './given.ts'
 import { believeLate } from './late-answer.ts'
 import type { Basis, Instant, Json, Part } from './message.ts'
-import { useNamedConsent } from './named-consents.ts'
+import { useNamed } from './named-consents.ts'
 import { type Open, openUnlessArchived } from './notification.ts'
 import type { Ask, Outcome } from './outcome.ts'
 import { canonicalJson } from './proof/canonical-json.ts'
@@ -68,7 +68,9 @@ export interface Validations {
    * Validates what is claimed of a person. The same id gives the same result and is never paid twice.
    *
    * A consent that the basis names is used first, as by `consents.use`: the use is recorded, with the validation's
-   * correlation id, or its id where there is none. Asked again under the same id, it is not used again.
+   * correlation id, or its id where there is none. Asked again under the same id, it is not used again. It has to stand
+   * whenever a request leaves, by what the log knows then: otherwise none does, and the outcome is `declined` with the
+   * code `CONSENT_NOT_EFFECTIVE`.
    *
    * @throws {AverbaError} `INVALID_CPF`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`; `BUDGET_SPENT` over
    * `paidPerDayMax`, with no validation recorded, so that the same id may be used another day; `NOT_FOUND` and `REFUSED`
@@ -139,18 +141,6 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
     return { stream, message: { type: 'validation.repeat', data: { by } } }
   }
 
-  /** Uses the consent that a validation rests on: one of the very person who is validated. */
-  async function useNamed(id: string, cpf: Cpf, { basis, ...ask }: ValidationAsk): Promise<void> {
-    if (!basis?.consent || (await area.store.receipt(id))) return
-    const { consent, purpose, legalBasis } = basis
-    const { subject } = await subjects.meet(cpf, 'validation')
-    if ((await subjects.find(consent)) !== subject) throw invalid('consent: it is of another person')
-    const { ageMaxMs } = consent
-    const fresh = ageMaxMs !== undefined && { ageMaxMs }
-    const named = { validation: id, subject, id: consent.id, ...fresh, basis: { purpose, legalBasis } }
-    await useNamedConsent(area, standings, named, ask)
-  }
-
   return {
     get,
     async validate(input, given = {}) {
@@ -160,7 +150,9 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
       const cpf = parseCpf(input.cpf)
       const claims = parseClaims(input.claims)
       const ask = given.basis?.consent ? { correlationId: id, ...given } : given
-      await useNamed(id, cpf, ask)
+      const { basis } = ask
+      const which = basis?.consent
+      const named = which && (await useNamed(area, standings, { id, cpf, which, basis }, ask))
       const validation = area.createId()
       const stream = `validation-${validation}`
       const read = async () => {
@@ -172,6 +164,8 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
         { method: 'validations.validate', cpf, claims, ...(again && { again: { ...again } }) },
         async () => {
           const { subject, targets, claims: met = [] } = await subjects.meet(cpf, 'validation')
+          // Erased and met again since: the consent is of somebody whom nothing links to this person.
+          if (named && named.subject !== subject) throw invalid('consent: its person was erased meanwhile')
           const owner = `subject-${subject}`
           const reusable =
             withinMs === undefined ? undefined : await findReusable(area, { subject, claims, withinMs })
@@ -184,7 +178,9 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
             claims: { owner, value: claims },
             ...(again && { because: { owner, value: again.because } }),
           }
-          const data = { validation, id, subject, ...(again && { again: again.of }) }
+          const { consent } = named ?? {}
+          const rests = consent !== undefined && { consent }
+          const data = { validation, id, subject, ...(again && { again: again.of }), ...rests }
           const message = { type: 'validation.request', data, parts }
           const repeated = again ? [await repeat(again.of, id, subject, claims)] : []
           return {

@@ -23,6 +23,7 @@ import { subjectMachine } from './machines/subject.ts'
 import { subscriptionMachine } from './machines/subscription.ts'
 import { tokenMachine } from './machines/token.ts'
 import { validationMachine } from './machines/validation.ts'
+import { underNamedConsents } from './named-consents.ts'
 import type { AverbaOptions } from './options.ts'
 import { createPortalPerformers } from './portal-performers.ts'
 import type { SecretHistory } from './secret-history.ts'
@@ -75,7 +76,8 @@ export function createPerformers(area: Area, desired: Desired, waysOut: WaysOut)
   const tokens = tokensOf(area)
   if (validationService && tokens) {
     const fetch = waysOut.open('validationService', caOf(validationService))
-    Object.assign(performers, createValidationClient({ ...common, ...validationService, fetch, tokens }))
+    const client = createValidationClient({ ...common, ...validationService, fetch, tokens })
+    Object.assign(performers, underNamedConsents(area, client))
     if (tokenService && tokens instanceof Tokens) {
       const { keeper } = tokens
       Object.assign(

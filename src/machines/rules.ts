@@ -202,6 +202,7 @@ const validation: MachineRules = {
     'validation.repeat': [{ event: 'validation.repeated', in: ['inconclusive', 'resolved'] }],
     'validationService.answered': [{ event: 'validation.answered', in: ['requested'], anomaly: 'elsewhere' }],
     'validationService.declined': [{ event: 'validation.declined', in: ['requested'], anomaly: 'elsewhere' }],
+    'validation.withhold': [{ event: 'validation.withheld', in: ['requested'], anomaly: 'elsewhere' }],
     'validationService.lost': [{ event: 'validation.inconclusive', in: ['requested'] }],
     'validationService.undone': [{ event: 'validation.resolved', in: ['inconclusive'] }],
     'validation.erase': [{ event: 'validation.erased', in: ['requested', 'inconclusive', 'resolved'] }],

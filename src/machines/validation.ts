@@ -1,5 +1,6 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import type { Event, Message, PartAddress } from '../message.ts'
+import type { Event, Instant, Message, PartAddress } from '../message.ts'
+import type { Reason } from './consent-standing.ts'
 import { defineMachine } from './define-machine.ts'
 import { refuseErased } from './erased.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
@@ -13,6 +14,15 @@ interface Requested {
   readonly subject: string
   /** The host's id of the validation that this one pays for again. */
   readonly again?: string
+  /** Our id of the consent that it rests on: without it standing, no request leaves. */
+  readonly consent?: string
+}
+
+/** Why the consent that a validation names did not stand, at which instant, by the log up to which event of the consent. */
+interface Withheld {
+  readonly because: Exclude<Reason, 'active'>
+  readonly at: Instant
+  readonly position: number
 }
 
 /** A validation that takes the answer of an earlier one; `from` is the host's id of that one. */
@@ -42,6 +52,8 @@ export type ValidationEvent =
   /** Its part `result` holds what matched and what did not. */
   | Event<'validation.answered', Answered>
   | Event<'validation.declined', { httpStatus: number; code: string | null }>
+  /** It did not leave: the consent that it names does not stand any more. */
+  | Event<'validation.withheld', Withheld>
   /** Perhaps done, perhaps paid: a person decides. Its part `unreadable` holds what the service answered, if it did. */
   | Event<'validation.inconclusive', unknown>
   /** A person found out whether it was paid, and its part `note` holds what they say; or the attempt reports late that it did nothing. */
@@ -59,6 +71,7 @@ export type ValidationMessage =
   | Message<'validation.resolve', { charged: boolean }>
   | Message<'validation.repeat', { by: string }>
   | Message<'validation.erase', unknown>
+  | Message<'validation.withhold', Withheld>
   | Message<'validationService.answered', Answered>
   | Message<'validationService.declined', { httpStatus: number; code: string | null }>
   | Message<'validationService.lost', unknown>
@@ -68,15 +81,19 @@ export type ValidationMessage =
 
 const type = 'validationService.validatePerson'
 
-const validatePerson = (validation: string, subject: string) => ({
+const validatePerson = ({ validation, subject, consent }: Requested) => ({
   type,
-  data: { validation },
+  data: { validation, ...(consent !== undefined && { consent }) },
   opens: { cpf: `subject-${subject}/1/cpf`, claims: './claims' },
 })
 
 // Chart
 
-const late = { 'validation.answered': 'answered', 'validation.declined': 'declined' } as const
+const late = {
+  'validation.answered': 'answered',
+  'validation.declined': 'declined',
+  'validation.withheld': 'declined',
+} as const
 
 const chart = setup({
   types: { context: {} as { readonly isRepeated: boolean }, events: {} as ValidationEvent },
@@ -89,8 +106,7 @@ const chart = setup({
     absent: { on: { 'validation.requested': 'requested', 'validation.reused': 'answered' } },
     requested: {
       on: {
-        'validation.answered': 'answered',
-        'validation.declined': 'declined',
+        ...late,
         'validation.inconclusive': 'inconclusive',
         'validation.erased': 'erased',
       },
@@ -119,8 +135,7 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
   switch (message.type) {
     case 'validation.request': {
       if (!state.matches('absent')) return refuse('it was asked for before')
-      const { validation, subject } = message.data
-      const effects = [validatePerson(validation, subject)]
+      const effects = [validatePerson(message.data)]
       return record({ type: 'validation.requested', data: message.data, effects })
     }
     case 'validation.reuse':
@@ -152,6 +167,8 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
     }
     case 'validationService.declined':
       return record({ type: 'validation.declined', data: message.data, ...anomalyOf(state) })
+    case 'validation.withhold':
+      return record({ type: 'validation.withheld', data: message.data, ...anomalyOf(state) })
     case 'validationService.lost':
       return state.matches('requested') ? record({ type: 'validation.inconclusive', data: {} }) : record()
     case 'validationService.undone':

@@ -68,6 +68,8 @@ export const englishEvents: EventWords = {
   'validation.answered': ({ evaluated }) =>
     `Validation answered: ${evaluated} ${evaluated === 1 ? 'field' : 'fields'} evaluated`,
   'validation.declined': ({ httpStatus }) => `The service declined the validation (HTTP ${httpStatus})`,
+  'validation.withheld': () =>
+    'The validation was not sent: the consent that it names did not stand any more',
   'validation.inconclusive': () => 'The answer to the validation was lost: perhaps it was made',
   'validation.resolved': ({ charged, by }) =>
     by === 'attempt'

@@ -70,6 +70,7 @@ export const portugueseEvents: EventWords = {
   'validation.answered': ({ evaluated }) =>
     `Validação respondida: ${evaluated} ${evaluated === 1 ? 'campo avaliado' : 'campos avaliados'}`,
   'validation.declined': ({ httpStatus }) => `O serviço recusou a validação (HTTP ${httpStatus})`,
+  'validation.withheld': () => 'Validação não enviada: o consentimento em que se baseava deixou de valer',
   'validation.inconclusive': () => 'A resposta da validação se perdeu: talvez tenha sido feita',
   'validation.resolved': ({ charged, by }) =>
     by === 'attempt'

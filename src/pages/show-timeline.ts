@@ -30,6 +30,7 @@ const tones: Readonly<Record<string, 'good' | 'bad' | 'doubt'>> = {
   'consent.useRefused': 'bad',
   'subject.useRefused': 'bad',
   'validation.declined': 'bad',
+  'validation.withheld': 'bad',
   'consent.changeLost': 'doubt',
   'consent.changeSeen': 'doubt',
   'consent.conflicted': 'doubt',

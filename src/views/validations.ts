@@ -66,6 +66,7 @@ export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>
       case 'validation.answered':
         return { ...answered, state: 'answered', result: `${event.id}/result` }
       case 'validation.declined':
+      case 'validation.withheld':
         return { ...answered, state: 'declined' }
       case 'validation.inconclusive':
         return { ...ended, state: 'inconclusive', unreadable: addressOf(event, 'unreadable') }

@@ -235,6 +235,7 @@ export const samples: readonly Sample[] = [
     machine: validationMachine,
     messages: [
       { type: 'validation.request', data: { validation: 'v', id: 'pedido', subject: 's' } },
+      { type: 'validation.request', data: { validation: 'v', id: 'pedido', subject: 's', consent: 'c' } },
       {
         type: 'validation.reuse',
         data: {
@@ -252,6 +253,10 @@ export const samples: readonly Sample[] = [
       { type: 'validationService.answered', data: { evaluated: 3, environment: 'e' } },
       { type: 'validationService.answered', data: { evaluated: 3, environment: 'e', unreadable: ['cnh'] } },
       { type: 'validationService.declined', data: { httpStatus: 422, code: 'DV010' } },
+      {
+        type: 'validation.withhold',
+        data: { because: 'revoked', at: '2026-11-20T12:00:00.000Z', position: 9 },
+      },
       { type: 'validationService.lost', data: {} },
       { type: 'validationService.undone', data: {} },
     ],

@@ -1,5 +1,8 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { valueOf } from '../../src/index.ts'
+import { replayLog, valueOf, verifyLog } from '../../src/index.ts'
 import { samples, simulate, type World } from '../../src/simulation/index.ts'
 
 const { cpf } = samples
@@ -87,4 +90,145 @@ test('the command id that a use is given holds no digits, which could be a CPF b
   const [used] = await all(averba.log.read({ types: ['consent.used'] }))
   expect(used?.commandId).toMatch(/^use-[a-z]{64}$/)
   await world.close()
+})
+
+/** Has every validation answered by 429 while it is on, and counts those that left. */
+function busyService() {
+  const service = { isBusy: true, left: 0 }
+  const intercept = async (request: Request, forward: (request: Request) => Promise<Response>) => {
+    if (!request.url.includes('/validate/pf')) return forward(request)
+    service.left += 1
+    const isBusy = service.isBusy
+    return isBusy ? new Response('', { status: 429, headers: { 'retry-after': '3600' } }) : forward(request)
+  }
+  return { service, intercept }
+}
+
+const notEffective = { status: 'declined', problem: { status: 0, code: 'CONSENT_NOT_EFFECTIVE' } }
+
+test('a validation that was put off does not leave once the consent that it names was revoked', async () => {
+  const { service, intercept } = busyService()
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-named-')), 'log.sqlite')
+  const world = await simulate({ averba: { store }, intercept })
+  const { averba, clock, validationService: paid } = world
+  const { consent, basis } = await givenBasis(world)
+  const ask = () => averba.validations.validate({ id: 'a', cpf, claims }, { basis })
+  expect(await ask()).toMatchObject({ status: 'deferred' })
+  valueOf(await averba.consents.revoke(consent))
+  service.isBusy = false
+  await clock.advance(2 * hourMs)
+  await averba.settle()
+  expect(service.left).toBe(1)
+  expect(paid.answered).toBe(0)
+  expect(await averba.validations.get('a')).toMatchObject({ state: 'declined' })
+  expect(await ask()).toMatchObject({ ...notEffective, replayed: true })
+  const [revoked] = await all(averba.log.read({ types: ['consent.revoked'] }))
+  const [withheld] = await all(averba.log.read({ types: ['validation.withheld'] }))
+  expect(withheld).toMatchObject({ data: { because: 'revoked', position: revoked?.position } })
+  expect(withheld?.anomaly).toBeUndefined()
+  expect(await averba.effects.list({ state: 'deferred' })).toEqual([])
+  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await world.close()
+  expect((await replayLog({ store })).divergence).toBeUndefined()
+  expect((await verifyLog({ store })).faults).toEqual([])
+})
+
+test('a validation whose token is waited for does not leave once the revocation was asked for', async () => {
+  let revoking: Promise<unknown> = Promise.resolve()
+  const world = await simulate({
+    async intercept(request, forward) {
+      if (request.method === 'PUT')
+        return new Response('', { status: 503, headers: { 'retry-after': '600' } })
+      if (request.url.includes('/token')) {
+        revoking = world.averba.consents.revoke(consent)
+        await revoking
+      }
+      return forward(request)
+    },
+  })
+  const { consent, basis } = await givenBasis(world)
+  const { validations, log } = world.averba
+  const outcome = await validations.validate({ id: 'a', cpf, claims }, { basis })
+  expect(await revoking).toMatchObject({ status: 'deferred' })
+  expect(outcome).toMatchObject(notEffective)
+  expect(world.validationService.answered).toBe(0)
+  const [withheld] = await all(log.read({ types: ['validation.withheld'] }))
+  expect(withheld).toMatchObject({ data: { because: 'uncertain' } })
+  await world.close()
+})
+
+test('a validation does not leave after its consent has expired, or is listed no more, and leaves where it stands', async () => {
+  for (const [because, days, isListed] of [
+    ['expired', 366, true],
+    ['vanished', 0, false],
+    [undefined, 0, true],
+  ] as const) {
+    const { service, intercept } = busyService()
+    let isEmpty = false
+    const world = await simulate({
+      intercept: (request, forward) =>
+        isEmpty && /consentimentos\/\d+$/.test(request.url)
+          ? Promise.resolve(Response.json([]))
+          : intercept(request, forward),
+    })
+    const { averba, clock } = world
+    const { consent, basis } = await givenBasis(world)
+    const outcome = await averba.validations.validate({ id: 'a', cpf, claims }, { basis })
+    isEmpty = !isListed
+    valueOf(await averba.consents.sync(consent))
+    service.isBusy = false
+    clock.jump(days * 24 * hourMs)
+    await clock.advance(2 * hourMs)
+    await averba.settle()
+    const [withheld] = await all(averba.log.read({ types: ['validation.withheld'] }))
+    expect(withheld?.data).toEqual(
+      because && { because, at: expect.any(String), position: expect.any(Number) },
+    )
+    expect(outcome.status).toBe('deferred')
+    expect((await averba.validations.get('a'))?.state).toBe(because ? 'declined' : 'answered')
+    if (because) expect(service.left).toBe(1)
+    expect(world.validationService.answered).toBe(because ? 0 : 1)
+    await world.close()
+  }
+})
+
+test('what is paid again is withheld like any other, an answer that is there is taken, and an erasure ends what was put off', async () => {
+  const { service, intercept } = busyService()
+  service.isBusy = false
+  const world = await simulate({ intercept })
+  const { averba, clock, faults } = world
+  const { consent, basis } = await givenBasis(world)
+  const { validations } = averba
+  const validate = (id: string, more = {}) => validations.validate({ id, cpf, claims, ...more }, { basis })
+  await faults.add({ kind: 'lose', service: 'validationService', times: 1 })
+  expect(await validate('lost')).toMatchObject({ status: 'unknown' })
+  valueOf(await validate('answered'))
+  service.isBusy = true
+  const again = { again: { of: 'lost', because: 'the customer waits' } }
+  expect(await validate('again', again)).toMatchObject({ status: 'deferred' })
+  expect(valueOf(await validate('reused', { reuseWithinMs: hourMs })).reusedFrom).toBe('answered')
+  const left = service.left
+  valueOf(await averba.consents.revoke(consent))
+  await expect(validate('late', { reuseWithinMs: hourMs })).rejects.toMatchObject({
+    code: 'CONSENT_NOT_EFFECTIVE',
+  })
+  await clock.advance(2 * hourMs)
+  await averba.settle()
+  expect(await validate('again', again)).toMatchObject(notEffective)
+  expect((await validations.get('lost'))?.state).toBe('inconclusive')
+  expect(service.left).toBe(left)
+  await world.close()
+
+  const erased = await simulate({ intercept })
+  const { basis: other } = await givenBasis(erased)
+  const ask = () => erased.averba.validations.validate({ id: 'a', cpf, claims }, { basis: other })
+  const { effect } = await ask()
+  await erased.averba.subjects.erase({ cpf }, { requester: 'pedido-1', legalBasis: 'LGPD 18 VI' })
+  service.isBusy = false
+  await erased.clock.advance(2 * hourMs)
+  await erased.averba.settle()
+  expect((await erased.averba.effects.get(effect))?.state).toBe('cancelled')
+  expect(service.left).toBe(left + 1)
+  expect(await all(erased.averba.log.read({ types: ['validation.withheld'] }))).toEqual([])
+  await erased.close()
 })
