@@ -1,4 +1,5 @@
 import { type Attributes, noTracing, type Tracing } from './adapters/tracing.ts'
+import { effectStream } from './attempts.ts'
 import { type Clock, calledOff } from './clock.ts'
 import type { Delivery } from './decisions.ts'
 import type { Engine, Handled } from './engine.ts'
@@ -9,7 +10,7 @@ import type { About } from './recorder.ts'
 import type { Store } from './store/store.ts'
 
 const defaultWaitMs = 30_000
-/** What becomes of a call whose data subject was erased before it had ended. */
+/** What becomes of a call whose data subject was erased before it had left. */
 const cancelled: Problem = {
   status: 0,
   code: 'SUBJECT_ERASED',
@@ -133,10 +134,9 @@ export class Commands {
       case 'unknown':
         return { status: 'unknown', next: this.#engine.isProbed(owed.type) ? 'probe' : 'person' } as const
       case 'cancelled':
-        return {
-          status: 'declined',
-          problem: (await this.#isWithdrawn(owed)) ? withdrawn : cancelled,
-        } as const
+        if (await this.#isWithdrawn(owed)) return { status: 'declined', problem: withdrawn } as const
+        if (await this.#mayHaveLeft(owed)) return { status: 'unknown', next: 'person' } as const
+        return { status: 'declined', problem: cancelled } as const
       case 'declined':
         return { status: 'declined', problem: await this.#problemOf(await this.#endOf(owed)) } as const
       case 'settled':
@@ -146,6 +146,17 @@ export class Commands {
 
   async #isWithdrawn(owed: Owed): Promise<boolean> {
     return (await this.#endOf(owed)).type === 'effect.withdrawn'
+  }
+
+  /** Whether a call was under way when it was cancelled: an attempt at it was begun, and nothing said that it did nothing. */
+  async #mayHaveLeft(owed: Owed): Promise<boolean> {
+    if (this.#engine.classOf(owed.type) === 'read') return false
+    const { settledAt = 0 } = owed
+    // What a restored log did after its backup was made, it cannot know.
+    const isCancelledSince = !this.#store.isFromBeforeRestore({ position: settledAt })
+    if (this.#store.isFromBeforeRestore(owed) && isCancelledSince) return true
+    const [last] = await this.#store.read({ stream: effectStream(owed), backward: true, limit: 1 })
+    return last?.type === 'effect.attempted'
   }
 
   async #endOf(owed: Owed): Promise<Recorded> {

@@ -78,7 +78,8 @@ test('an answer to a change that was under way is recorded bare, and owes nothin
   await averba.subjects.erase({ subject }, asked)
   const before = (await eventsOf(averba)).length
   held.let.resolve()
-  expect(await approving).toMatchObject({ status: 'declined', problem: { code: 'SUBJECT_ERASED' } })
+  // The service did it.
+  expect(await approving).toMatchObject({ status: 'unknown', next: 'person' })
   const late = await eventsOf(averba, before)
   expect(late.map(event => event.type)).toEqual(['consent.approved'])
   expect(late[0]).toMatchObject({ anomaly: 'its data subject had been erased' })
@@ -100,12 +101,48 @@ test('an answer about a validation that was under way leaves no claims and no re
   await held.left.promise
   await averba.subjects.erase({ subject }, asked)
   held.let.resolve()
-  expect(await validating).toMatchObject({ status: 'declined', problem: { code: 'SUBJECT_ERASED' } })
+  // It was paid.
+  expect(await validating).toMatchObject({ status: 'unknown', next: 'person' })
   const answered = (await eventsOf(averba)).find(event => event.type === 'validation.answered')
   expect(answered).toMatchObject({ anomaly: 'it had ended before' })
   expect(answered).not.toHaveProperty('parts')
   expect(await averba.validations.get('p1')).toMatchObject({ state: 'answered', fields: {} })
   await close()
+})
+
+test('of calls that an erasure ended, what had left is in doubt, and what had certainly not is declined', async () => {
+  const held = { left: Promise.withResolvers<void>(), let: Promise.withResolvers<void>() }
+  const statuses: (number | undefined)[] = []
+  const world = await simulate({
+    async intercept(request, forward) {
+      if (!request.url.includes('/validate/pf')) return forward(request)
+      const status = statuses.shift()
+      if (status !== undefined) return new Response('', { status, headers: { 'retry-after': '3600' } })
+      held.left.resolve()
+      await held.let.promise
+      return forward(request)
+    },
+  })
+  const { averba, samples } = world
+  const ask = (id: string, more = {}) =>
+    averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } }, more)
+  const putOff = { status: 'deferred' }
+  statuses.push(429, 503)
+  expect(await ask('put off')).toMatchObject(putOff)
+  expect(await ask('put off too')).toMatchObject(putOff)
+  const away = ask('away')
+  await held.left.promise
+  await averba.subjects.erase({ cpf: samples.cpf }, asked)
+  const doubt = { status: 'unknown', next: 'person' }
+  // Also while it is away.
+  expect(await ask('away', { waitMs: 0 })).toMatchObject({ ...doubt, replayed: true })
+  const declined = { status: 'declined', problem: { code: 'SUBJECT_ERASED' }, replayed: true }
+  expect(await ask('put off')).toMatchObject(declined)
+  expect(await ask('put off too')).toMatchObject(declined)
+  held.let.resolve()
+  expect(await away).toMatchObject(doubt)
+  expect(await ask('away')).toMatchObject(doubt)
+  await world.close()
 })
 
 test('a notification for a person who was erased gets its 2xx, and belongs to a new subject', async () => {
