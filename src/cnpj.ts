@@ -9,15 +9,21 @@ export function isCnpj(text: string): text is Cnpj {
   return checkDigit(text, 12) === text[12] && checkDigit(text, 13) === text[13]
 }
 
+/** The CNPJ that the text is, with or without the usual punctuation; `undefined` where it is none. */
+export function readCnpj(text: string): Cnpj | undefined {
+  const masked = /^[0-9A-Z]{2}\.[0-9A-Z]{3}\.[0-9A-Z]{3}\/[0-9A-Z]{4}-\d{2}$/
+  const plain = masked.test(text) ? text.replace(/[./-]/g, '') : text
+  return isCnpj(plain) ? plain : undefined
+}
+
 /**
  * Reads a CNPJ, with or without the usual punctuation. Letters must be capitals.
  *
  * @throws {AverbaError} `INVALID_CNPJ`
  */
 export function parseCnpj(text: string): Cnpj {
-  const masked = /^[0-9A-Z]{2}\.[0-9A-Z]{3}\.[0-9A-Z]{3}\/[0-9A-Z]{4}-\d{2}$/
-  const plain = masked.test(text) ? text.replace(/[./-]/g, '') : text
-  if (isCnpj(plain)) return plain
+  const cnpj = readCnpj(text)
+  if (cnpj !== undefined) return cnpj
   throw new AverbaError('INVALID_CNPJ', 'Cannot read the CNPJ: its form or its check digits are wrong', {
     hint: 'Give twelve digits or capital letters and two check digits, such as 12ABC34501DE35',
   })

@@ -79,6 +79,18 @@ test('a CNPJ that we would not accept is recorded as it came', async () => {
   await world.close()
 })
 
+test('a controller’s CNPJ with the usual punctuation is the CNPJ that lists are filtered by', async () => {
+  const cnpjUsuario = '12.ABC.345/01DE-35'
+  const { world, subject } = await givenList(() => Response.json([consent({ cnpjUsuario })]))
+  valueOf(await world.averba.consents.sync({ subject }))
+  for (const cnpj of [cnpjUsuario, '12ABC34501DE35'])
+    expect(await world.averba.consents.list({ subject, cnpj })).toMatchObject([
+      { cnpjUsuario: '12ABC34501DE35' },
+    ])
+  expect(await world.averba.consents.list({ subject, cnpj: '00000000000191' })).toEqual([])
+  await world.close()
+})
+
 test('a record listed twice is one record', async () => {
   const { world, subject } = await givenList(() => Response.json([consent(), consent()]))
   valueOf(await world.averba.consents.sync({ subject }))

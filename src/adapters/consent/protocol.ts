@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isCnpj } from '../../cnpj.ts'
+import { readCnpj } from '../../cnpj.ts'
 import type { Instant, Json } from '../../message.ts'
 import { readIso } from '../brasilia.ts'
 import { parseJson } from '../json.ts'
@@ -228,5 +228,5 @@ function toSummary(
 }
 
 function cnpjOf(text: string | null | undefined): string | null {
-  return typeof text === 'string' && isCnpj(text) ? text : null
+  return (typeof text === 'string' ? readCnpj(text) : undefined) ?? null
 }
