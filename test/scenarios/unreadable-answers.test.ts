@@ -123,27 +123,50 @@ test('a change that is answered with something unreadable is in doubt, and read 
   await world.close()
 })
 
+/** A world in which consents are answered in full with something else, and the service's id of one. */
+async function givenDetail(change: object) {
+  const world = await simulate({
+    intercept: async (request, forward) => {
+      const response = await forward(request)
+      const isDetail = request.method === 'GET' && /consentimentos\/\d+\/\w+$/.test(request.url)
+      return isDetail ? Response.json({ ...(await response.json()), ...change }) : response
+    },
+  })
+  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  valueOf(await world.averba.consents.sync({ subject }))
+  const [first] = await world.averba.consents.list({ subject })
+  return { world, reading: world.averba.consents.get({ subject, id: first?.id ?? '' }) }
+}
+
 describe('an answer about another record or another person is not believed', () => {
   const other = { id: 'outro', titular: { cpf: '52998224725', nome: 'OUTRO', email: 'o@exemplo.br' } }
   test.each([
     ['another id', { id: other.id }],
     ['another person', { titular: other.titular }],
+    ['another person, with punctuation', { titular: { cpf: '529.982.247-25' } }],
+    ['another person, as a number', { titular: { cpf: 52998224725 } }],
   ])('%s', async (_, change) => {
-    const world = await simulate({
-      intercept: async (request, forward) => {
-        const response = await forward(request)
-        const isDetail = request.method === 'GET' && /consentimentos\/\d+\/\w+$/.test(request.url)
-        return isDetail ? Response.json({ ...(await response.json()), ...change }) : response
-      },
-    })
-    const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
-    valueOf(await world.averba.consents.sync({ subject }))
-    const [first] = await world.averba.consents.list({ subject })
-    const reading = world.averba.consents.get({ subject, id: first?.id ?? '' })
+    const { world, reading } = await givenDetail(change)
     await expect(reading).rejects.toMatchObject({
       code: 'OUTCOME',
       message: expect.stringContaining('cannot be read'),
     })
+    await world.close()
+  })
+})
+
+describe('a person whose CPF is written in another way is no other person', () => {
+  test.each([
+    '***.744.350-**',
+    '257.744.350-16',
+    25774435016,
+    'CPF 257.744.350-**',
+    '',
+    null,
+    { toString: 1 },
+  ])('%s', async cpf => {
+    const { world, reading } = await givenDetail({ titular: { cpf, nome: 'X', email: 'x@exemplo.br' } })
+    expect(await reading).toMatchObject({ titular: { cpf } })
     await world.close()
   })
 })

@@ -133,7 +133,10 @@ function isAbout(
   answer: { id: string; titular?: { cpf?: unknown } | null | undefined },
 ): boolean {
   const titular = answer.titular?.cpf
-  return answer.id === id && (typeof titular !== 'string' || titular.replace(/\D/g, '') === cpf)
+  // One that is masked, or written in another way, names nobody else.
+  const digits =
+    typeof titular === 'string' || typeof titular === 'number' ? `${titular}`.replace(/\D/g, '') : ''
+  return answer.id === id && (digits.length !== 11 || digits === cpf)
 }
 
 const titularSchema = z.looseObject({ cpf: z.unknown() }).nullish().catch(null)
