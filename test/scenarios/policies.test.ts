@@ -76,6 +76,22 @@ describe('the engine works under every setting', () => {
   })
 })
 
+test.each([
+  ['2026-11-21T12:00:00.000Z', 'EXPIRADO'],
+  ['2026-11-21T09:00:00', 'EXPIRADO'],
+  ['2026-11-21T12:00:01Z', 'ATIVO'],
+  ['sem prazo', 'ATIVO'],
+])('a consent that is added with the dataExpiracao %s is %s a day later', async (dataExpiracao, status) => {
+  const { averba, clock, consentService, close } = await simulate()
+  const cpf = '52998224725'
+  const id = consentService.addConsent({ cpf, status: 'ATIVO', dataExpiracao })
+  const subject = await averba.consents.enrol({ cpf })
+  await clock.advance(24 * hourMs)
+  valueOf(await averba.consents.sync({ subject }))
+  expect(await averba.consents.list({ subject })).toMatchObject([{ id, status }])
+  await close()
+})
+
 test('success: 200 makes our 204 a failed delivery, which comes back from the failure records', async () => {
   const world = await simulate({ policies: { portal: { success: '200' } }, averba: { subscriptions } })
   await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())

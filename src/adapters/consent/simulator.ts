@@ -37,6 +37,7 @@ export interface ConsentSimulator {
 export type NewConsent = Partial<ConsentimentoDetalhado> & {
   cpf: string
   cnpj?: string
+  /** From now, in milliseconds: a year when absent. Given as well, `dataExpiracao` is what counts. */
   expiresInMs?: number
 }
 export type NewAwareness = Partial<CienciaDetalhada> & { cpf: string; cnpj?: string }
@@ -68,7 +69,6 @@ export function simulateConsentService(options: Options): ConsentSimulator {
   const awareness = new Map<string, Map<string, CienciaDetalhada>>()
   const logins = new Map<string, number>()
   const requests = new Map<string, number>()
-  const expiresAt = new WeakMap<ConsentimentoDetalhado, number>()
   const {
     missingRecord = 'notFound',
     moveOutsideTable = 'badRequest',
@@ -179,7 +179,7 @@ export function simulateConsentService(options: Options): ConsentSimulator {
   }
 
   function expire(consent: ConsentimentoDetalhado): void {
-    const isOver = expiry === 'atExpiry' && (expiresAt.get(consent) ?? 0) <= clock.now()
+    const isOver = expiry === 'atExpiry' && readTime(consent.dataExpiracao) <= clock.now()
     if (isOver && (consent.status === 'PENDENTE' || consent.status === 'ATIVO')) move(consent, 'EXPIRADO')
   }
 
@@ -205,7 +205,7 @@ export function simulateConsentService(options: Options): ConsentSimulator {
     fetch: async (request, peer) => app.fetch(request, peer ?? {}),
     addConsent({ cpf, cnpj, expiresInMs = yearMs, ...given }) {
       const status = given.status ?? 'PENDENTE'
-      const dataExpiracao = write(clock.now() + expiresInMs)
+      const dataExpiracao = given.dataExpiracao ?? write(clock.now() + expiresInMs)
       const consent = consentimentoDetalhadoSchema.parse({
         id: newId(),
         idTemplatePdc: '012026-00001',
@@ -219,7 +219,6 @@ export function simulateConsentService(options: Options): ConsentSimulator {
         historico: [{ status, dataHora: now(), dataExpiracao }],
         ...given,
       })
-      expiresAt.set(consent, clock.now() + expiresInMs)
       recordsOf(consents, cpf).set(consent.id, consent)
       return consent.id
     },
@@ -262,6 +261,11 @@ export function simulateConsentService(options: Options): ConsentSimulator {
 /** Brasilia has been three hours behind UTC, all year, since 2019. */
 function writeZoneless(ms: number): string {
   return new Date(ms - 3 * 3_600_000).toISOString().slice(0, -1)
+}
+
+/** The milliseconds of a time, in Brasilia where it has no zone; what is no time is never reached. */
+function readTime(text: string): number {
+  return Date.parse(/(Z|[+-]\d{2}:?\d{2})$/.test(text) ? text : `${text}-03:00`)
 }
 
 function recordsOf<T>(all: Map<string, Map<string, T>>, cpf: string): Map<string, T> {
