@@ -49,6 +49,8 @@ export class Box {
   readonly people: PeopleAtService
   /** What was to be validated, the oldest first. */
   readonly validations: ValidationInput[] = []
+  /** Where the log has those that pay again for another one: what was let in, and not lost with a restore since. */
+  readonly paidAgain = new Map<string, number>()
   /** How far the engine's clock is ahead of the services'. */
   jumpMs = 0
   /** Whether a clock was ever wrong: the engine's, or a service's. */

@@ -82,6 +82,7 @@ export const perform: Performs<
     box.book.reach('backup restored')
     box.rollbacks += 1
     box.sealed.forget()
+    for (const [id, position] of box.paidAgain) if (position > backup.position) box.paidAgain.delete(id)
     box.book.tell('rolledBack', backup)
     const since = [...box.erased].filter(([subject]) => !backup.erased.has(subject))
     const rests = [...backup.erased.values()].filter(

@@ -1,3 +1,7 @@
+import type { ErrorCode } from '../../../src/errors.ts'
+import type { ValidationInput } from '../../../src/validations.ts'
+import type { Box } from '../box.ts'
+import type { Asked } from '../host.ts'
 import { peopleCount, personOf } from '../people.ts'
 import type { Performs } from '../perform.ts'
 import { acknowledged, acknowledging } from './acknowledging.ts'
@@ -29,20 +33,14 @@ export const perform: Performs<'validate' | 'validateAgain' | 'payAgain' | 'reso
       claims: input.claims,
       again: { of: input.id, because: 'CANARIO' },
     }
-    const asked = await acknowledging(box, again.id, averba => averba.validations.validate(again), [
-      'NOT_FOUND',
-      'REFUSED',
-      // Who was erased and met again is another person.
-      ...(box.erased.size > 0 ? (['INVALID_INPUT'] as const) : []),
-    ])
-    if (asked && 'value' in asked) box.validations.push(again)
+    if (await pay(box, again)) box.validations.push(again)
   },
   async validateAgain(box, { which, isOther }) {
     const input = box.validations[which % box.validations.length]
     if (!input) return
     const isKnown = await box.host.ask(averba => averba.validations.get(input.id))
     if (!isOther || !(isKnown && 'value' in isKnown && isKnown.value)) {
-      await acknowledging(box, input.id, averba => averba.validations.validate(input), [])
+      await pay(box, input)
       return
     }
     const other = { ...input, claims: { nome: 'CANARIO OUTRO' } }
@@ -67,4 +65,21 @@ export const perform: Performs<'validate' | 'validateAgain' | 'payAgain' | 'reso
   async endToken(box) {
     box.services.tokenService.expire()
   },
+}
+
+/** Asks for a validation, and reports whether it was let in. */
+async function pay(box: Box, input: ValidationInput): Promise<boolean> {
+  const ask = (codes: readonly ErrorCode[]) =>
+    acknowledging(box, input.id, averba => averba.validations.validate(input), codes)
+  if (!input.again || box.paidAgain.has(input.id)) return isLetIn(await ask([]))
+  // New to the log. What it pays for may be lost with a restore, be answered, or be paid for again by another.
+  const codes = ['NOT_FOUND', 'REFUSED'] as const
+  // Who was erased and met again is another person.
+  const asked = await ask([...codes, ...(box.erased.size > 0 ? (['INVALID_INPUT'] as const) : [])])
+  if (isLetIn(asked)) box.paidAgain.set(input.id, asked.value.position)
+  return isLetIn(asked)
+}
+
+function isLetIn<T>(asked: Asked<T>): asked is { readonly value: T } {
+  return asked !== undefined && 'value' in asked
 }
