@@ -16,6 +16,10 @@ export const explained: readonly { readonly names: RegExp; readonly because: str
     names: /^consent: (PENDENTE|ATIVO)\+changed -> \1\+known \(consent\.confirmed\)$/,
     because: 'no status of the service comes back',
   },
+  {
+    names: /^validation: (inconclusive|resolved|erased)\S* -> declined \(validation\.withheld\)$/,
+    because: 'it takes an engine that stands still between its last look at the consent and the record of it',
+  },
   { names: /^certificate: /, because: 'a client certificate needs a socket' },
   {
     names: /^token: (requesting -> locked|locked -> requesting) /,

@@ -35,6 +35,8 @@ export type Deed =
       readonly count: number
       readonly hours: number
     }
+  /** A validation that names a consent. */
+  | { readonly do: 'validateUnder'; readonly person: number; readonly consent: number }
   /** Pays again for an inconclusive validation, on purpose. */
   | { readonly do: 'payAgain'; readonly which: number }
   | { readonly do: 'logIn'; readonly person: number; readonly hours: number }

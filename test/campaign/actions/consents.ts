@@ -14,7 +14,16 @@ const moves: Readonly<Record<string, readonly string[]>> = {
 
 /** Consents, on both sides. */
 export const perform: Performs<
-  'enrol' | 'offer' | 'sync' | 'change' | 'changeThere' | 'use' | 'look' | 'logIn' | 'readInFull'
+  | 'enrol'
+  | 'offer'
+  | 'sync'
+  | 'change'
+  | 'changeThere'
+  | 'use'
+  | 'validateUnder'
+  | 'look'
+  | 'logIn'
+  | 'readInFull'
 > = {
   async enrol(box, { id, person, everyHours }) {
     const { cpf } = personOf(person)
@@ -65,6 +74,17 @@ export const perform: Performs<
       ['NOT_FOUND', 'CONSENT_NOT_EFFECTIVE', 'OUTCOME'],
     )
     if (asked && 'value' in asked) box.book.tell('used', { ...which, began, at: box.clock.now(), ageMaxMs })
+  },
+  async validateUnder(box, { id, person, consent }) {
+    const which = box.people.consentOf(person, consent)
+    if (!which) return
+    const input = { id: `under-${id}`, cpf: which.cpf, claims: { nome: personOf(person).titular.nome } }
+    await acknowledging(
+      box,
+      input.id,
+      averba => averba.validations.validate(input, { basis: { ...basis, consent: which } }),
+      ['NOT_FOUND', 'CONSENT_NOT_EFFECTIVE'],
+    )
   },
   async readInFull(box, { person, consent }) {
     const which = box.people.consentOf(person, consent)
