@@ -190,7 +190,11 @@ test.each(['json', 'xml'] as const)(
         return forward(request)
       },
     })
-    const refused = await world.averba.validations.validate({ id: 'a', cpf: samples.cpf, claims: { nome: 'X' } })
+    const refused = await world.averba.validations.validate({
+      id: 'a',
+      cpf: samples.cpf,
+      claims: { nome: 'X' },
+    })
     const because = 'TOKEN_REJECTED: 2 tokens in a row were answered 401: 900901'
     expect(refused).toMatchObject({ status: 'deferred', because })
     await world.close()
