@@ -43,26 +43,31 @@ export interface Wanted {
   readonly isGivenUp: boolean
 }
 
-/** Compares what is wanted with what the portal lists. `ours` holds the portal's ids of those we made. */
+/**
+ * Compares what is wanted with what the portal lists. `ours` says by the portal's ids for which event we have each: the
+ * portal may show another one, since anybody can change it there.
+ */
 export function makePlan(
   wanted: readonly Wanted[],
   listed: readonly ListedAtPortal[],
-  ours: ReadonlySet<number>,
+  ours: ReadonlyMap<number, string>,
 ): Plan {
   const active = listed.filter(each => !each.isDeleted)
   const seen = new Set<ListedAtPortal>()
   const changes: Change[] = wanted.map(want => {
-    const found = active.filter(each => each.evento === want.evento)
+    const others = active.filter(each => each.evento === want.evento && !ours.has(each.remoteId))
     const own =
-      found.find(each => ours.has(each.remoteId)) ?? found.find(each => isAlike(each, want)) ?? found[0]
+      active.find(each => ours.get(each.remoteId) === want.evento) ??
+      others.find(each => isAlike(each, want)) ??
+      others[0]
     if (own) seen.add(own)
     const { evento, endpoint } = want
     return { evento, endpoint, id: own?.remoteId ?? null, isTaken: false, ...compare(want, own, ours) }
   })
-  const eventos = new Set(wanted.map(want => want.evento))
   for (const each of active.filter(each => !seen.has(each))) {
-    const { remoteId: id, evento, endpoint } = each
-    const isDropped = ours.has(id) && !eventos.has(evento)
+    const { remoteId: id, endpoint } = each
+    const isDropped = ours.has(id)
+    const evento = ours.get(id) ?? each.evento
     const because = isDropped ? 'it is no longer declared' : 'it is not ours'
     changes.push({ action: isDropped ? 'delete' : 'leave', evento, endpoint, because, id, isTaken: false })
   }
@@ -81,7 +86,7 @@ function write({ action, isTaken, evento, endpoint, because }: Change): string {
 function compare(
   want: Wanted,
   found: ListedAtPortal | undefined,
-  ours: ReadonlySet<number>,
+  ours: ReadonlyMap<number, string>,
 ): Pick<Change, 'action' | 'because'> & { isTaken?: boolean } {
   if (!found) {
     return want.isGivenUp
@@ -93,11 +98,13 @@ function compare(
   if (!isOurs)
     return { action: 'leave', because: 'the event is taken by one that is not ours', isTaken: true }
   const differing = [
+    ...(found.evento === want.evento ? [] : ['event']),
     ...(found.endpoint === want.endpoint ? [] : ['endpoint']),
     ...(found.generation === want.generation ? [] : ['secrets']),
   ]
   if (differing.length === 0) return { action: 'leave', because: 'it is as declared' }
-  const because = `its ${differing.join(' and ')} ${differing.join() === 'endpoint' ? 'differs' : 'differ'}`
+  const isOne = differing.length === 1 && differing[0] !== 'secrets'
+  const because = `its ${differing.join(' and ')} ${isOne ? 'differs' : 'differ'}`
   return { action: 'change', because }
 }
 

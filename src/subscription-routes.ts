@@ -45,7 +45,9 @@ export async function routeSubscriptions(
   const plain = await Promise.all(
     list.map(async (each): Promise<ListedAtPortal> => {
       const { remoteId, evento, endpoint, secrets, isDeleted } = each
-      const generation = await desired.generationIn(evento, each)
+      // Ours carries the secrets of the event that it was made for, also where somebody changed that.
+      const own = rows.find(row => row.remote_id === remoteId)?.evento ?? evento
+      const generation = await desired.generationIn(own, each)
       return { remoteId, evento, endpoint, secrets: digestOf(area, secrets), generation, isDeleted }
     }),
   )
@@ -113,5 +115,6 @@ async function readingOf(
     ? await desired.generationIn(evento, listed)
     : await desired.generationOf(evento)
   const readAt = toInstant(area.clock.now())
-  return { remoteId, endpoint, generation, isDeleted, deletedAt, lastSuccessAt, readAt }
+  const { evento: shown } = listed
+  return { remoteId, evento: shown, endpoint, generation, isDeleted, deletedAt, lastSuccessAt, readAt }
 }

@@ -8,6 +8,8 @@ export interface Subscription {
   /** The portal's id; null while it has none. */
   readonly id: number | null
   readonly evento: string
+  /** The event that the portal was last seen to notify us of: another one when somebody changed it there. */
+  readonly eventoAtPortal: string
   readonly endpoint: string
   /** False when the portal was last seen with secrets that are not ours. */
   readonly areSecretsOurs: boolean
@@ -38,6 +40,7 @@ export function showSubscription(row: SubscriptionRow, reason: Json | undefined,
   return {
     id: row.remote_id,
     evento,
+    eventoAtPortal: row.evento_at_portal,
     endpoint,
     areSecretsOurs: row.secrets_are_ours === 1,
     generation,

@@ -67,7 +67,9 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
     area.require('portal')
     const listed = valueOf(await listAtPortal())
     const rows = await views.selectFrom('subscriptions').selectAll().execute()
-    const ours = new Set(rows.map(row => row.remote_id).filter(id => id !== null))
+    const ours = new Map(
+      rows.flatMap(row => (row.remote_id === null ? [] : [[row.remote_id, row.evento] as const])),
+    )
     const wanted = desired.all.map(async ({ evento, endpoint, recreate }) => {
       const generation = await desired.generationOf(evento)
       const secrets = digestOf(area, await desired.secretsOf(evento, { endpoint, generation }))
@@ -126,7 +128,15 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
     { evento }: Change,
     { remoteId, endpoint, generation }: ListedAtPortal,
   ): Promise<Outcome<Subscription>> {
-    const seen = { remoteId, endpoint, generation, isDeleted: false, deletedAt: null, lastSuccessAt: null }
+    const seen = {
+      remoteId,
+      evento,
+      endpoint,
+      generation,
+      isDeleted: false,
+      deletedAt: null,
+      lastSuccessAt: null,
+    }
     const data = { ...seen, readAt: toInstant(area.clock.now()) }
     const message = { type: `subscription.${verb}`, data }
     const handled = await commands.record({ method: `subscriptions.${verb}`, evento, remoteId }, async () => {

@@ -50,8 +50,12 @@ export function ofOneThatIsGone(
 }
 
 /** A change whose answer was lost was made when the portal shows what was asked for. */
-export function changedOrNot(asked: Held, { endpoint, generation }: SubscriptionReading): SubscriptionEvent {
-  const isDone = endpoint === asked.endpoint && generation === asked.generation
+export function changedOrNot(
+  { evento, asked }: { readonly evento: string; readonly asked: Held },
+  shown: SubscriptionReading,
+): SubscriptionEvent {
+  const isDone =
+    shown.evento === evento && shown.endpoint === asked.endpoint && shown.generation === asked.generation
   const ends = resolution(isDone ? 'settled' : 'declined', 'changeSubscription')
   return isDone
     ? { type: 'subscription.changed', data: asked, ...ends }

@@ -18,8 +18,8 @@ export type SubscriptionEvent =
   /** `takenOver`: it was somebody else's, and a person wanted it to be ours. */
   | Event<'subscription.registered', Held & { remoteId: number; how: 'created' | 'adopted' | 'takenOver' }>
   | Event<'subscription.changed', Held & OfRegistration>
-  /** The portal holds another endpoint or other secrets than it was last known to. Never says which secrets. */
-  | Event<'subscription.drifted', { endpoint: string; areSecretsOurs: boolean }>
+  /** The portal holds another event, endpoint or other secrets than it was last known to. Never says which secrets. */
+  | Event<'subscription.drifted', { evento: string; endpoint: string; areSecretsOurs: boolean }>
   | Event<'subscription.deletionRequested', unknown>
   /** Its part `reason`, where the portal gave one, holds its text. */
   | Event<'subscription.deleted', { by: 'us' | 'portal'; deletedAt: Instant | null }>
@@ -77,6 +77,7 @@ interface FailureRecord {
 /** One row of the portal's list, without its secrets. */
 export interface SubscriptionReading {
   readonly remoteId: number
+  readonly evento: string
   readonly endpoint: string
   /** The generation of our secrets that it carries; null when its secrets are not ours. */
   readonly generation: number | null

@@ -2,8 +2,9 @@ import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Carried } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
+import { type Context, contextAfter, emptyContext, heldBy } from './subscription-context.ts'
 import { changedOrNot, isOfBefore, ofOneThatIsGone, resolution, toldMeanwhile } from './subscription-doubt.ts'
-import { type Failing, failed, isNews, succeeded, threatOf, unharmed } from './subscription-health.ts'
+import { isNews } from './subscription-health.ts'
 import type {
   AdoptMessage,
   Held,
@@ -12,6 +13,7 @@ import type {
   SubscriptionMessage,
   SubscriptionReading,
 } from './subscription-messages.ts'
+import { drift, health } from './subscription-readings.ts'
 
 export type { SubscriptionEvent } from './subscription-messages.ts'
 
@@ -24,17 +26,6 @@ function effect(verb: string, { evento, remoteId }: Context, held: Held) {
 const listSubscriptions = { type: 'portal.listSubscriptions', data: {} }
 
 // Chart
-
-interface Context extends Held, Failing {
-  readonly evento: string
-  readonly remoteId: number | null
-  /** What a change asked for. */
-  readonly asked: Held
-  /** What the portal was last seen to hold is what we wanted of it, as far as secrets go. */
-  readonly areSecretsOurs: boolean
-}
-
-const nothingHeld: Held = { endpoint: '', generation: 1 }
 
 /** What is told of a registration that is gone moves nothing. */
 const ofBefore = { guard: 'isOfBefore' as const }
@@ -59,14 +50,7 @@ const chart = setup({
   actions: { keep: assign(({ context, event }) => contextAfter(context, event)) },
 }).createMachine({
   id: 'subscription',
-  context: {
-    evento: '',
-    remoteId: null,
-    ...nothingHeld,
-    asked: nothingHeld,
-    areSecretsOurs: true,
-    ...unharmed,
-  },
+  context: emptyContext,
   initial: 'absent',
   on: {
     'subscription.deleted': [
@@ -143,35 +127,6 @@ const chart = setup({
     },
   },
 })
-
-function contextAfter(context: Context, event: SubscriptionEvent): Partial<Context> {
-  switch (event.type) {
-    case 'subscription.declared':
-      return { evento: event.data.evento, endpoint: event.data.endpoint }
-    case 'subscription.registered': {
-      // The first logs knew of no generations.
-      const { remoteId, endpoint, generation = 1, how } = event.data
-      return { remoteId, endpoint, generation, areSecretsOurs: how !== 'takenOver', ...unharmed }
-    }
-    case 'subscription.changeRequested':
-    case 'subscription.rotationRequested':
-      return { asked: event.data }
-    case 'subscription.changed':
-      return { ...heldBy(event.data), areSecretsOurs: true }
-    case 'subscription.drifted':
-      return event.data
-    case 'subscription.failing':
-      return failed(context, event.data.failedAt)
-    case 'subscription.recovered':
-      return succeeded(event.data.lastSuccessAt, event.data.failsAgain, context)
-    case 'subscription.threatened':
-      return { announced: event.data.percent }
-    case 'subscription.deleted':
-      return { remoteId: null }
-    default:
-      return {}
-  }
-}
 
 // Decide
 
@@ -259,10 +214,6 @@ function adopt(state: State, message: Carried<AdoptMessage>): Decision<Subscript
   return record({ type: 'subscription.registered', data, ...ends })
 }
 
-function heldBy({ endpoint, generation }: Held): Held {
-  return { endpoint, generation }
-}
-
 /** The portal's list, deleted ones included, does not show it. */
 function miss(state: State): SubscriptionEvent[] {
   if (isUncertain(state)) {
@@ -291,36 +242,11 @@ function observe(state: State, shown: SubscriptionReading): SubscriptionEvent[] 
   if (state.matches({ deleting: 'uncertain' })) {
     return [{ type: 'subscription.confirmed', data: {}, ...resolution('declined', 'deleteSubscription') }]
   }
-  if (state.matches({ changing: 'uncertain' })) return [changedOrNot(context.asked, shown)]
-  return [...drift(state, shown), ...health(state, shown)]
-}
-
-/** Said once, until the portal shows something else again. */
-function drift(state: State, { endpoint, generation }: SubscriptionReading): SubscriptionEvent[] {
-  const { context } = state
-  const areSecretsOurs = generation === context.generation
-  const isKnown = endpoint === context.endpoint && areSecretsOurs === context.areSecretsOurs
-  if (!state.matches('active') || isKnown) return []
-  return [{ type: 'subscription.drifted', data: { endpoint, areSecretsOurs } }]
-}
-
-/** A success after the failures ends the threat; without one it grows. */
-function health(state: State, { lastSuccessAt, readAt }: SubscriptionReading): SubscriptionEvent[] {
-  if (!state.matches({ active: 'failing' })) return []
-  const { context } = state
-  const { failingSince, lastFailureAt } = context
-  // Failures without a readable time are over with any success.
-  if (lastSuccessAt !== null && lastSuccessAt > (context.lastSuccessAt ?? '')) {
-    const failsAgain = lastSuccessAt <= (lastFailureAt ?? '')
-    if (!failsAgain || lastSuccessAt >= (failingSince ?? '')) {
-      const data = { lastSuccessAt, failsAgain }
-      const threat = threatOf(succeeded(lastSuccessAt, failsAgain, context), readAt)
-      const threatened = threat ? [{ type: 'subscription.threatened', data: threat } as const] : []
-      return [{ type: 'subscription.recovered', data }, ...threatened]
-    }
-  }
-  const threat = threatOf(context, readAt)
-  return threat ? [{ type: 'subscription.threatened', data: threat }] : []
+  if (state.matches({ changing: 'uncertain' })) return [changedOrNot(context, shown)]
+  return [
+    ...(state.matches('active') ? drift(context, shown) : []),
+    ...(state.matches({ active: 'failing' }) ? health(context, shown) : []),
+  ]
 }
 
 /** A subscription to one event, as we want the portal to notify us (document 3). */

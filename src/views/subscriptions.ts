@@ -8,6 +8,8 @@ import { defineView, type RecordedOf } from '../view.ts'
 export interface SubscriptionRow {
   subscription: string
   evento: string
+  /** The event that the portal was last seen to notify us of: another one when somebody changed it there. */
+  evento_at_portal: string
   endpoint: string
   /** The portal's id; null while it has none. */
   remote_id: number | null
@@ -32,10 +34,11 @@ export interface SubscriptionRow {
 /** The view of subscriptions. */
 export const subscriptions = defineView<SubscriptionRow, RecordedOf<SubscriptionEvent>>({
   name: 'subscriptions',
-  version: 2,
+  version: 3,
   columns: {
     subscription: 'text',
     evento: 'text',
+    evento_at_portal: 'text',
     endpoint: 'text',
     remote_id: 'integer',
     state: 'text',
@@ -57,6 +60,7 @@ export const subscriptions = defineView<SubscriptionRow, RecordedOf<Subscription
       return {
         subscription: event.stream,
         evento: event.data.evento,
+        evento_at_portal: event.data.evento,
         endpoint: event.data.endpoint,
         remote_id: null,
         state: 'declared',
@@ -88,8 +92,9 @@ function change(row: SubscriptionRow, event: RecordedOf<SubscriptionEvent>): Par
     case 'subscription.registered': {
       const { remoteId, endpoint, generation = 1, how } = event.data
       const secrets_are_ours = how === 'takenOver' ? 0 : 1
-      const fresh = { ...healthy, deleted_by: null, deleted_at: null, reason: null, secrets_are_ours }
-      return { state: 'active', health: 'healthy', remote_id: remoteId, endpoint, generation, ...fresh }
+      const held = { evento_at_portal: row.evento, endpoint, generation, secrets_are_ours }
+      const fresh = { ...healthy, deleted_by: null, deleted_at: null, reason: null }
+      return { state: 'active', health: 'healthy', remote_id: remoteId, ...held, ...fresh }
     }
     case 'subscription.changeRequested':
     case 'subscription.rotationRequested':
@@ -97,11 +102,11 @@ function change(row: SubscriptionRow, event: RecordedOf<SubscriptionEvent>): Par
     case 'subscription.changed': {
       if (isOfBefore(event.data, row.remote_id)) return {}
       const { endpoint, generation = 1 } = event.data
-      return { state: 'active', endpoint, generation, secrets_are_ours: 1 }
+      return { state: 'active', evento_at_portal: row.evento, endpoint, generation, secrets_are_ours: 1 }
     }
     case 'subscription.drifted': {
-      const { endpoint, areSecretsOurs } = event.data
-      return { state: 'active', endpoint, secrets_are_ours: areSecretsOurs ? 1 : 0 }
+      const { evento, endpoint, areSecretsOurs } = event.data
+      return { evento_at_portal: evento, endpoint, secrets_are_ours: areSecretsOurs ? 1 : 0 }
     }
     case 'subscription.deletionRequested':
       return { state: 'deleting' }

@@ -30,6 +30,7 @@ const entryOf = (status: string | null, i: number) => ({ status, since: `2026-11
 const statuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO']
 const listed = {
   remoteId: 7,
+  evento: 'e',
   endpoint: 'https://a.exemplo.br/x',
   generation: 1,
   isDeleted: false,
@@ -181,6 +182,7 @@ export const samples: readonly Sample[] = [
       { type: 'subscription.takeOver', data: { ...listed, generation: null } },
       { type: 'subscription.observe', data: { ...listed, generation: null } },
       { type: 'subscription.observe', data: { ...listed, generation: 2 } },
+      { type: 'subscription.observe', data: { ...listed, evento: 'outro' } },
       { type: 'subscription.observe', data: late },
       { type: 'subscription.observe', data: { ...listed, isDeleted: true, deletedAt: failure.failedAt } },
       { type: 'subscription.miss', data: {} },

@@ -90,7 +90,7 @@ class Pair {
     const { state, deletedAt, lastSuccessAt } = this.look()
     const instant = (ms: number | undefined) => (ms === undefined ? null : toInstant(ms))
     const times = { deletedAt: instant(deletedAt), lastSuccessAt: instant(lastSuccessAt) }
-    const seen = { remoteId: 7, endpoint, generation: 1, readAt: toInstant(this.#now) }
+    const seen = { remoteId: 7, evento: 'e', endpoint, generation: 1, readAt: toInstant(this.#now) }
     const data = { ...seen, isDeleted: state === 'deleted', ...times }
     this.#tell({ type: 'subscription.observe', data })
   }

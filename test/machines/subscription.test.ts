@@ -10,6 +10,7 @@ const observe = (change: object = {}): Message => ({
   type: 'subscription.observe',
   data: {
     remoteId: 7,
+    evento: 'e',
     endpoint,
     generation: 1,
     isDeleted: false,
@@ -58,6 +59,13 @@ test('a success after the last failure is a recovery', () => {
   })
 })
 
+test('a success with another event says nothing of ours', () => {
+  const success = { lastSuccessAt: '2026-11-22T12:00:00.000Z' }
+  expect(after(...active, failure(70), observe({ evento: 'outro', ...success }))).toMatchObject({
+    events: [{ type: 'subscription.drifted' }],
+  })
+})
+
 test('a registration whose answer was lost is listed before anything else', () => {
   const uncertain = [declare, register, lost('subscribe')]
   expect(after(...uncertain, register)).toHaveProperty('refused')
@@ -69,8 +77,13 @@ test('a registration whose answer was lost is listed before anything else', () =
   })
 })
 
-test('another endpoint or other secrets at the portal are a drift', () => {
+test('another event, another endpoint or other secrets at the portal are a drift', () => {
   expect(after(...active, observe())).toEqual({ events: [] })
+  const other = observe({ evento: 'outro' })
+  expect(after(...active, other)).toMatchObject({
+    events: [{ type: 'subscription.drifted', data: { evento: 'outro', endpoint, areSecretsOurs: true } }],
+  })
+  expect(after(...active, other, other)).toEqual({ events: [] })
   expect(after(...active, observe({ generation: null }))).toMatchObject({
     events: [{ type: 'subscription.drifted' }],
   })
@@ -92,9 +105,11 @@ test('a deletion or a change whose answer was lost is ended by what the list sho
   expect(after(...changing, observe({ endpoint: asked }))).toMatchObject({
     events: [{ type: 'subscription.changed', data: { endpoint: asked }, resolves: { as: 'settled' } }],
   })
-  expect(after(...changing, observe())).toMatchObject({
-    events: [{ type: 'subscription.confirmed', resolves: { as: 'declined' } }],
-  })
+  for (const shown of [{}, { endpoint: asked, evento: 'outro' }]) {
+    expect(after(...changing, observe(shown))).toMatchObject({
+      events: [{ type: 'subscription.confirmed', resolves: { as: 'declined' } }],
+    })
+  }
 })
 
 test('a call that is lost after a list has told what became of it leaves no doubt', () => {

@@ -224,6 +224,56 @@ test('what someone changed in the portal is a drift, said once and without a sec
 })
 
 test.each([
+  ['not declared', subscriptions.slice(0, 1)],
+  ['declared too', subscriptions],
+])(
+  'a subscription whose event was changed to one that is %s is a drift, and gets its own back by a plan',
+  async (_, declared) => {
+    const world = await simulate({ averba: { subscriptions: declared } })
+    const { averba } = world
+    const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
+    const { id, endpoint } = valueOf(made as Applied)
+    await elsewhere(world, 'PUT', { ...subscriptions[0], id, evento: two, endpoint }, `/${id}`)
+    const plan = await averba.subscriptions.plan()
+    expect(plan.changes[0]).toMatchObject({
+      ...{ action: 'change', evento: one, id, because: 'its event differs' },
+    })
+    expect(plan.changes.slice(1).map(each => each.action)).toEqual(declared.slice(1).map(() => 'leave'))
+    await averba.subscriptions.plan()
+    expect(await eventsOf(averba, 'subscription.drifted')).toHaveLength(1)
+    expect((await averba.subscriptions.list())[0]).toMatchObject({ evento: one, eventoAtPortal: two })
+    for (const each of await averba.subscriptions.apply(plan)) valueOf(each)
+    expect((await averba.subscriptions.list())[0]).toMatchObject({ evento: one, eventoAtPortal: one })
+    const notice = { evento: one, destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj } as const
+    expect(await world.portal.notify({ ...notice, body: {} })).toMatchObject([{ isDelivered: true }])
+    expect(new Set((await averba.subscriptions.plan()).changes.map(each => each.action))).toEqual(
+      new Set(['leave']),
+    )
+    await world.close()
+  },
+)
+
+test('one whose event was changed and that is declared no more is deleted', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-plans-')), 'log.sqlite')
+  const world = await simulate()
+  const first = await open(world, { store, subscriptions })
+  const [made] = await first.subscriptions.apply(await first.subscriptions.plan())
+  const { id, endpoint } = valueOf(made as Applied)
+  await elsewhere(world, 'PUT', { ...subscriptions[0], id, evento: two, endpoint }, `/${id}`)
+  await first.close()
+  const second = await open(world, { store, subscriptions: subscriptions.slice(1) })
+  const plan = await second.subscriptions.plan()
+  expect(plan.changes).toMatchObject([
+    { action: 'leave', evento: two },
+    { action: 'delete', evento: one, id },
+  ])
+  for (const each of await second.subscriptions.apply(plan, { deletions: 'allow' })) valueOf(each)
+  expect(await second.subscriptions.list()).toMatchObject([{ evento: two }])
+  await second.close()
+  await world.close()
+})
+
+test.each([
   ['plan', 'create'],
   ['announce', 'leave'],
 ] as const)(

@@ -1,0 +1,65 @@
+import { type Failing, failed, succeeded, unharmed } from './subscription-health.ts'
+import type { Held, SubscriptionEvent } from './subscription-messages.ts'
+
+/** What a subscription remembers beside its state. */
+export interface Context extends Held, Failing {
+  readonly evento: string
+  /** The event that the portal was last seen to notify us of: another one when somebody changed it there. */
+  readonly eventoAtPortal: string
+  readonly remoteId: number | null
+  /** What a change asked for. */
+  readonly asked: Held
+  /** What the portal was last seen to hold is what we wanted of it, as far as secrets go. */
+  readonly areSecretsOurs: boolean
+}
+
+const nothingHeld: Held = { endpoint: '', generation: 1 }
+
+/** Nothing is declared yet. */
+export const emptyContext: Context = {
+  evento: '',
+  eventoAtPortal: '',
+  remoteId: null,
+  ...nothingHeld,
+  asked: nothingHeld,
+  areSecretsOurs: true,
+  ...unharmed,
+}
+
+/** What an event changes of it. */
+export function contextAfter(context: Context, event: SubscriptionEvent): Partial<Context> {
+  switch (event.type) {
+    case 'subscription.declared':
+      return { evento: event.data.evento, eventoAtPortal: event.data.evento, endpoint: event.data.endpoint }
+    case 'subscription.registered': {
+      // The first logs knew of no generations.
+      const { remoteId, endpoint, generation = 1, how } = event.data
+      const held = { eventoAtPortal: context.evento, endpoint, generation }
+      return { remoteId, ...held, areSecretsOurs: how !== 'takenOver', ...unharmed }
+    }
+    case 'subscription.changeRequested':
+    case 'subscription.rotationRequested':
+      return { asked: event.data }
+    case 'subscription.changed':
+      return { ...heldBy(event.data), eventoAtPortal: context.evento, areSecretsOurs: true }
+    case 'subscription.drifted': {
+      const { evento, endpoint, areSecretsOurs } = event.data
+      return { eventoAtPortal: evento, endpoint, areSecretsOurs }
+    }
+    case 'subscription.failing':
+      return failed(context, event.data.failedAt)
+    case 'subscription.recovered':
+      return succeeded(event.data.lastSuccessAt, event.data.failsAgain, context)
+    case 'subscription.threatened':
+      return { announced: event.data.percent }
+    case 'subscription.deleted':
+      return { remoteId: null }
+    default:
+      return {}
+  }
+}
+
+/** Where notifications go and with which secrets, and nothing else of what says so. */
+export function heldBy({ endpoint, generation }: Held): Held {
+  return { endpoint, generation }
+}

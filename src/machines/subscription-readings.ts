@@ -1,0 +1,38 @@
+import type { Context } from './subscription-context.ts'
+import { succeeded, threatOf } from './subscription-health.ts'
+import type { SubscriptionEvent, SubscriptionReading } from './subscription-messages.ts'
+
+/** What the portal holds otherwise than it was last known to: said once, until it shows something else again. */
+export function drift(
+  context: Context,
+  { evento, endpoint, generation }: SubscriptionReading,
+): SubscriptionEvent[] {
+  const areSecretsOurs = generation === context.generation
+  const isKnown =
+    evento === context.eventoAtPortal &&
+    endpoint === context.endpoint &&
+    areSecretsOurs === context.areSecretsOurs
+  return isKnown ? [] : [{ type: 'subscription.drifted', data: { evento, endpoint, areSecretsOurs } }]
+}
+
+/** What is shown of one that fails: a success after the failures ends the threat; without one it grows. */
+export function health(
+  context: Context,
+  { evento, lastSuccessAt, readAt }: SubscriptionReading,
+): SubscriptionEvent[] {
+  // The successes of another event say nothing of ours.
+  if (evento !== context.evento) return []
+  const { failingSince, lastFailureAt } = context
+  // Failures without a readable time are over with any success.
+  if (lastSuccessAt !== null && lastSuccessAt > (context.lastSuccessAt ?? '')) {
+    const failsAgain = lastSuccessAt <= (lastFailureAt ?? '')
+    if (!failsAgain || lastSuccessAt >= (failingSince ?? '')) {
+      const data = { lastSuccessAt, failsAgain }
+      const threat = threatOf(succeeded(lastSuccessAt, failsAgain, context), readAt)
+      const threatened = threat ? [{ type: 'subscription.threatened', data: threat } as const] : []
+      return [{ type: 'subscription.recovered', data }, ...threatened]
+    }
+  }
+  const threat = threatOf(context, readAt)
+  return threat ? [{ type: 'subscription.threatened', data: threat }] : []
+}
