@@ -39,6 +39,7 @@ import { Store } from './store/store.ts'
 import type { StoreOptions } from './store/store-options.ts'
 import { openViews, type ViewsHandle } from './store/views-handle.ts'
 import { Subjects } from './subjects.ts'
+import { SubscriptionTroubles } from './subscription-troubles.ts'
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
 import { createValidations, type Validations } from './validations.ts'
 import { createWaysOut } from './ways-out.ts'
@@ -198,6 +199,7 @@ export async function openOn(
     createId,
   })
   const accepted = new AcceptedSecrets(area, desired, onTrouble)
+  const troubles = new SubscriptionTroubles(area, desired, accepted)
   Object.assign(performers, createPerformers(area, desired, waysOut))
   Object.assign(routers, createRouters(area, desired, accepted.history))
   const subscriptions = createSubscriptions(area, desired)
@@ -252,17 +254,17 @@ export async function openOn(
         return (await store.viewAsOf(name, asOf)) as Views[N][] // The view of this name has these rows.
       }),
     on: (type, listener) => engine.on(type, told => listener(told as never)), // The type names what is told.
-    run: ({ signal }) => runAll({ engine, followers, schedules, store, clock, signal, log }),
+    run: ({ signal }) => runAll({ engine, followers, schedules, troubles, store, clock, signal, log }),
     async settle({ timeoutMs } = {}) {
       if (timeoutMs !== undefined) checkMs(timeoutMs, 'timeoutMs')
-      return settleAll({ engine, followers, schedules, store, clock }, timeoutMs)
+      return settleAll({ engine, followers, schedules, troubles, store, clock }, timeoutMs)
     },
     due: until =>
       engine.admit(() => {
         checkInstant(until, 'until')
         return listDue(area, schedules, until)
       }),
-    health: options => checkHealth({ area, followers, accepted }, options),
+    health: options => checkHealth({ area, followers, troubles }, options),
     figures: () => engine.admit(() => readFigures(area, followers)),
     rebuild: options => engine.admit(() => store.rebuild(options)),
     rebuildIndex: () => engine.admit(() => rebuildKeyedIndex(area)),

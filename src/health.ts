@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import type { AcceptedSecrets } from './accepted-secrets.ts'
 import { misdirectedCode } from './adapters/token/client.ts'
 import type { Area } from './area.ts'
 import { checkCertificates } from './certificate-checks.ts'
@@ -8,6 +7,7 @@ import { countTroubled, type Troubled } from './figures.ts'
 import type { Followers } from './followers.ts'
 import { nameOf } from './handler-time.ts'
 import { reachServices } from './reach-services.ts'
+import type { SubscriptionTroubles } from './subscription-troubles.ts'
 import { planSync } from './sync-plan.ts'
 import type { TokenRow } from './views/tokens.ts'
 
@@ -79,7 +79,7 @@ function standsInTheWay({ name, ok, daysLeft }: Check): boolean {
 
 /** Looks at everything that a host or an operator has to know of. Never throws. */
 export async function checkHealth(
-  { area, followers, accepted }: { area: Area; followers: Followers; accepted: AcceptedSecrets },
+  { area, followers, troubles }: { area: Area; followers: Followers; troubles: SubscriptionTroubles },
   { only, reach = false }: HealthOptions = {},
 ): Promise<Health> {
   const { store, views, options, clock } = area
@@ -133,16 +133,7 @@ export async function checkHealth(
         detail: `${asked.because}: correct tokenService.url, then effects.retry("${asked.id}")`,
       }
     },
-    async subscriptions() {
-      if (!options.portal && !options.receiver) return undefined
-      const unapplied = await accepted.unapplied()
-      if (unapplied.length === 0) return { ok: true, detail: 'no change of a secret waits to be applied' }
-      const todo = 'plan and apply: until then the former secret is taken'
-      return {
-        ok: false,
-        detail: `the secrets of ${unapplied.join(', ')} have changed where they come from: ${todo}`,
-      }
-    },
+    subscriptions: () => troubles.look(),
   }
   const checks: Check[] = []
   for (const name of own) {

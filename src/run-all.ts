@@ -5,6 +5,7 @@ import { nameOf } from './handler-time.ts'
 import type { LogLine } from './log-line.ts'
 import type { Schedules } from './schedules.ts'
 import type { Store } from './store/store.ts'
+import type { SubscriptionTroubles } from './subscription-troubles.ts'
 
 /** How often the ledger is looked at for what came due, or was left by another process. */
 const lookEveryMs = 1_000
@@ -18,7 +19,7 @@ const endWaitMs = 15_000
  * It goes on by itself.
  */
 export async function settleAll(
-  { engine, followers, schedules, store, clock }: Omit<RunParts, 'signal' | 'log'>,
+  { engine, followers, schedules, troubles, store, clock }: Omit<RunParts, 'signal' | 'log'>,
   timeoutMs: number | undefined,
 ): Promise<Counts> {
   const counts = { settled: 0, deferred: 0, unknown: 0 }
@@ -27,6 +28,7 @@ export async function settleAll(
     await store.bringViewsBack(AbortSignal.any([closing, over.signal]))
     await schedules.look()
     await engine.settle(counts, over.signal)
+    await troubles.tell()
     await followers.settle(over.signal)
   }
   const settling = engine.admit(work)
@@ -48,6 +50,7 @@ export interface RunParts {
   readonly engine: Engine
   readonly followers: Followers
   readonly schedules: Schedules
+  readonly troubles: Pick<SubscriptionTroubles, 'tell'>
   readonly store: Pick<Store, 'bringViewsBack'>
   readonly clock: Clock
   readonly signal: AbortSignal
@@ -61,7 +64,7 @@ export interface RunParts {
  * as begun.
  */
 export async function runAll(parts: RunParts): Promise<void> {
-  const { engine, followers, schedules, store, clock, signal, log } = parts
+  const { engine, followers, schedules, troubles, store, clock, signal, log } = parts
   const again = (what: string, work: () => Promise<unknown>, everyMs = lookEveryMs) =>
     repeat(work, () => clock.sleep(everyMs, signal, `run: ${what}`), signal, log)
   const begin = () => engine.admit(() => schedules.begin())
@@ -72,6 +75,7 @@ export async function runAll(parts: RunParts): Promise<void> {
       again(`calls of ${service}`, () => engine.admit(() => engine.settleService(service, { signal }))),
     ),
     again('schedules', () => engine.admit(() => schedules.look()), scheduleEveryMs),
+    again('subscriptions', () => engine.admit(() => troubles.tell()), scheduleEveryMs),
     again('views', () => engine.admit(closing => store.bringViewsBack(AbortSignal.any([closing, signal])))),
     again('followers', () => followers.run(signal)),
   ])

@@ -113,6 +113,10 @@ function createGauges(registers: Registry[]) {
     'The same of whom has waited the longest of those scheduled.',
   )
   const daysLeft = gauge('certificate_days_left', 'Days until a certificate ends.', ['certificate'])
+  const subscription = gauge(
+    'subscription_days_left',
+    'Days until the portal deletes a subscription for its errors.',
+  )
   const ready = gauge('ready', 'Whether it may be given work.')
   const checks = gauge('check_ok', 'Whether a check of averba.health() is well.', ['check'])
   /** Where nothing was read there is no age: the metric is left out. */
@@ -139,9 +143,12 @@ function createGauges(registers: Registry[]) {
     health({ ready: isReady, checks: found }: Health) {
       ready.set(isReady ? 1 : 0)
       for (const each of [checks, daysLeft]) each.reset()
+      subscription.remove()
       for (const { name: check, ok, daysLeft: days } of found) {
         checks.set({ check }, ok ? 1 : 0)
-        if (days !== undefined) daysLeft.set({ certificate: check }, days)
+        if (days === undefined) continue
+        if (check === 'subscriptions') subscription.set(days)
+        else daysLeft.set({ certificate: check }, days)
       }
     },
   }

@@ -69,7 +69,10 @@ export function succeeded(lastSuccessAt: Instant, failsAgain: boolean, { lastFai
 }
 
 /** The highest share that has come and was not announced; `undefined` when there is none. */
-export function threatOf({ failingSince, announced }: Failing, readAt: Instant): Threat | undefined {
+export function threatOf(
+  { failingSince, announced }: Pick<Failing, 'failingSince' | 'announced'>,
+  readAt: Instant,
+): Threat | undefined {
   if (failingSince === null) return undefined
   const elapsedMs = fromInstant(readAt) - fromInstant(failingSince)
   const percent = announcedAt.find(each => elapsedMs * 100 >= windowMs * each)

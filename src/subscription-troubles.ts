@@ -1,0 +1,158 @@
+import type { AcceptedSecrets } from './accepted-secrets.ts'
+import type { Area } from './area.ts'
+import { fromInstant, toInstant } from './clock.ts'
+import type { Desired } from './desired.ts'
+import type { Found } from './health.ts'
+import type { LogLine } from './log-line.ts'
+import { threatOf } from './machines/subscription-health.ts'
+import type { Instant } from './message.ts'
+import { portalStream } from './subscription-routes.ts'
+import type { SubscriptionRow } from './views/subscriptions.ts'
+
+/** Something about the portal's subscriptions that a person has to know of. */
+interface Trouble {
+  /** It is told to the logger once, for as long as this stays the same. */
+  readonly key: string
+  readonly line: LogLine
+  /** The same for whoever asks for the health, with what to do. */
+  readonly detail: string
+}
+
+const dayMs = 86_400_000
+/** The portal is read every day: one reading may be late. */
+const readingAgeMaxMs = 2 * dayMs
+
+/** What is read of the portal, and the event that says so. */
+const readings = [
+  ['subscriptions', 'portal.listed'],
+  ['failure records', 'portal.failuresListed'],
+] as const
+
+/** Looks after our subscriptions: what the log knows of them, without asking anybody. */
+export class SubscriptionTroubles {
+  readonly #area: Area
+  readonly #desired: Desired
+  readonly #accepted: Pick<AcceptedSecrets, 'unapplied'>
+  #told: ReadonlySet<string> = new Set()
+
+  constructor(area: Area, desired: Desired, accepted: Pick<AcceptedSecrets, 'unapplied'>) {
+    this.#area = area
+    this.#desired = desired
+    this.#accepted = accepted
+  }
+
+  /** How they are, for `health()`; `undefined` where nothing is configured that has to do with them. */
+  async look(): Promise<Found | undefined> {
+    if (!this.#isConcerned()) return undefined
+    const unapplied = await this.#accepted.unapplied()
+    const troubles = await this.#find(unapplied)
+    const details = troubles.map(each => each.detail)
+    if (unapplied.length > 0) {
+      const todo = 'plan and apply: until then the former secret is taken'
+      details.unshift(`the secrets of ${unapplied.join(', ')} have changed where they come from: ${todo}`)
+    }
+    if (details.length === 0) return { ok: true, detail: 'nothing is known that a person would have to mend' }
+    const days = troubles.flatMap(({ line }) => line.daysLeft ?? [])
+    const daysLeft = days.length > 0 && { daysLeft: Math.min(...days) }
+    return { ok: false, detail: details.join('; '), ...daysLeft }
+  }
+
+  /** Tells the logger what is new since it was last told. */
+  async tell(): Promise<void> {
+    const { logger } = this.#area.options
+    if (!logger || !this.#isConcerned()) return
+    const troubles = await this.#find(await this.#accepted.unapplied())
+    for (const { key, line } of troubles) if (!this.#told.has(key)) logger(line)
+    this.#told = new Set(troubles.map(each => each.key))
+  }
+
+  #isConcerned(): boolean {
+    const { portal, receiver } = this.#area.options
+    return Boolean(portal || receiver)
+  }
+
+  async #find(unapplied: readonly string[]): Promise<Trouble[]> {
+    const rows = await this.#area.views.selectFrom('subscriptions').selectAll().execute()
+    const now = this.#area.clock.now()
+    const read = await this.#readings()
+    const wasListed = read.some(({ type, at }) => type === 'portal.listed' && at !== undefined)
+    const declared = this.#desired.all.flatMap(({ evento, endpoint }) => {
+      const row = rows.find(each => each.evento === evento)
+      if (!row || row.remote_id === null) return wasListed ? absence(evento, row) : []
+      const differing = differences(row, endpoint, unapplied.includes(evento))
+      return differing.length === 0 ? [] : drifted(evento, differing)
+    })
+    const isWatched = this.#desired.all.length > 0 || rows.some(isAtPortal)
+    const stale = isWatched ? read.flatMap(each => staleness(each, now)) : []
+    return [...rows.filter(isAtPortal).flatMap(row => threat(row, now)), ...declared, ...stale]
+  }
+
+  /** When each was last read; where it never was, since when that is so. */
+  async #readings(): Promise<Reading[]> {
+    const { store } = this.#area
+    const [first] = await store.read({ stream: portalStream, limit: 1 })
+    if (!first) return []
+    return Promise.all(
+      readings.map(async ([what, type]) => {
+        const [last] = await store.read({ stream: portalStream, types: [type], backward: true, limit: 1 })
+        return { what, type, at: last?.at, since: last?.at ?? first.at }
+      }),
+    )
+  }
+}
+
+interface Reading {
+  readonly what: (typeof readings)[number][0]
+  readonly type: (typeof readings)[number][1]
+  readonly at: Instant | undefined
+  readonly since: Instant
+}
+
+function isAtPortal(row: SubscriptionRow): boolean {
+  return row.remote_id !== null
+}
+
+function threat({ evento, failing_since: failingSince }: SubscriptionRow, now: number): Trouble[] {
+  const found = threatOf({ failingSince, announced: 0 }, toInstant(now))
+  if (!found) return []
+  const { percent, daysLeft } = found
+  const message = 'the portal deletes a subscription soon, since no delivery succeeds'
+  const detail = `${evento}: the portal deletes it in ${daysLeft} days unless a delivery succeeds: mend the receiver`
+  return [{ key: `threat ${evento} ${percent}`, line: { message, evento, daysLeft }, detail }]
+}
+
+function absence(evento: string, row: SubscriptionRow | undefined): Trouble[] {
+  if (row?.state === 'deleted' && row.deleted_by === 'portal') {
+    const message = 'the portal has deleted a declared subscription'
+    const detail = `${evento}: the portal has deleted it: mend what failed, then plan and apply, or declare it no more`
+    return [{ key: `deleted ${evento}`, line: { message, evento }, detail }]
+  }
+  const message = 'a declared subscription is not at the portal'
+  const detail = `${evento}: it is declared, and not at the portal as ours: plan and apply`
+  return [{ key: `absent ${evento}`, line: { message, evento }, detail }]
+}
+
+/** What the portal holds otherwise than declared. Secrets that changed where they come from are told of by themselves. */
+function differences(row: SubscriptionRow, endpoint: string, areSecretsTold: boolean): string[] {
+  return [
+    ...(row.evento_at_portal === row.evento ? [] : ['event']),
+    ...(row.endpoint === endpoint ? [] : ['endpoint']),
+    ...(row.secrets_are_ours === 1 || areSecretsTold ? [] : ['secrets']),
+  ]
+}
+
+function drifted(evento: string, differing: readonly string[]): Trouble[] {
+  const message = 'the portal holds a subscription otherwise than it is declared'
+  const what = differing.join(' and ')
+  const detail = `${evento}: the portal holds another ${what} than declared: plan and apply`
+  return [{ key: `drift ${evento} ${what}`, line: { message, evento, detail: what }, detail }]
+}
+
+function staleness({ what, since }: Reading, now: number): Trouble[] {
+  const ageMs = now - fromInstant(since)
+  if (ageMs <= readingAgeMaxMs) return []
+  const message = 'the portal was not read for over two days: nothing is known of the subscriptions'
+  const days = Math.floor(ageMs / dayMs)
+  const detail = `the portal's ${what} were not read for ${days} days: see effects.list() for why`
+  return [{ key: `unread ${what}`, line: { message, detail: what }, detail }]
+}
