@@ -54,7 +54,7 @@ async function deletions({ views }: Area): Promise<Due[]> {
   const failing = await views
     .selectFrom('subscriptions')
     .select(['subscription', 'failing_since'])
-    .where('state', '=', 'active')
+    .where('remote_id', 'is not', null)
     .where('failing_since', 'is not', null)
     .execute()
   return failing.flatMap(({ subscription: id, failing_since: since }) =>

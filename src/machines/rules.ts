@@ -119,9 +119,9 @@ const subscription: MachineRules = {
       { event: 'subscription.deleted', in: registered },
       { event: 'subscription.confirmed', in: ['changing.uncertain', 'deleting.uncertain'] },
       { event: 'subscription.changed', in: ['changing.uncertain'] },
-      { event: 'subscription.drifted', in: ['active'] },
-      { event: 'subscription.recovered', in: ['active.failing'] },
-      { event: 'subscription.threatened', in: ['active'] },
+      { event: 'subscription.drifted', in: registered },
+      { event: 'subscription.recovered', in: ['active.failing', 'changing', 'deleting'] },
+      { event: 'subscription.threatened', in: registered },
     ],
     'subscription.miss': [
       { event: 'subscription.declined', in: ['registering.uncertain'] },

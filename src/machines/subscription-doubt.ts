@@ -49,15 +49,24 @@ export function ofOneThatIsGone(
   return isAt({ changing: 'uncertain' }) ? resolution('declined', 'changeSubscription') : {}
 }
 
+interface Asking {
+  readonly evento: string
+  readonly asked: Held
+}
+
+/** Whether the portal shows what a change asked for. */
+export function isAsked(
+  { evento, asked }: Asking,
+  shown: Pick<SubscriptionReading, 'evento' | 'endpoint' | 'generation'>,
+): boolean {
+  return shown.evento === evento && shown.endpoint === asked.endpoint && shown.generation === asked.generation
+}
+
 /** A change whose answer was lost was made when the portal shows what was asked for. */
-export function changedOrNot(
-  { evento, asked }: { readonly evento: string; readonly asked: Held },
-  shown: SubscriptionReading,
-): SubscriptionEvent {
-  const isDone =
-    shown.evento === evento && shown.endpoint === asked.endpoint && shown.generation === asked.generation
+export function changedOrNot(asking: Asking, shown: SubscriptionReading): SubscriptionEvent {
+  const isDone = isAsked(asking, shown)
   const ends = resolution(isDone ? 'settled' : 'declined', 'changeSubscription')
   return isDone
-    ? { type: 'subscription.changed', data: asked, ...ends }
+    ? { type: 'subscription.changed', data: asking.asked, ...ends }
     : { type: 'subscription.confirmed', data: {}, ...ends }
 }

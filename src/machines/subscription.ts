@@ -3,7 +3,14 @@ import type { Carried } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
 import { type Context, contextAfter, emptyContext, heldBy } from './subscription-context.ts'
-import { changedOrNot, isOfBefore, ofOneThatIsGone, resolution, toldMeanwhile } from './subscription-doubt.ts'
+import {
+  changedOrNot,
+  isAsked,
+  isOfBefore,
+  ofOneThatIsGone,
+  resolution,
+  toldMeanwhile,
+} from './subscription-doubt.ts'
 import { isNews } from './subscription-health.ts'
 import type {
   AdoptMessage,
@@ -58,6 +65,10 @@ const chart = setup({
       { target: '.deleted.byPortal', actions: 'keep' },
     ],
     'subscription.failing': { actions: 'keep' },
+    // A call that waits for a person ends neither the portal's thirty days nor what somebody changes there.
+    'subscription.drifted': { actions: 'keep' },
+    'subscription.recovered': { actions: 'keep' },
+    'subscription.threatened': { actions: 'keep' },
   },
   states: {
     absent: { on: { 'subscription.declared': { target: 'declared', actions: 'keep' } } },
@@ -81,7 +92,6 @@ const chart = setup({
         'subscription.changeRequested': { target: 'changing', actions: 'keep' },
         'subscription.rotationRequested': { target: 'changing', actions: 'keep' },
         'subscription.deletionRequested': 'deleting',
-        'subscription.drifted': { actions: 'keep' },
       },
       states: {
         healthy: {
@@ -93,7 +103,6 @@ const chart = setup({
               { guard: 'failsAgain', actions: 'keep' },
               { target: 'healthy', actions: 'keep' },
             ],
-            'subscription.threatened': { actions: 'keep' },
           },
         },
       },
@@ -239,14 +248,19 @@ function observe(state: State, shown: SubscriptionReading): SubscriptionEvent[] 
     const ends = ofOneThatIsGone(where => state.matches(where))
     return [{ type: 'subscription.deleted', data: { by, deletedAt: shown.deletedAt }, ...ends }]
   }
-  if (state.matches({ deleting: 'uncertain' })) {
-    return [{ type: 'subscription.confirmed', data: {}, ...resolution('declined', 'deleteSubscription') }]
-  }
-  if (state.matches({ changing: 'uncertain' })) return [changedOrNot(context, shown)]
+  const isFailing = context.failingSince !== null || state.matches({ active: 'failing' })
   return [
-    ...(state.matches('active') ? drift(context, shown) : []),
-    ...(state.matches({ active: 'failing' }) ? health(context, shown) : []),
+    ...ending(state, shown),
+    ...(state.matches('changing') && isAsked(context, shown) ? [] : drift(context, shown)),
+    ...(isFailing ? health(context, shown) : []),
   ]
+}
+
+/** How a call ended whose answer was lost: the list shows what became of it. */
+function ending(state: State, shown: SubscriptionReading): SubscriptionEvent[] {
+  if (state.matches({ deleting: 'uncertain' }))
+    return [{ type: 'subscription.confirmed', data: {}, ...resolution('declined', 'deleteSubscription') }]
+  return state.matches({ changing: 'uncertain' }) ? [changedOrNot(state.context, shown)] : []
 }
 
 /** A subscription to one event, as we want the portal to notify us (document 3). */

@@ -105,11 +105,11 @@ test('a deletion or a change whose answer was lost is ended by what the list sho
   expect(after(...changing, observe({ endpoint: asked }))).toMatchObject({
     events: [{ type: 'subscription.changed', data: { endpoint: asked }, resolves: { as: 'settled' } }],
   })
-  for (const shown of [{}, { endpoint: asked, evento: 'outro' }]) {
-    expect(after(...changing, observe(shown))).toMatchObject({
-      events: [{ type: 'subscription.confirmed', resolves: { as: 'declined' } }],
-    })
-  }
+  const confirmed = { type: 'subscription.confirmed', resolves: { as: 'declined' } }
+  expect(after(...changing, observe())).toMatchObject({ events: [confirmed] })
+  expect(after(...changing, observe({ endpoint: asked, evento: 'outro' }))).toMatchObject({
+    events: [confirmed, { type: 'subscription.drifted' }],
+  })
 })
 
 test('a call that is lost after a list has told what became of it leaves no doubt', () => {
@@ -201,6 +201,37 @@ test('a subscription that is deleted is shown so, whatever an old change came to
       { type: 'subscription.changed', data: { ...held, remoteId: 7 } },
     ],
     expected: [{ state: 'deleted', remote_id: null, generation: 1 }],
+  })
+})
+
+test.each([
+  ['a change', { type: 'subscription.rotate', data: { endpoint } }],
+  ['a deletion', { type: 'subscription.delete', data: {} }],
+])('while %s waits, threats, recoveries and drifts are told as ever', (_, asks) => {
+  const waiting = [...active, failure(70), asks]
+  const half = observe({ readAt: '2026-12-06T12:00:00.000Z' })
+  expect(after(...waiting, half)).toMatchObject({
+    events: [{ type: 'subscription.threatened', data: { percent: 50 } }],
+  })
+  expect(after(...waiting, half, half)).toEqual({ events: [] })
+  const recovered = observe({ lastSuccessAt: '2026-11-22T12:00:00.000Z' })
+  expect(after(...waiting, recovered)).toMatchObject({ events: [{ type: 'subscription.recovered' }] })
+  expect(after(...waiting, recovered, half)).toEqual({ events: [] })
+  expect(after(...waiting, observe({ evento: 'outro' }))).toMatchObject({
+    events: [{ type: 'subscription.drifted', data: { evento: 'outro' } }],
+  })
+})
+
+test('what a change asks for is no drift before its answer is there', () => {
+  const rotate = { type: 'subscription.rotate', data: { endpoint } }
+  expect(after(...active, rotate, observe({ generation: 2 }))).toEqual({ events: [] })
+})
+
+test('one reading ends a call whose answer was lost, and tells the health as well', () => {
+  const rotate = { type: 'subscription.rotate', data: { endpoint } }
+  const uncertain = [...active, failure(70), rotate, lost('changeSubscription')]
+  expect(after(...uncertain, observe({ lastSuccessAt: '2026-11-22T12:00:00.000Z' }))).toMatchObject({
+    events: [{ type: 'subscription.confirmed' }, { type: 'subscription.recovered' }],
   })
 })
 

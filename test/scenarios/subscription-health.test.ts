@@ -149,3 +149,28 @@ test('a change of the subscription does not end the days of errors', async () =>
   expect(await threats(world)).toEqual([[50, 15]])
   await world.close()
 })
+
+test('a change that is parked mutes no threat, and the deletion is known beforehand', async () => {
+  const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', secretFrom: 'm'.repeat(32) }
+  const world = await simulate({ averba: { schedules: true, subscriptions: [{ evento }], receiver } })
+  const { averba, clock, faults } = world
+  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  await deliver(world, 'fails')
+  await averba.subscriptions.harvest()
+  await faults.add({ kind: 'refuse', service: 'portal' })
+  const { effect } = await averba.subscriptions.rotate(evento, { waitMs: 0 })
+  for (let hour = 0; hour < 30; hour++) {
+    await clock.advance(dayMs / 24)
+    await averba.settle()
+  }
+  expect(await averba.effects.list({ state: 'parked' })).toMatchObject([{ id: effect }])
+  faults.clear()
+  const until = new Date(clock.now() + 30 * dayMs).toISOString()
+  expect((await averba.due(until)).map(each => each.what)).toContain('deletion')
+  for (let day = 0; day < 30; day++) {
+    await averba.settle()
+    await clock.advance(dayMs)
+  }
+  expect((await threats(world)).map(([percent]) => percent)).toEqual([50, 75, 90])
+  await world.close()
+})
