@@ -41,6 +41,12 @@ export async function routeSubscriptions(
     // A row that cannot be read may be any that seems to be missing.
     const isUnsure = message.type === 'subscription.miss' && unreadable.length > 0
     if (!isUnsure) targets.push({ stream: row.subscription, message, since })
+    // What was gone may be listed again: a list can be incomplete.
+    const former = list.find(each => each.remoteId === row.former_id)
+    if (former) {
+      const again = await observation(area, desired, row, former)
+      targets.push({ stream: row.subscription, message: again, since })
+    }
   }
   const plain = await Promise.all(
     list.map(async (each): Promise<ListedAtPortal> => {

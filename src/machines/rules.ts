@@ -117,6 +117,7 @@ const subscription: MachineRules = {
     'subscription.takeOver': adopted,
     'subscription.observe': [
       { event: 'subscription.deleted', in: registered },
+      { event: 'subscription.reappeared', in: ['declared', ...registered, 'deleted'], anomaly: 'always' },
       { event: 'subscription.confirmed', in: ['changing.uncertain', 'deleting.uncertain'] },
       { event: 'subscription.changed', in: ['changing.uncertain'] },
       { event: 'subscription.drifted', in: registered },

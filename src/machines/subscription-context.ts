@@ -7,6 +7,8 @@ export interface Context extends Held, Failing {
   /** The event that the portal was last seen to notify us of: another one when somebody changed it there. */
   readonly eventoAtPortal: string
   readonly remoteId: number | null
+  /** The id of the one before, which was deleted or not listed: the portal may show it again. */
+  readonly formerId: number | null
   /** What a change asked for. */
   readonly asked: Held
   /** What the portal was last seen to hold is what we wanted of it, as far as secrets go. */
@@ -20,6 +22,7 @@ export const emptyContext: Context = {
   evento: '',
   eventoAtPortal: '',
   remoteId: null,
+  formerId: null,
   ...nothingHeld,
   asked: nothingHeld,
   areSecretsOurs: true,
@@ -35,7 +38,8 @@ export function contextAfter(context: Context, event: SubscriptionEvent): Partia
       // The first logs knew of no generations.
       const { remoteId, endpoint, generation = 1, how } = event.data
       const held = { eventoAtPortal: context.evento, endpoint, generation }
-      return { remoteId, ...held, areSecretsOurs: how !== 'takenOver', ...unharmed }
+      const formerId = context.formerId === remoteId ? null : context.formerId
+      return { remoteId, formerId, ...held, areSecretsOurs: how !== 'takenOver', ...unharmed }
     }
     case 'subscription.changeRequested':
     case 'subscription.rotationRequested':
@@ -53,7 +57,9 @@ export function contextAfter(context: Context, event: SubscriptionEvent): Partia
     case 'subscription.threatened':
       return { announced: event.data.percent }
     case 'subscription.deleted':
-      return { remoteId: null }
+      return { remoteId: null, formerId: context.remoteId ?? context.formerId }
+    case 'subscription.reappeared':
+      return { remoteId: context.remoteId ?? event.data.remoteId, formerId: null }
     default:
       return {}
   }

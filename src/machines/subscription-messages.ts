@@ -23,6 +23,8 @@ export type SubscriptionEvent =
   | Event<'subscription.deletionRequested', unknown>
   /** Its part `reason`, where the portal gave one, holds its text. */
   | Event<'subscription.deleted', { by: 'us' | 'portal'; deletedAt: Instant | null }>
+  /** The portal lists one as active that it had deleted or left out: ours again, unless another one has come since. */
+  | Event<'subscription.reappeared', { remoteId: number }>
   | Event<'subscription.declined', Declined>
   | Event<'subscription.lost', Lost>
   /** The portal shows it as it was before a change or deletion whose answer was lost. */

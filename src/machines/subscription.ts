@@ -44,6 +44,12 @@ const backToActive = [
   { target: 'active' },
 ]
 
+/** The portal lists it again: a list was incomplete, or nothing was deleted. */
+const back = [
+  { guard: 'isFailing' as const, target: 'active.failing', actions: 'keep' as const },
+  { target: 'active', actions: 'keep' as const },
+]
+
 const chart = setup({
   types: { context: {} as Context, events: {} as SubscriptionEvent },
   guards: {
@@ -65,6 +71,7 @@ const chart = setup({
       { target: '.deleted.byPortal', actions: 'keep' },
     ],
     'subscription.failing': { actions: 'keep' },
+    'subscription.reappeared': { actions: 'keep' },
     // A call that waits for a person ends neither the portal's thirty days nor what somebody changes there.
     'subscription.drifted': { actions: 'keep' },
     'subscription.recovered': { actions: 'keep' },
@@ -76,6 +83,7 @@ const chart = setup({
       on: {
         'subscription.registrationRequested': 'registering',
         'subscription.registered': { target: 'active', actions: 'keep' },
+        'subscription.reappeared': back,
       },
     },
     registering: {
@@ -131,6 +139,7 @@ const chart = setup({
         // Return from deleted is not shown: a new registration gets a new id.
         'subscription.registrationRequested': 'registering',
         'subscription.registered': { target: 'active', actions: 'keep' },
+        'subscription.reappeared': back,
       },
       states: { byUs: {}, byPortal: {} },
     },
@@ -242,7 +251,7 @@ function isUncertain(state: State): boolean {
 /** What the portal's list adds to what we hold. */
 function observe(state: State, shown: SubscriptionReading): SubscriptionEvent[] {
   const { context } = state
-  if (shown.remoteId !== context.remoteId) return []
+  if (shown.remoteId !== context.remoteId) return reappearance(state, shown)
   if (shown.isDeleted) {
     const by = state.matches('deleting') ? 'us' : 'portal'
     const ends = ofOneThatIsGone(where => state.matches(where))
@@ -254,6 +263,14 @@ function observe(state: State, shown: SubscriptionReading): SubscriptionEvent[] 
     ...(state.matches('changing') && isAsked(context, shown) ? [] : drift(context, shown)),
     ...(isFailing ? health(context, shown) : []),
   ]
+}
+
+/** The one before is there again. What it is now, is told with the next reading. */
+function reappearance(state: State, { remoteId, isDeleted }: SubscriptionReading): SubscriptionEvent[] {
+  // A registration that is under way finds it by its event and endpoint.
+  if (remoteId !== state.context.formerId || isDeleted || state.matches('registering')) return []
+  const anomaly = 'the portal lists one as active that it had deleted or not listed'
+  return [{ type: 'subscription.reappeared', data: { remoteId }, anomaly }]
 }
 
 /** How a call ended whose answer was lost: the list shows what became of it. */

@@ -13,6 +13,8 @@ export interface SubscriptionRow {
   endpoint: string
   /** The portal's id; null while it has none. */
   remote_id: number | null
+  /** The portal's id of the one before, which was deleted or not listed; null once it was listed again. */
+  former_id: number | null
   state: 'declared' | 'registering' | 'active' | 'changing' | 'deleting' | 'deleted'
   health: 'unknown' | 'healthy' | 'failing'
   failures: number
@@ -41,6 +43,7 @@ export const subscriptions = defineView<SubscriptionRow, RecordedOf<Subscription
     evento_at_portal: 'text',
     endpoint: 'text',
     remote_id: 'integer',
+    former_id: 'integer',
     state: 'text',
     health: 'text',
     failures: 'integer',
@@ -63,6 +66,7 @@ export const subscriptions = defineView<SubscriptionRow, RecordedOf<Subscription
         evento_at_portal: event.data.evento,
         endpoint: event.data.endpoint,
         remote_id: null,
+        former_id: null,
         state: 'declared',
         health: 'unknown',
         generation: 1,
@@ -85,6 +89,8 @@ const healthy = {
   last_success_at: null,
 } as const
 
+const undeleted = { deleted_by: null, deleted_at: null, reason: null } as const
+
 function change(row: SubscriptionRow, event: RecordedOf<SubscriptionEvent>): Partial<SubscriptionRow> {
   switch (event.type) {
     case 'subscription.registrationRequested':
@@ -93,7 +99,8 @@ function change(row: SubscriptionRow, event: RecordedOf<SubscriptionEvent>): Par
       const { remoteId, endpoint, generation = 1, how } = event.data
       const secrets_are_ours = how === 'takenOver' ? 0 : 1
       const held = { evento_at_portal: row.evento, endpoint, generation, secrets_are_ours }
-      const fresh = { ...healthy, deleted_by: null, deleted_at: null, reason: null }
+      const former_id = row.former_id === remoteId ? null : row.former_id
+      const fresh = { ...healthy, ...undeleted, former_id }
       return { state: 'active', health: 'healthy', remote_id: remoteId, ...held, ...fresh }
     }
     case 'subscription.changeRequested':
@@ -122,8 +129,13 @@ function change(row: SubscriptionRow, event: RecordedOf<SubscriptionEvent>): Par
     case 'subscription.deleted': {
       const reason = event.parts?.some(part => part.name === 'reason') ? `${event.id}/reason` : null
       const { by, deletedAt } = event.data
-      return { state: 'deleted', remote_id: null, deleted_by: by, deleted_at: deletedAt ?? event.at, reason }
+      const gone = { state: 'deleted', remote_id: null, former_id: row.remote_id ?? row.former_id } as const
+      return { ...gone, deleted_by: by, deleted_at: deletedAt ?? event.at, reason }
     }
+    case 'subscription.reappeared':
+      return row.remote_id === null
+        ? { state: 'active', remote_id: event.data.remoteId, former_id: null, ...undeleted }
+        : { former_id: null }
     default:
       return {}
   }

@@ -25,7 +25,12 @@ const failure = (remoteId: number): Message => ({
   data: { failure: `f${remoteId}`, remoteId, failedAt: '2026-11-21T12:00:00.000Z', evento: 'e' },
 })
 
+const declined = (operation: string): Message => ({
+  type: 'portal.declined',
+  data: { operation, httpStatus: 422, code: null },
+})
 const lost = (operation: string): Message => ({ type: 'portal.lost', data: { operation } })
+const miss: Message = { type: 'subscription.miss', data: {} }
 const active = [declare, register, subscribed]
 
 const after = (...messages: Message[]) => answerOf('subscription', ...messages)
@@ -47,8 +52,38 @@ test('a deletion that we asked for is ours, also when its answer was lost', () =
 })
 
 test('a subscription that the portal lists no more at all is deleted, as an anomaly', () => {
-  const decision = after(declare, register, subscribed, { type: 'subscription.miss', data: {} })
+  const decision = after(...active, miss)
   expect(decision).toMatchObject({ events: [{ type: 'subscription.deleted', anomaly: expect.any(String) }] })
+})
+
+test.each([
+  ['left out of one list', [miss]],
+  ['shown as deleted', [observe({ isDeleted: true })]],
+  ['left out, and declined when it was asked for again', [miss, register, declined('subscribe')]],
+])('one that was %s and is listed again is active again, as an anomaly', (_, gone) => {
+  const before = [...active, failure(70), ...gone]
+  const again = observe({ readAt: '2026-12-06T12:00:00.000Z' })
+  expect(after(...before, again)).toMatchObject({
+    events: [{ type: 'subscription.reappeared', data: { remoteId: 7 }, anomaly: expect.any(String) }],
+  })
+  expect(after(...before, again, register)).toHaveProperty('refused')
+  // The thirty days went on meanwhile.
+  expect(after(...before, again, again)).toMatchObject({
+    events: [{ type: 'subscription.threatened', data: { percent: 50 } }],
+  })
+  expect(after(...before, observe({ isDeleted: true }))).toEqual({ events: [] })
+})
+
+test('one that is listed again when another one has come is told once, and changes nothing', () => {
+  const next = { type: 'portal.subscribed', data: { remoteId: 1_002, endpoint, generation: 1 } }
+  const second = [...active, miss, register, next]
+  expect(after(...second, observe())).toMatchObject({
+    events: [{ type: 'subscription.reappeared', anomaly: expect.any(String) }],
+  })
+  expect(after(...second, observe(), observe())).toEqual({ events: [] })
+  expect(after(...second, observe(), observe({ remoteId: 1_002, generation: null }))).toMatchObject({
+    events: [{ type: 'subscription.drifted' }],
+  })
 })
 
 test('a success after the last failure is a recovery', () => {
@@ -69,7 +104,7 @@ test('a success with another event says nothing of ours', () => {
 test('a registration whose answer was lost is listed before anything else', () => {
   const uncertain = [declare, register, lost('subscribe')]
   expect(after(...uncertain, register)).toHaveProperty('refused')
-  expect(after(...uncertain, { type: 'subscription.miss', data: {} })).toMatchObject({
+  expect(after(...uncertain, miss)).toMatchObject({
     events: [{ type: 'subscription.declined', resolves: { as: 'declined' } }],
   })
   expect(after(...uncertain, { ...observe(), type: 'subscription.adopt' })).toMatchObject({
@@ -136,7 +171,6 @@ test('a call that is lost after a list has told what became of it leaves no doub
 
 test('a call that is in doubt ends when its subscription is gone', () => {
   const isDeleted = observe({ isDeleted: true, deletedAt: '2026-11-20T12:00:00.000Z' })
-  const miss = { type: 'subscription.miss', data: {} }
   const changing = [
     ...active,
     { type: 'subscription.change', data: { endpoint } },

@@ -273,6 +273,41 @@ test('one whose event was changed and that is declared no more is deleted', asyn
   await world.close()
 })
 
+test.each(['waits', 'applies'] as const)(
+  'one list that leaves a subscription out ends nothing, where somebody %s meanwhile',
+  async how => {
+    let isEmpty = false
+    const world = await simulate({
+      averba: { subscriptions: subscriptions.slice(0, 1) },
+      async intercept(request, forward) {
+        const answer = await forward(request)
+        return isEmpty && request.method === 'GET' ? Response.json([]) : answer
+      },
+    })
+    const { averba } = world
+    const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
+    const { id } = valueOf(made as Applied)
+    isEmpty = true
+    const plan = await averba.subscriptions.plan()
+    expect(plan.changes).toMatchObject([{ action: 'create' }])
+    expect(await averba.subscriptions.list({ inactive: true })).toMatchObject([
+      { state: 'deleted', deletedBy: 'portal', id: null },
+    ])
+    // The portal has it, and declines.
+    if (how === 'applies')
+      expect(await averba.subscriptions.apply(plan)).toMatchObject([{ status: 'declined' }])
+    isEmpty = false
+    expect((await averba.subscriptions.plan()).changes).toMatchObject([{ action: 'leave', id }])
+    expect(await averba.subscriptions.list()).toMatchObject([{ state: 'active', id, deletedBy: null }])
+    expect(await eventsOf(averba, 'subscription.reappeared')).toMatchObject([
+      { data: { remoteId: id }, anomaly: expect.any(String) },
+    ])
+    await averba.subscriptions.plan()
+    expect(await eventsOf(averba, 'subscription.reappeared')).toHaveLength(1)
+    await world.close()
+  },
+)
+
 test.each([
   ['plan', 'create'],
   ['announce', 'leave'],
