@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
-import type { Secrets } from './adapters/portal/protocol.ts'
+import { holdsCredentials, type Secrets } from './adapters/portal/protocol.ts'
 import { limits } from './adapters/portal/wire.ts'
 import { type SecretSource, secretFrom } from './adapters/secret.ts'
+import { holdsCpf } from './cpf.ts'
 import { AverbaError } from './errors.ts'
 import type { Held } from './machines/subscription-messages.ts'
 import type { AverbaOptions, DesiredSubscription } from './options.ts'
@@ -39,6 +40,7 @@ export class Desired {
     for (const declared of subscriptions) {
       const { evento } = declared
       const endpoint = declared.endpoint ?? receiver?.publicUrl ?? ''
+      checkClear(evento, endpoint)
       checkEvento(evento)
       checkEndpoint(evento, endpoint)
       if (this.#declared.has(evento)) throw misconfigured(evento, 'it is declared twice')
@@ -154,6 +156,16 @@ function derive(master: string, evento: string, { endpoint, generation }: Held):
   return createHmac('sha256', master).update(about).digest('base64url')
 }
 
+/** Both stand in clear in the log, and the portal's list is not read where one of them looks like a person's number. */
+function checkClear(evento: string, endpoint: string): void {
+  for (const [name, text] of Object.entries({ evento, endpoint })) {
+    if (!holdsCpf(text)) continue
+    throw new AverbaError('MISCONFIGURED', `Cannot subscribe: an ${name} holds what looks like a CPF`, {
+      hint: 'It is kept in clear for ever: use another name or path in subscriptions or receiver.publicUrl',
+    })
+  }
+}
+
 function checkEvento(evento: string): void {
   if (evento.length > 0 && evento.length <= limits.evento) return
   throw misconfigured(evento.slice(0, limits.evento), `its evento must have 1 to ${limits.evento} characters`)
@@ -165,6 +177,7 @@ function checkEndpoint(evento: string, endpoint: string): void {
   if (endpoint.length > limits.endpoint)
     throw misconfigured(evento, `its endpoint is over ${limits.endpoint} characters`)
   if (url?.protocol !== 'https:') throw misconfigured(evento, 'its endpoint must be an https address')
+  if (holdsCredentials(endpoint)) throw misconfigured(evento, 'its endpoint holds a user name or a password')
   if (url.port !== '') throw misconfigured(evento, 'its endpoint must be on port 443')
 }
 

@@ -18,6 +18,8 @@ export interface Plan {
   /** Stands for this very plan: `apply` refuses it once the portal or the options have changed. */
   readonly hash: string
   readonly changes: readonly Change[]
+  /** The portal's ids of subscriptions that it lists in a form that cannot be read; null where not even that can be. */
+  readonly unreadable: readonly (number | null)[]
   toString(): string
 }
 
@@ -51,6 +53,7 @@ export function makePlan(
   wanted: readonly Wanted[],
   listed: readonly ListedAtPortal[],
   ours: ReadonlyMap<number, string>,
+  unreadable: readonly (number | null)[],
 ): Plan {
   const active = listed.filter(each => !each.isDeleted)
   const seen = new Set<ListedAtPortal>()
@@ -62,6 +65,11 @@ export function makePlan(
       others[0]
     if (own) seen.add(own)
     const { evento, endpoint } = want
+    const hidden = unreadable.find(id => id !== null && ours.get(id) === evento)
+    if (hidden !== undefined) {
+      const because = 'the portal shows it in a form that cannot be read'
+      return { action: 'change', evento, endpoint, because, id: hidden, isTaken: false }
+    }
     return { evento, endpoint, id: own?.remoteId ?? null, isTaken: false, ...compare(want, own, ours) }
   })
   for (const each of active.filter(each => !seen.has(each))) {
@@ -71,16 +79,26 @@ export function makePlan(
     const because = isDropped ? 'it is no longer declared' : 'it is not ours'
     changes.push({ action: isDropped ? 'delete' : 'leave', evento, endpoint, because, id, isTaken: false })
   }
-  const state = canonicalJson({ changes: [...changes], listed: [...active], wanted: [...wanted] })
+  const state = canonicalJson({
+    changes: [...changes],
+    listed: [...active],
+    unreadable: [...unreadable],
+    wanted: [...wanted],
+  })
   return {
     hash: hash('sha256', state, 'hex'),
     changes,
-    toString: () => changes.map(write).join('\n'),
+    unreadable,
+    toString: () => [...changes.map(write), ...unreadable.map(writeUnreadable)].join('\n'),
   }
 }
 
 function write({ action, isTaken, evento, endpoint, because }: Change): string {
   return `${isTaken ? 'taken' : action} ${evento} ${endpoint} (${because})`
+}
+
+function writeUnreadable(id: number | null): string {
+  return `unreadable ${id ?? 'without an id'} (its row cannot be read: look at it in the portal)`
 }
 
 function compare(

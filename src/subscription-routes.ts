@@ -1,5 +1,5 @@
 import type { Listing } from './adapters/listing.ts'
-import type { ListedSubscription, Secrets } from './adapters/portal/protocol.ts'
+import { type ListedSubscription, readUnreadable, type Secrets } from './adapters/portal/protocol.ts'
 import type { Area } from './area.ts'
 import { toInstant } from './clock.ts'
 import type { Delivery, Target } from './decisions.ts'
@@ -38,8 +38,8 @@ export async function routeSubscriptions(
       : await adoption(area, desired, row, list)
     const { generation } = message.data as { generation?: number | null } // Of a reading alone.
     if (typeof generation === 'number') asOurs.push(row.evento)
-    // A row that cannot be read may be any that seems to be missing.
-    const isUnsure = message.type === 'subscription.miss' && unreadable.length > 0
+    const isUnsure =
+      message.type === 'subscription.miss' && unreadable.some(record => isPerhaps(row, record, rows))
     if (!isUnsure) targets.push({ stream: row.subscription, message, since })
     // What was gone may be listed again: a list can be incomplete.
     const former = list.find(each => each.remoteId === row.former_id)
@@ -67,6 +67,25 @@ export async function routeSubscriptions(
   const data = { active: list.length - deleted, deleted, unreadable: unreadable.length }
   const message = { type: 'portal.subscriptionsListed', data, parts }
   return { delivery: { targets: [...targets, { stream: portalStream, message }] }, asOurs }
+}
+
+/** Whether a row of the portal's that cannot be read may be ours that seems to be missing. */
+function isPerhaps(row: SubscriptionRow, record: Json, rows: readonly SubscriptionRow[]): boolean {
+  const { remoteId, evento = row.evento } = readUnreadable(record)
+  if (remoteId === null || row.remote_id === remoteId) return true
+  // One whose registration is in doubt has no id yet.
+  const isAnother = rows.some(each => each.remote_id === remoteId)
+  return row.remote_id === null && !isAnother && evento === row.evento
+}
+
+/** The portal's ids of the rows of a list that could not be read; null where not even that could be. */
+export async function unreadableIn(
+  { store }: Pick<Area, 'store'>,
+  { id, data }: { id: string; data: unknown },
+): Promise<(number | null)[]> {
+  const { unreadable } = data as { unreadable: number } // portal.listed says so.
+  const records = unreadable === 0 ? undefined : await store.open(`${id}/unreadable`)
+  return Array.isArray(records) ? records.map(each => readUnreadable(each).remoteId) : []
 }
 
 /** A row that cannot be read is kept for a person to look at, but never its secrets. */

@@ -5,8 +5,8 @@ import type { Desired } from './desired.ts'
 import type { Found } from './health.ts'
 import type { LogLine } from './log-line.ts'
 import { threatOf } from './machines/subscription-health.ts'
-import type { Instant } from './message.ts'
-import { portalStream } from './subscription-routes.ts'
+import type { Recorded } from './message.ts'
+import { portalStream, unreadableIn } from './subscription-routes.ts'
 import type { SubscriptionRow } from './views/subscriptions.ts'
 
 /** Something about the portal's subscriptions that a person has to know of. */
@@ -21,12 +21,6 @@ interface Trouble {
 const dayMs = 86_400_000
 /** The portal is read every day: one reading may be late. */
 const readingAgeMaxMs = 2 * dayMs
-
-/** What is read of the portal, and the event that says so. */
-const readings = [
-  ['subscriptions', 'portal.listed'],
-  ['failure records', 'portal.failuresListed'],
-] as const
 
 /** Looks after our subscriptions: what the log knows of them, without asking anybody. */
 export class SubscriptionTroubles {
@@ -74,38 +68,35 @@ export class SubscriptionTroubles {
   async #find(unapplied: readonly string[]): Promise<Trouble[]> {
     const rows = await this.#area.views.selectFrom('subscriptions').selectAll().execute()
     const now = this.#area.clock.now()
-    const read = await this.#readings()
-    const wasListed = read.some(({ type, at }) => type === 'portal.listed' && at !== undefined)
+    const listed = await this.#last('portal.listed')
+    const hidden = listed ? await unreadableIn(this.#area, listed) : []
     const declared = this.#desired.all.flatMap(({ evento, endpoint }) => {
       const row = rows.find(each => each.evento === evento)
-      if (!row || row.remote_id === null) return wasListed ? absence(evento, row) : []
+      if (!row || row.remote_id === null) return listed ? absence(evento, row) : []
+      if (hidden.includes(row.remote_id)) return drifted(evento, 'form: what it shows cannot be read')
       const differing = differences(row, endpoint, unapplied.includes(evento))
-      return differing.length === 0 ? [] : drifted(evento, differing)
+      return differing.length === 0 ? [] : drifted(evento, differing.join(' and '))
     })
     const isWatched = this.#desired.all.length > 0 || rows.some(isAtPortal)
-    const stale = isWatched ? read.flatMap(each => staleness(each, now)) : []
+    const stale = isWatched ? await this.#unread(listed, now) : []
     return [...rows.filter(isAtPortal).flatMap(row => threat(row, now)), ...declared, ...stale]
   }
 
-  /** When each was last read; where it never was, since when that is so. */
-  async #readings(): Promise<Reading[]> {
-    const { store } = this.#area
-    const [first] = await store.read({ stream: portalStream, limit: 1 })
+  /** What of the portal was not read for too long. What never was counts from when it was first asked for. */
+  async #unread(listed: Recorded | undefined, now: number): Promise<Trouble[]> {
+    const [first] = await this.#area.store.read({ stream: portalStream, limit: 1 })
     if (!first) return []
-    return Promise.all(
-      readings.map(async ([what, type]) => {
-        const [last] = await store.read({ stream: portalStream, types: [type], backward: true, limit: 1 })
-        return { what, type, at: last?.at, since: last?.at ?? first.at }
-      }),
-    )
+    const failures = await this.#last('portal.failuresListed')
+    return [
+      ...staleness('subscriptions', listed ?? first, now),
+      ...staleness('failure records', failures ?? first, now),
+    ]
   }
-}
 
-interface Reading {
-  readonly what: (typeof readings)[number][0]
-  readonly type: (typeof readings)[number][1]
-  readonly at: Instant | undefined
-  readonly since: Instant
+  async #last(type: 'portal.listed' | 'portal.failuresListed'): Promise<Recorded | undefined> {
+    const filter = { stream: portalStream, types: [type], backward: true, limit: 1 }
+    return (await this.#area.store.read(filter))[0]
+  }
 }
 
 function isAtPortal(row: SubscriptionRow): boolean {
@@ -141,15 +132,14 @@ function differences(row: SubscriptionRow, endpoint: string, areSecretsTold: boo
   ]
 }
 
-function drifted(evento: string, differing: readonly string[]): Trouble[] {
+function drifted(evento: string, what: string): Trouble[] {
   const message = 'the portal holds a subscription otherwise than it is declared'
-  const what = differing.join(' and ')
-  const detail = `${evento}: the portal holds another ${what} than declared: plan and apply`
-  return [{ key: `drift ${evento} ${what}`, line: { message, evento, detail: what }, detail }]
+  const detail = `${evento}: the portal does not hold it as declared, but another ${what}: plan and apply`
+  return [{ key: `drift ${evento} ${what}`, line: { message, evento, detail: `another ${what}` }, detail }]
 }
 
-function staleness({ what, since }: Reading, now: number): Trouble[] {
-  const ageMs = now - fromInstant(since)
+function staleness(what: 'subscriptions' | 'failure records', last: Recorded, now: number): Trouble[] {
+  const ageMs = now - fromInstant(last.at)
   if (ageMs <= readingAgeMaxMs) return []
   const message = 'the portal was not read for over two days: nothing is known of the subscriptions'
   const days = Math.floor(ageMs / dayMs)

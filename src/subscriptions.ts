@@ -7,7 +7,7 @@ import { createFailures, type Failures } from './failures.ts'
 import { type Listed, listedBy } from './listed.ts'
 import { type Ask, type Outcome, valueOf } from './outcome.ts'
 import { type Change, type ListedAtPortal, makePlan, type Plan } from './plan.ts'
-import { digestOf, portalStream } from './subscription-routes.ts'
+import { digestOf, portalStream, unreadableIn } from './subscription-routes.ts'
 import { type Subscription, showSubscription } from './subscription-shown.ts'
 import type { SubscriptionRow } from './views/subscriptions.ts'
 
@@ -47,25 +47,35 @@ export interface Subscriptions extends Failures {
   list(options?: { inactive?: boolean }): Listed<Subscription>
 }
 
+/** What the portal lists, and what would have to change. */
+interface Looked {
+  readonly plan: Plan
+  readonly listed: readonly ListedAtPortal[]
+  readonly unreadable: readonly (number | null)[]
+}
+
 const pageRows = 100
 
 /** Makes the area `subscriptions`. */
 export function createSubscriptions(area: Area, desired: Desired): Subscriptions {
   const { commands, store, views } = area
 
-  function listAtPortal(): Promise<Outcome<ListedAtPortal[]>> {
+  function listAtPortal(): Promise<Outcome<Pick<Looked, 'listed' | 'unreadable'>>> {
     return commands.send(
       { method: 'subscriptions.plan' },
       async () => ({ targets: [{ stream: portalStream, message: { type: 'portal.list', data: {} } }] }),
       {},
-      async ended => (await store.open(`${ended.id}/list`)) as ListedAtPortal[], // Sealed so by the router.
+      async ended => ({
+        listed: (await store.open(`${ended.id}/list`)) as ListedAtPortal[], // Sealed so by the router.
+        unreadable: await unreadableIn(area, ended),
+      }),
     )
   }
 
   /** A plan, and the list that it was made of. */
-  async function look(): Promise<{ plan: Plan; listed: ListedAtPortal[] }> {
+  async function look(): Promise<Looked> {
     area.require('portal')
-    const listed = valueOf(await listAtPortal())
+    const { listed, unreadable } = valueOf(await listAtPortal())
     const rows = await views.selectFrom('subscriptions').selectAll().execute()
     const ours = new Map(
       rows.flatMap(row => (row.remote_id === null ? [] : [[row.remote_id, row.evento] as const])),
@@ -77,7 +87,8 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
       const isGivenUp = recreate === 'announce' && row?.state === 'deleted' && row.deleted_by === 'portal'
       return { evento, endpoint, secrets, generation, isGivenUp }
     })
-    return { plan: makePlan(await Promise.all(wanted), listed, ours), listed }
+    const plan = makePlan(await Promise.all(wanted), listed, ours, unreadable)
+    return { plan, listed, unreadable }
   }
 
   /** The stream of an event's subscription, and what declares it when it is new. */

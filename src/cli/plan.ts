@@ -25,11 +25,11 @@ export function planCommand(): Command {
 
 async function plan({ config, takeOver = false, json = false }: Options): Promise<void> {
   const made = await withConfigured(config, averba => averba.subscriptions.plan())
-  const { hash, changes } = made
+  const { hash, changes, unreadable } = made
   const count = countChanges(made, takeOver)
   if (count > 0) process.exitCode = 2
-  if (json) return console.log(JSON.stringify({ hash, changes }))
-  if (changes.length > 0) console.log(String(made))
+  if (json) return console.log(JSON.stringify({ hash, changes, unreadable }))
+  if (changes.length + unreadable.length > 0) console.log(String(made))
   console.log(count === 0 ? 'Nothing to do.' : `${count} to do. To do just this: averba apply --hash ${hash}`)
 }
 

@@ -273,6 +273,80 @@ test('one whose event was changed and that is declared no more is deleted', asyn
   await world.close()
 })
 
+test.each([
+  ['holds a CPF', (cpf: string) => `https://outro.exemplo.br/${cpf}`],
+  ['holds a password', () => 'https://usuario:senha@outro.exemplo.br/'],
+])(
+  'a row of ours whose endpoint %s is mended by a plan, and nothing of it stands in clear',
+  async (_, of) => {
+    const world = await simulate({ averba: { subscriptions } })
+    const { averba } = world
+    const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
+    const { id } = valueOf(made as Applied)
+    const { cpf } = world.samples
+    await elsewhere(world, 'PUT', { id, evento: one, endpoint: of(cpf), chaveSecreta: 'x' }, `/${id}`)
+    const plan = await averba.subscriptions.plan()
+    expect(plan.changes).toMatchObject([
+      { action: 'change', evento: one, id, because: 'the portal shows it in a form that cannot be read' },
+      { action: 'leave', evento: two },
+    ])
+    expect(plan.unreadable).toEqual([id])
+    expect(String(plan)).toContain(`unreadable ${id} `)
+    expect(await averba.subscriptions.list()).toHaveLength(2)
+    for (const each of await averba.subscriptions.apply(plan)) valueOf(each)
+    const mended = await averba.subscriptions.plan()
+    expect([mended.changes.map(each => each.action), mended.unreadable]).toEqual([['leave', 'leave'], []])
+    const clear: unknown[] = [String(plan), plan.changes]
+    for await (const event of averba.log.read()) clear.push(event)
+    expect(JSON.stringify(clear)).not.toMatch(`${cpf}|usuario|senha`)
+    await world.close()
+  },
+)
+
+test.each([
+  ['another one', { id: 4_711, evento: one, endpoint: 7 }, 'deleted'],
+  ['ours', { id: 1_001, evento: 7 }, 'active'],
+  ['nobody knows whose', { id: 'x' }, 'active'],
+])(
+  'of a row that cannot be read and is of %s only what it may be about is in doubt',
+  async (_, row, state) => {
+    let isWrong = false
+    const world = await simulate({
+      averba: { subscriptions: subscriptions.slice(0, 1) },
+      async intercept(request, forward) {
+        const answer = await forward(request)
+        return isWrong && request.method === 'GET' ? Response.json([row]) : answer
+      },
+    })
+    const { averba } = world
+    const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
+    expect(valueOf(made as Applied).id).toBe(1_001)
+    isWrong = true
+    const { unreadable } = await averba.subscriptions.plan()
+    expect(unreadable).toEqual([typeof row.id === 'number' ? row.id : null])
+    expect(await averba.subscriptions.list({ inactive: true })).toMatchObject([{ state }])
+    await world.close()
+  },
+)
+
+test('a registration in doubt stays so for a row of its event that cannot be read, and for no other', async () => {
+  let evento: string = one
+  const world = await simulate({
+    averba: { subscriptions: subscriptions.slice(0, 1) },
+    async intercept(request, forward) {
+      if (request.method === 'POST') throw new Error('reset')
+      return request.method === 'GET' ? Response.json([{ id: 4_711, evento, endpoint: 7 }]) : forward(request)
+    },
+  })
+  const { averba } = world
+  const applied = await averba.subscriptions.apply(await averba.subscriptions.plan())
+  expect(applied).toMatchObject([{ status: 'unknown' }])
+  evento = two
+  await averba.subscriptions.plan()
+  expect(await averba.subscriptions.list()).toMatchObject([{ state: 'declared' }])
+  await world.close()
+})
+
 test.each(['waits', 'applies'] as const)(
   'one list that leaves a subscription out ends nothing, where somebody %s meanwhile',
   async how => {

@@ -101,10 +101,10 @@ test.each([
     await apply(world)
     await changeThere(world, change)
     const message = 'the portal holds a subscription otherwise than it is declared'
-    expect(await days(3)).toEqual([{ message, evento: two, detail: what }])
+    expect(await days(3)).toEqual([{ message, evento: two, detail: `another ${what}` }])
     expect(await health()).toMatchObject({
       ok: false,
-      detail: `${two}: the portal holds another ${what} than declared: plan and apply`,
+      detail: `${two}: the portal does not hold it as declared, but another ${what}: plan and apply`,
     })
     await apply(world)
     expect(await health()).toMatchObject({ ok: true })

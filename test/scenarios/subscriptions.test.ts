@@ -207,10 +207,15 @@ test.each([
   ['an endpoint on another port', { endpoint: 'https://a.exemplo.br:4430/' }],
   ['an endpoint of over 500 characters', { endpoint: `https://a.exemplo.br/${'x'.repeat(500)}` }],
   ['an endpoint that is no address', { endpoint: 'a.exemplo.br' }],
+  ['an endpoint that holds a CPF', { endpoint: 'https://a.exemplo.br/25774435016' }],
+  ['an endpoint that holds a password', { endpoint: 'https://usuario:senha@a.exemplo.br/' }],
+  ['an endpoint that holds a user name', { endpoint: 'https://usuario@a.exemplo.br/' }],
+  ['an evento that holds a CPF', { evento: 'cliente-257.744.350-16' }],
 ])('%s is refused when the log is opened', async (_, change) => {
   const declared = { evento: 'e', endpoint: 'https://a.exemplo.br/', ...change }
   const opening = openAverba({ store: ':memory:', subscriptions: [declared] })
-  await expect(opening).rejects.toMatchObject({ code: 'MISCONFIGURED', hint: expect.any(String) })
+  const message = expect.not.stringMatching(/257|usuario|senha/)
+  await expect(opening).rejects.toMatchObject({ code: 'MISCONFIGURED', message, hint: expect.any(String) })
 })
 
 test('a secret of over 100 characters is refused before anything is sent', async () => {

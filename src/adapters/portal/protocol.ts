@@ -112,8 +112,13 @@ const clearText = (max: number) =>
 
 const listedSchema = assinaturaListadaSchema.extend({
   evento: clearText(limits.evento),
-  endpoint: clearText(limits.endpoint),
+  endpoint: clearText(limits.endpoint).refine(text => !holdsCredentials(text)),
 })
+
+/** What there is to know of a subscription whose row cannot be read. */
+const unreadableSchema = z
+  .object({ id: assinaturaListadaSchema.shape.id.catch(-1), evento: z.string().optional().catch(undefined) })
+  .catch({ id: -1, evento: undefined })
 
 const failureSchema = falhaSchema.pick({ id: true }).extend({
   evento: clearText(limits.evento),
@@ -123,6 +128,18 @@ const failureSchema = falhaSchema.pick({ id: true }).extend({
 /** Reads the list of subscriptions; `undefined` when it is not one. */
 export function readList(text: string): Listing<ListedSubscription> | undefined {
   return readListing(text, listedSchema, toListed)
+}
+
+/** Reads of a row that cannot be read whose it may be: null and `undefined` where not even that is told. */
+export function readUnreadable(record: Json): { remoteId: number | null; evento: string | undefined } {
+  const { id, evento } = unreadableSchema.parse(record)
+  return { remoteId: id < 0 ? null : id, evento }
+}
+
+/** Reports whether an address holds a user name or a password. */
+export function holdsCredentials(address: string): boolean {
+  const url = URL.parse(address)
+  return url !== null && (url.username !== '' || url.password !== '')
 }
 
 /** Reads the failure records; `undefined` when they are not a list. */
