@@ -93,8 +93,11 @@ const deleteSubscription: Operation = {
   description: 'It gets no more notifications. The id is a field of the body as well as of the path.',
   tags: ['assinaturas'],
   parameters: [id],
-  requestBody: body('AssinaturaExcluida', 'The simulator goes by the path, and does not read the body.'),
-  responses: { ...answered('Deleted. There are no fields.'), ...notAuthenticated, ...missing },
+  requestBody: body(
+    'AssinaturaExcluida',
+    'An id that is not that of the path is answered 422, unless policies say otherwise.',
+  ),
+  responses: { ...answered('Deleted. There are no fields.'), ...notAuthenticated, ...missing, ...invalid },
 }
 
 const listFailures: Operation = {

@@ -248,6 +248,18 @@ export function portalContract(name: string, open: Open): void {
       expect(received).toEqual([])
     })
 
+    test('Delete takes the id as a JSON field too, and it is the number of the path', async () => {
+      const { url, send, subscribe, listed } = await given()
+      const id = await subscribe()
+      const headers = { ...portalHeaders, 'content-type': 'application/json' }
+      const bodies = [null, '', '{}', JSON.stringify({ id: String(id) }), JSON.stringify({ id: id + 1 })]
+      for (const body of bodies) {
+        const response = await send(new Request(`${url}/${id}`, { method: 'DELETE', headers, body }))
+        expect(response.status, String(body)).toBe(422)
+      }
+      expect(await listed()).toMatchObject([{ id }])
+    })
+
     test('a subscription that is deleted, or never was, is a 404 on Change and Delete', async () => {
       const { put, subscribe, remove, listed } = await given()
       const id = await subscribe()

@@ -7,7 +7,12 @@ import { SimulatedSession } from './simulated-session.ts'
 import { type SimulatedSubscription, writeListed, writeSubscription } from './simulated-subscription.ts'
 import { SimulatedUsers } from './simulated-users.ts'
 import { beginLife, type LifeInput, live } from './subscription-life.ts'
-import { type AssinaturaAlterada, changeRequestSchema, subscribeRequestSchema } from './wire.ts'
+import {
+  type AssinaturaAlterada,
+  changeRequestSchema,
+  deleteRequestSchema,
+  subscribeRequestSchema,
+} from './wire.ts'
 
 /**
  * The webhook portal as document 3 describes it: five operations, deliveries, failure records, and the
@@ -114,8 +119,7 @@ export function simulatePortal(options: Options): PortalSimulator {
     const found = ownOf(context).find(each => isActive(each) && String(each.id) === context.req.param('id'))
     if (!found) return refuse(context, 404, 'ASSINATURA', 'Assinatura não encontrada')
     const parsed = changeRequestSchema.safeParse(await bodyOf(context))
-    const isSame = parsed.success && (parsed.data.id === found.id || differingId === 'path')
-    if (!parsed.success || !isSame) return refuse(context, 422, 'CAMPO', 'Campo inválido')
+    if (!parsed.success || !isOf(found, parsed.data)) return refuse(context, 422, 'CAMPO', 'Campo inválido')
     const { evento, endpoint, chaveSecreta, chaveAutenticacao } = parsed.data
     // On change only HTTPS is asked for, not the port (section 4, rule 1).
     if (URL.parse(endpoint)?.protocol !== 'https:') return refuse(context, 422, 'ENDPOINT', 'Use https')
@@ -129,12 +133,19 @@ export function simulatePortal(options: Options): PortalSimulator {
     const changed: AssinaturaAlterada = { id: found.id, evento, endpoint }
     return context.json(changed)
   })
-  app.delete(`${path}/:id`, context => {
+  app.delete(`${path}/:id`, async context => {
     const found = ownOf(context).find(each => isActive(each) && String(each.id) === context.req.param('id'))
     if (!found) return refuse(context, 404, 'ASSINATURA', 'Assinatura não encontrada')
+    const parsed = deleteRequestSchema.safeParse(await bodyOf(context))
+    if (!parsed.success || !isOf(found, parsed.data)) return refuse(context, 422, 'CAMPO', 'Campo inválido')
     happen(found, 'deleteRequested')
     return context.body(null, 200)
   })
+
+  /** The id stands in the path and as a JSON field (section 4). */
+  function isOf(found: SimulatedSubscription, { id }: { id: number }): boolean {
+    return id === found.id || differingId === 'path'
+  }
 
   /** The number of the user that headers belong to; `undefined` for a stranger. */
   function userOf(given: Headers): number | undefined {

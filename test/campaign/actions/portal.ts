@@ -40,7 +40,7 @@ export const perform: Performs<'apply' | 'changeMind' | 'meddle' | 'notify' | 'r
     if (!found) return
     const { id, endpoint } = found
     const change = { id, evento: found.evento, endpoint, chaveSecreta: 'canario-de-outro' }
-    const body = how === 'change' ? JSON.stringify(change) : null
+    const body = JSON.stringify(how === 'change' ? change : { id })
     const method = how === 'change' ? 'PUT' : 'DELETE'
     await box.services.portal.fetch(new Request(`${base}/${id}`, { method, headers, body }))
   },
