@@ -96,8 +96,8 @@ export interface Averba {
   /** What will happen by itself until an instant: calls that go, readings, ends of consents, deletions at the portal. */
   due(until: Instant): Promise<Due[]>
   /**
-   * How averba is: store, keyring, views, parked calls, followers and notifications, certificates, token, each with what to do. Asks
-   * no service unless it is told to `reach` for them. Never throws.
+   * How averba is: store, keyring, views, parked calls, followers and notifications, certificates, token, subscriptions,
+   * each with what to do. Asks no service unless it is told to `reach` for them. Never throws.
    */
   health(options?: HealthOptions): Promise<Health>
   /** Where averba stands, in numbers: for metrics. */
