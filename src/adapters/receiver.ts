@@ -68,6 +68,9 @@ interface Answer {
 const budgetMs = limits.processingMs - 500
 const defaultBodyBytesMax = 1_048_576
 
+/** Said aloud, so that the end of the answer is known with its head. */
+const noContent = { 'content-length': '0' }
+
 /** What the operator is told of a refusal. The one who asked is told less. */
 const refusals: Readonly<Record<number, string>> = {
   400: 'its header event-type is missing or too long',
@@ -118,7 +121,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     if (deadline.isOver) return { status: 503, text: 'It came too slowly' }
     if (!body) return { status: 413, text: 'The body is too large' }
     await options.store({ evento, recipient: recipientOf(head), body })
-    return { status: 204 }
+    // Which success counts is not shown: 200 does under every reading, 204 may not.
+    return { status: 200 }
   }
 
   /** The first of two ends: it is done, or its time is over. */
@@ -173,7 +177,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       if (request.bodyUsed) throw bodyConsumed()
       const remoteAddress = from?.remoteAddress ?? ''
       const { status, text } = await receive(headOfRequest(request), remoteAddress, bodyOfRequest(request))
-      return new Response(text === undefined ? null : `${text}\n`, { status })
+      return text === undefined
+        ? new Response(null, { status, headers: noContent })
+        : new Response(`${text}\n`, { status })
     },
     listener(incoming, outgoing) {
       if (incoming.readableDidRead) {
@@ -190,7 +196,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
 /** What is left of a body that was not read to its end would have to be taken in: the connection ends instead. */
 function write(outgoing: ServerResponse, { status, text }: Answer): void {
-  if (text === undefined) return void outgoing.writeHead(status).end()
+  if (text === undefined) return void outgoing.writeHead(status, noContent).end()
   outgoing.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
   outgoing.end(`${text}\n`)
 }

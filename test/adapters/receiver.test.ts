@@ -49,7 +49,8 @@ async function given(
 test('behind an HTTPS server a notification is stored before it is acknowledged', async () => {
   const stored: Incoming[] = []
   const { fetch, close } = await given(async incoming => void stored.push(incoming))
-  expect((await fetch(post({ headers: { ...headers, secret: 'certa' } }))).status).toBe(204)
+  const taken = await fetch(post({ headers: { ...headers, secret: 'certa' } }))
+  expect([taken.status, taken.headers.get('content-length'), await taken.text()]).toEqual([200, '0', ''])
   expect(stored).toMatchObject([{ evento: 'e', recipient: { kind: 'CNPJ', id: '12ABC34501DE35' } }])
   expect((await fetch(post({ headers: { ...headers, secret: 'errada' } }))).status).toBe(401)
   expect(stored).toHaveLength(1)
@@ -107,7 +108,7 @@ test('what is not stored in time is answered 503, before the portal gives up', a
   expect((await answering).status).toBe(503)
   expect(missed).toEqual(['late'])
   stored.resolve()
-  expect((await receiver.fetch(post())).status).toBe(204)
+  expect((await receiver.fetch(post())).status).toBe(200)
   expect(clock.sleeping).toBe(0)
   expect(missed).toEqual(['late'])
 })
@@ -135,13 +136,13 @@ test('each notification has its whole budget, and one that is done gives its own
   await clock.advance(1_000)
   await notify()
   waiting[0]?.()
-  await expect.poll(() => answers).toEqual([204])
+  await expect.poll(() => answers).toEqual([200])
   await clock.advance(1_999)
-  expect(answers).toEqual([204])
+  expect(answers).toEqual([200])
   await clock.advance(1)
-  expect(answers).toEqual([204, 503])
+  expect(answers).toEqual([200, 503])
   await clock.advance(1_000)
-  expect(answers).toEqual([204, 503, 503])
+  expect(answers).toEqual([200, 503, 503])
   expect(clock.sleeping).toBe(0)
 })
 
@@ -172,7 +173,7 @@ test('a commit that failed, and one that the whole process waited for, are told 
   })
   const answers: number[] = []
   for (let i = 0; i < 3; i++) answers.push((await receiver.fetch(post())).status)
-  expect(answers).toEqual([503, 204, 204])
+  expect(answers).toEqual([503, 200, 200])
   expect(missed).toEqual(['unstored', 'late'])
 })
 

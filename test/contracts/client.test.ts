@@ -199,7 +199,7 @@ test('notifications are taken from the first to the last address of the three ra
   }
   const inside = ['161.148.0.0', '161.148.255.255', '189.9.0.0', '189.9.255.255']
   for (const address of [...inside, '200.198.192.0', '200.198.255.255'])
-    expect(await statusFrom(address), address).toBe(204)
+    expect(await statusFrom(address), address).toBe(200)
   const outside = ['161.147.255.255', '161.149.0.0', '189.8.255.255', '189.10.0.0', '200.198.191.255']
   for (const address of [...outside, '200.199.0.0', '::1'])
     expect(await statusFrom(address), address).toBe(403)

@@ -103,7 +103,7 @@ test('a clock that was ahead when a source was asked does not keep it from being
   expect(await statusOf(averba, 'outra')).toBe(401)
   clock.jump(-24 * 60 * minuteMs)
   source.value = second
-  expect([await statusOf(averba, second), await statusOf(averba, first)]).toEqual([204, 204])
+  expect([await statusOf(averba, second), await statusOf(averba, first)]).toEqual([200, 200])
   await world.close()
 })
 
@@ -112,9 +112,9 @@ test('the former secret is refused an hour after the portal has the new one', as
   const { averba, clock } = world
   source.value = second
   await apply(averba)
-  expect([await statusOf(averba, first), await statusOf(averba, second)]).toEqual([204, 204])
+  expect([await statusOf(averba, first), await statusOf(averba, second)]).toEqual([200, 200])
   await clock.advance(60 * minuteMs + 2_000)
-  expect([await statusOf(averba, first), await statusOf(averba, second)]).toEqual([401, 204])
+  expect([await statusOf(averba, first), await statusOf(averba, second)]).toEqual([401, 200])
   await world.close()
 })
 
@@ -124,14 +124,14 @@ test('a process that begins after the change knows the former secret, which stan
   const own = { store, clock, subscriptions: [{ evento, chaveSecreta: second }], receiver: { publicUrl } }
   await world.averba.close()
   const later = await openAverba(own)
-  expect(await statusOf(later, first)).toBe(204)
-  expect(await statusOf(later, second)).toBe(204)
+  expect(await statusOf(later, first)).toBe(200)
+  expect(await statusOf(later, second)).toBe(200)
   expect(await statusOf(later, 'outra')).toBe(401)
   // An event that nobody declared may carry the secrets of any that is.
-  expect(await statusOf(later, first, 'evento-novo')).toBe(204)
+  expect(await statusOf(later, first, 'evento-novo')).toBe(200)
   await later.close()
   const again = await openAverba(own)
-  expect(await statusOf(again, first)).toBe(204)
+  expect(await statusOf(again, first)).toBe(200)
   expect(await checkOf(again)).toMatchObject({ ok: false })
   await again.close()
   const bytes = readFileSync(store, 'latin1')
@@ -148,12 +148,12 @@ test('a secret that another process has given the portal is taken, before its so
     subscriptions: [{ evento, chaveSecreta: other.ask }],
     receiver: { publicUrl },
   })
-  expect(await statusOf(receiving, first)).toBe(204)
+  expect(await statusOf(receiving, first)).toBe(200)
   await clock.advance(2_000)
   source.value = second
   await apply(world.averba)
   other.source.isDown = true
-  expect([await statusOf(receiving, second), await statusOf(receiving, first)]).toEqual([204, 204])
+  expect([await statusOf(receiving, second), await statusOf(receiving, first)]).toEqual([200, 200])
   expect(other.source.asked).toBe(1)
   await receiving.close()
   await world.close()
@@ -165,7 +165,7 @@ test('a secret that somebody gave the portal by hand is asked for when it comes'
   expect(await statusOf(world.averba, second)).toBe(401)
   await world.clock.advance(20_000)
   source.value = second
-  expect(await statusOf(world.averba, second)).toBe(204)
+  expect(await statusOf(world.averba, second)).toBe(200)
   // The list of the portal says who has it: here still nobody but us.
   expect(await apply(world.averba)).toEqual(['change'])
   await world.close()
@@ -209,13 +209,13 @@ test('a source that has given nothing yet is asked once a second, whoever sends 
   expect(source.asked).toBe(1)
   source.isDown = false
   await clock.advance(1_000)
-  expect([await statusOf(averba, first), await statusOf(averba, 'forjada')]).toEqual([204, 401])
+  expect([await statusOf(averba, first), await statusOf(averba, 'forjada')]).toEqual([200, 401])
   await world.close()
 })
 
 test('where a secret was none before, what carries none is not taken', async () => {
   const { world, store } = await given(() => ({ subscriptions: [{ evento }] }))
-  expect(await statusOf(world.averba, '')).toBe(204)
+  expect(await statusOf(world.averba, '')).toBe(200)
   await world.averba.close()
   const { clock } = world
   const later = await openAverba({
@@ -224,7 +224,7 @@ test('where a secret was none before, what carries none is not taken', async () 
     subscriptions: [{ evento, chaveSecreta: first }],
     receiver: { publicUrl },
   })
-  expect([await statusOf(later, ''), await statusOf(later, first)]).toEqual([401, 204])
+  expect([await statusOf(later, ''), await statusOf(later, first)]).toEqual([401, 200])
   await later.close()
 })
 
@@ -232,12 +232,12 @@ test('a process that lacks the secret does not make those that have it take what
   const { world, store } = await given(() => ({ subscriptions: [{ evento, chaveSecreta: first }] }))
   const { averba, clock } = world
   const lacking = await openAverba({ store, clock, subscriptions: [{ evento }], receiver: { publicUrl } })
-  expect(await statusOf(lacking, 'forjada')).toBe(204)
+  expect(await statusOf(lacking, 'forjada')).toBe(200)
   for (const waitMs of [2_000, minuteMs, 2 * minuteMs]) {
     await clock.advance(waitMs)
     expect([await statusOf(averba, 'forjada'), await statusOf(averba, '')]).toEqual([401, 401])
     expect([await statusOf(averba, 'forjada', 'evento-novo'), await statusOf(averba, first)]).toEqual([
-      401, 204,
+      401, 200,
     ])
   }
   await lacking.close()
@@ -254,14 +254,14 @@ test('an erasure, and the end of the keys before it, costs no former secret, and
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   await averba.subjects.erase({ subject }, { requester: 'dpo-1', legalBasis: 'LGPD art. 18, VI' })
   // This one has not heard of the new keys yet.
-  expect([await statusOf(other, first), await statusOf(other, 'outra')]).toEqual([204, 401])
+  expect([await statusOf(other, first), await statusOf(other, 'outra')]).toEqual([200, 401])
   await clock.advance(31 * 24 * 60 * minuteMs)
   await averba.settle()
   const destroyed: unknown[] = []
   for await (const { data } of averba.log.read({ types: ['subject.epochsDestroyed'] })) destroyed.push(data)
   expect(destroyed).toEqual([{ epochs: [1] }])
   for (const each of [averba, other]) {
-    expect([await statusOf(each, first), await statusOf(each, 'outra')]).toEqual([204, 401])
+    expect([await statusOf(each, first), await statusOf(each, 'outra')]).toEqual([200, 401])
     expect(await checkOf(each)).toMatchObject({ ok: false })
   }
   await other.close()

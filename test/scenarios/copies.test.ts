@@ -31,7 +31,7 @@ async function deliver({ receiver: { fetch } }: Averba, headers: Record<string, 
     headers: { 'event-type': 'e', 'destinatario-tipo': 'CPF', 'destinatario-id': cpf, ...headers },
     body: '{}',
   })
-  expect((await fetch(request)).status).toBe(204)
+  expect((await fetch(request)).status).toBe(200)
 }
 
 async function copiesOf(averba: Averba): Promise<number[]> {

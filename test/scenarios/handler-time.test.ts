@@ -16,7 +16,7 @@ async function given() {
     averba,
     async notify(n: number) {
       const init = { method: 'POST', headers: { 'event-type': evento }, body: JSON.stringify({ n }) }
-      expect((await averba.receiver.fetch(new Request(receiver.publicUrl, init))).status).toBe(204)
+      expect((await averba.receiver.fetch(new Request(receiver.publicUrl, init))).status).toBe(200)
     },
     async dispose() {
       stop.abort()

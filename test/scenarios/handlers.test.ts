@@ -42,7 +42,7 @@ async function notify(averba: Averba, body: unknown, of = evento): Promise<void>
   const headers = { 'event-type': of, 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
   const init = { method: 'POST', headers, body: JSON.stringify(body) }
   const { status } = await averba.receiver.fetch(new Request('https://receptor.exemplo.br/averba', init))
-  expect(status).toBe(204)
+  expect(status).toBe(200)
 }
 
 async function inbox(averba: Averba, filter?: Parameters<Averba['notifications']['list']>[0]) {

@@ -89,7 +89,7 @@ test('what was done is counted, and where it stands is shown', async () => {
   expect(value('events_total{machine="validation"}')).toBe(2)
   expect(value('notifications_received_total{how="received"}')).toBe(1)
   expect(value('notifications_received_total{how="copied"}')).toBe(1)
-  expect(value('notification_answer_seconds_count{status="204"}')).toBe(2)
+  expect(value('notification_answer_seconds_count{status="200"}')).toBe(2)
   expect(value('notification_answer_seconds_count{status="403"}')).toBe(1)
   expect(value('effects{service="consentService",class="read",state="owed"}')).toBe(1)
   for (const what of ['commands', 'facts']) {

@@ -92,14 +92,25 @@ test.each([
   await close()
 })
 
-test('success: 200 makes our 204 a failed delivery, which comes back from the failure records', async () => {
-  const world = await simulate({ policies: { portal: { success: '200' } }, averba: { subscriptions } })
-  await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())
-  const company = { destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj } as const
-  expect(await world.portal.notify({ evento, ...company, body: {} })).toMatchObject([{ isDelivered: false }])
-  expect(await world.averba.subscriptions.failures()).toHaveLength(1)
-  await world.close()
-})
+test.each(['2xx', '200'] as const)(
+  'success: %s takes our answer for one, so nothing is deleted in a month',
+  async success => {
+    const world = await simulate({ policies: { portal: { success } }, averba: { subscriptions } })
+    const { averba, clock, portal, samples } = world
+    for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
+    const company = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
+    for (let day = 0; day <= 31; day++) {
+      expect(await portal.notify({ evento, ...company, body: { day } })).toMatchObject([
+        { isDelivered: true },
+      ])
+      await clock.advance(24 * hourMs)
+    }
+    await averba.subscriptions.plan()
+    expect(await averba.subscriptions.failures()).toEqual([])
+    expect(await averba.subscriptions.list()).toMatchObject([{ state: 'active', health: 'healthy' }])
+    await world.close()
+  },
+)
 
 test('tries: 3 after answers that were lost are copies of one notification, and no failure', async () => {
   let lost = 0

@@ -46,9 +46,9 @@ test('secrets derived from a master are printable, short, and of no use for anot
     expect.stringMatching(/^[\w-]{43}$/),
     expect.stringMatching(/^[\w-]{43}$/),
   ])
-  expect(await statusOf(world, secrets[one] ?? '')).toBe(204)
+  expect(await statusOf(world, secrets[one] ?? '')).toBe(200)
   expect(await statusOf(world, secrets[two] ?? '')).toBe(401)
-  expect(await statusOf(world, secrets[two] ?? '', two)).toBe(204)
+  expect(await statusOf(world, secrets[two] ?? '', two)).toBe(200)
   await world.close()
 })
 
@@ -69,12 +69,12 @@ test('a rotation gives the portal the next generation, and takes the old one for
   expect(valueOf(await averba.subscriptions.rotate(one))).toMatchObject({ generation: 2, state: 'active' })
   const after = (await secretsAt(world))[one] ?? ''
   expect(after).not.toBe(before)
-  expect([await statusOf(world, before), await statusOf(world, after)]).toEqual([204, 204])
+  expect([await statusOf(world, before), await statusOf(world, after)]).toEqual([200, 200])
   expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave', 'leave'])
   await clock.advance(hourMs + 2_000)
-  expect([await statusOf(world, before), await statusOf(world, after)]).toEqual([401, 204])
+  expect([await statusOf(world, before), await statusOf(world, after)]).toEqual([401, 200])
   // The other event keeps its own.
-  expect(await statusOf(world, (await secretsAt(world))[two] ?? '', two)).toBe(204)
+  expect(await statusOf(world, (await secretsAt(world))[two] ?? '', two)).toBe(200)
   await world.close()
 })
 
@@ -92,7 +92,7 @@ test('a delivery that arrives while the portal changes the secret is taken, with
     },
   })
   valueOf(await world.averba.subscriptions.rotate(one))
-  expect(taken).toEqual([204, 204, 204])
+  expect(taken).toEqual([200, 200, 200])
   await world.close()
 })
 
@@ -108,13 +108,13 @@ test('another process on the file takes a rotated secret at once, and goes on wi
   const take = async (secret: string) =>
     (await other.receiver.fetch(notification(secret), { remoteAddress: '189.9.1.2' })).status
   const first = (await secretsAt(world))[one] ?? ''
-  expect(await take(first)).toBe(204)
+  expect(await take(first)).toBe(200)
   valueOf(await world.averba.subscriptions.rotate(one))
   const second = (await secretsAt(world))[one] ?? ''
-  expect(await take(second)).toBe(204)
+  expect(await take(second)).toBe(200)
   await world.clock.advance(1_000)
   valueOf(await world.averba.subscriptions.rotate(one))
-  expect([await take((await secretsAt(world))[one] ?? ''), await take(second)]).toEqual([204, 204])
+  expect([await take((await secretsAt(world))[one] ?? ''), await take(second)]).toEqual([200, 200])
   await other.close()
   await world.close()
 })
@@ -132,7 +132,7 @@ test.each([
     expect(outcome.status).toBe(generation === 2 ? 'settled' : 'declined')
     expect((await averba.subscriptions.list())[0]).toMatchObject({ generation, areSecretsOurs: true })
     expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave', 'leave'])
-    expect(await statusOf(world, (await secretsAt(world))[one] ?? '')).toBe(204)
+    expect(await statusOf(world, (await secretsAt(world))[one] ?? '')).toBe(200)
     await world.close()
   },
 )

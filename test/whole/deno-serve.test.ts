@@ -12,7 +12,7 @@ test('Deno.serve: notifications are stored before they are acknowledged, and han
     cwd: root,
   })
   expect(JSON.parse(stdout.trim().split('\n').at(-1) ?? '')).toEqual({
-    statuses: [204, 401, 204],
+    statuses: [200, 401, 200],
     handled: [{ numero: '26BR1' }],
     states: [{ state: 'handled', copies: 2 }],
   })

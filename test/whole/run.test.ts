@@ -113,7 +113,7 @@ test('averba run is ready, reads, receives, handles, and ends when it is told to
     /^averba_attempts_total\{operation="consentService\.listConsents",outcome="settled"\} 1$/m,
     /^averba_notifications_received_total\{how="received"\} 1$/m,
     /^averba_notifications_received_total\{how="copied"\} 1$/m,
-    /^averba_notification_answer_seconds_count\{status="204"\} 2$/m,
+    /^averba_notification_answer_seconds_count\{status="200"\} 2$/m,
     /^averba_certificate_days_left\{certificate="certificate"\} \d+$/m,
     /^averba_ready 1$/m,
     /^nodejs_eventloop_lag_seconds /m,
