@@ -16,6 +16,12 @@ import type { Store } from './store/store.ts'
  */
 export type Router = (owed: Owed, fact: Carried, since: number) => Promise<Delivery>
 
+/** Records a part of what an answer tells, as the one does who asked for it. */
+export type RecordPortion = (deliver: () => Promise<Delivery>) => Promise<unknown>
+
+/** Records most of an answer that is too large for one transaction, and gives the fact that is left to end its effect. */
+export type Prelude = (owed: Owed, fact: Carried, record: RecordPortion) => Promise<Carried>
+
 /** What attempts are made with. */
 export interface AttemptParts {
   readonly store: Store
@@ -24,6 +30,8 @@ export interface AttemptParts {
   readonly performers: Performers
   /** Routers by the type of the fact. Without one, a fact goes to the stream that owed the effect. */
   readonly routers: Readonly<Record<string, Router>>
+  /** What comes before, by the type of the fact. */
+  readonly preludes?: Readonly<Record<string, Prelude>>
   /** Told of what an operator should know. */
   readonly onTrouble: (what: string, error: unknown) => void
   /** Told of a call that is parked, once that is recorded, and after how much, in words of ours. */
@@ -148,7 +156,7 @@ export class Attempts {
   async #putOff(
     owed: Owed,
     performer: Performer,
-    { because, afterMs }: Extract<Outcome, { status: 'deferred' }>,
+    { because, afterMs, ends }: Extract<Outcome, { status: 'deferred' }>,
   ): Promise<void> {
     const { store, clock, entropy } = this.#parts
     const { effectClass, undone } = performer
@@ -156,7 +164,7 @@ export class Attempts {
     const policy = retryPolicyOf(owed, effectClass, event?.type)
     const { id: effect, type, attempts } = owed
     const elapsedMs = clock.now() - (await this.#countedFrom(owed, event))
-    const choice = choose(policy, { attempts, elapsedMs, knownMs: afterMs }, entropy)
+    const choice = choose(policy, { attempts, elapsedMs, knownMs: afterMs, ends }, entropy)
     const data = { effect, type, attempts, because, policy: policy.name, elapsedMs }
     if ('givenUp' in choice) {
       const parked = { ...data, because: `${because}; ${choice.givenUp}` }
@@ -217,11 +225,13 @@ export class Attempts {
     return isOurs
   }
 
-  async #settle(owed: Owed, fact: Carried, as: Settlement, because: string, since: number): Promise<void> {
+  async #settle(owed: Owed, learned: Carried, as: Settlement, because: string, since: number): Promise<void> {
+    const about = await this.#aboutOf(owed)
+    const record: RecordPortion = deliver => this.#recorder.record(deliver, { isAnswer: true, about })
+    const fact = (await this.#parts.preludes?.[learned.type]?.(owed, learned, record)) ?? learned
     const route = this.#parts.routers[fact.type]
     const toOwner = { targets: [{ stream: owed.stream, message: fact, since }] }
     const deliver = async () => (await route?.(owed, fact, since)) ?? toOwner
-    const about = await this.#aboutOf(owed)
     const settles = { effect: owed.id, as, because }
     await this.#recorder.record(deliver, { isAnswer: true, settles, about })
   }

@@ -3,7 +3,7 @@ import { loadTracing } from './adapters/load-tracing.ts'
 import type { Performer } from './adapters/performer.ts'
 import { createReceiver, type Receiver } from './adapters/receiver.ts'
 import { createArea } from './area.ts'
-import type { Router } from './attempts.ts'
+import type { Prelude, Router } from './attempts.ts'
 import { type Audit, createAudit } from './audit.ts'
 import { type AwarenessArea, createAwareness } from './awareness.ts'
 import { checkOptions } from './check-options.ts'
@@ -43,7 +43,15 @@ import { SubscriptionTroubles } from './subscription-troubles.ts'
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
 import { createValidations, type Validations } from './validations.ts'
 import { createWaysOut } from './ways-out.ts'
-import { createPerformers, createRouters, limitsOf, type Views, type Wiring, wiring } from './wiring.ts'
+import {
+  createPerformers,
+  createPreludes,
+  createRouters,
+  limitsOf,
+  type Views,
+  type Wiring,
+  wiring,
+} from './wiring.ts'
 
 export { Medium }
 
@@ -165,6 +173,7 @@ export async function openOn(
   // The engine performs effects through clients whose tokens come from the engine: filled in below.
   const performers: Record<string, Performer> = {}
   const routers: Record<string, Router> = {}
+  const preludes: Record<string, Prelude> = {}
   const engine = new Engine({
     store,
     clock,
@@ -173,6 +182,7 @@ export async function openOn(
     machines,
     performers,
     routers,
+    preludes,
     limits: limitsOf(options),
     onTrouble,
     onGivenUp: ({ id, type }, after) =>
@@ -202,6 +212,7 @@ export async function openOn(
   const troubles = new SubscriptionTroubles(area, desired, accepted)
   Object.assign(performers, createPerformers(area, desired, waysOut))
   Object.assign(routers, createRouters(area, desired, accepted.history))
+  Object.assign(preludes, createPreludes(area))
   const subscriptions = createSubscriptions(area, desired)
   const schedules = new Schedules(area, onTrouble)
 

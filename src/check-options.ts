@@ -37,7 +37,7 @@ export const optionNames: Readonly<Record<string, readonly string[]>> = {
   consentService: ['baseUrl', 'certificate', 'ca', 'redirectUrls', 'syncEveryMs', ...limits],
   tokenService: ['url', 'consumerKey', 'consumerSecret', 'credential', 'ca'],
   validationService: ['baseUrl', 'service', 'bearer', 'traceHeader', 'paidPerDayMax', 'ca', ...limits],
-  portal: ['baseUrl', 'authenticate', 'ca', ...limits],
+  portal: ['baseUrl', 'authenticate', 'failuresBytesMax', 'ca', ...limits],
   receiver: ['publicUrl', 'trustedProxies', 'sources', 'secretFrom'],
   retention: Object.keys(partKinds),
   subscriptions: ['evento', 'endpoint', 'chaveSecreta', 'chaveAutenticacao', 'recreate'],
@@ -213,7 +213,16 @@ function checkLimits({ consentService, validationService, portal }: AverbaOption
       throw misconfigured(`Cannot use ${name}.requestsAtOnceMax: it is no whole number above 0`)
     }
   }
+  const { failuresBytesMax = 1 } = portal ?? {}
+  if (!Number.isInteger(failuresBytesMax) || failuresBytesMax < 1 || failuresBytesMax > failuresBytesCap) {
+    throw misconfigured(
+      `Cannot use portal.failuresBytesMax: it is no whole number from 1 to ${failuresBytesCap}`,
+    )
+  }
 }
+
+/** A larger answer could not be read as one text. */
+const failuresBytesCap = 256 * 1_048_576
 
 function checkRetention({ retention = {}, backupRetentionDays = 0 }: AverbaOptions): void {
   if (!Number.isSafeInteger(backupRetentionDays) || backupRetentionDays < 0)

@@ -1,11 +1,14 @@
+import { answerBytesMax } from './adapters/bounded-body.ts'
 import type { Listing } from './adapters/listing.ts'
 import type { ListedFailure } from './adapters/portal/protocol.ts'
 import type { Area } from './area.ts'
+import type { RecordPortion } from './attempts.ts'
+import { giveWay } from './clock.ts'
 import type { Delivery, Target } from './decisions.ts'
-import type { Carried, Instant, Owed } from './message.ts'
+import type { Carried, Instant, Json, Owed } from './message.ts'
 import { sealedBody } from './notification.ts'
 import type { Claim } from './store/append.ts'
-import { StoredNotifications } from './stored-notifications.ts'
+import { type Found, StoredNotifications } from './stored-notifications.ts'
 import { portalStream } from './subscription-routes.ts'
 
 /** One record of the portal's answer about failures, as far as it is needed to find it again. */
@@ -14,50 +17,105 @@ export interface AnsweredFailure {
   readonly failedAt: Instant | null
 }
 
+/** So many records, or so many characters of them, are recorded together: receiving waits for no longer than that. */
+const portionItems = 100
+const portionCharacters = 1_048_576
+
 /**
  * Sends each failure record to the subscription for its event, once; those of others are kept too. Where it is asked
  * for, the content of each goes into the inbox, at most once: linked to a notification that is stored, else recovered.
+ * A day may have very many: they are recorded in portions, before what ends the reading, which is what this gives.
  */
-export async function routeFailures(area: Area, owed: Owed, fact: Carried): Promise<Delivery> {
+export async function takeFailures(
+  area: Area,
+  owed: Owed,
+  fact: Carried,
+  record: RecordPortion,
+): Promise<Carried> {
   const { items, unreadable } = fact.data as Listing<ListedFailure> // As the client reads it.
   const { recover = false } = owed.data as { recover?: boolean } // As the portal's machine writes it.
-  const harvest = new Harvest(area)
-  await harvest.take(items, recover)
+  const harvest = new Harvest(area, recover)
+  await harvest.take(items, record)
   const answered = items.map(({ remoteId, failedAt }) => ({ remoteId, failedAt }))
   const parts = {
     answered: { owner: portalStream, value: answered },
-    ...(unreadable.length > 0 && { unreadable: { owner: portalStream, value: unreadable } }),
+    ...(unreadable.length > 0 && { unreadable: { owner: portalStream, value: firstOf(unreadable) } }),
   }
   const data = { read: items.length, unreadable: unreadable.length, ...harvest.counts }
-  const message = { type: 'portal.failuresListed', data, parts }
-  const targets = [...harvest.targets, { stream: portalStream, message }]
-  return { targets, claims: harvest.claims }
+  return { type: 'portal.failuresListed', data, parts }
 }
 
 /** What one answer leads to. */
 class Harvest {
-  readonly targets: Target[] = []
-  readonly claims: Claim[] = []
   readonly counts = { recovered: 0, stored: 0 }
   readonly #area: Area
+  readonly #recovers: boolean
 
-  constructor(area: Area) {
+  constructor(area: Area, recovers: boolean) {
     this.#area = area
+    this.#recovers = recovers
   }
 
-  async take(items: readonly ListedFailure[], recover: boolean): Promise<void> {
-    const lost: { item: ListedFailure; failure: string; subscription: string }[] = []
+  async take(items: readonly ListedFailure[], record: RecordPortion): Promise<void> {
+    const open: ListedFailure[] = []
+    let looked = 0
     for (const item of new Map(items.map(each => [each.remoteId, each])).values()) {
-      const subscription = await this.#area.store.lookUp('subscription', item.evento)
-      const failure = await this.#observe(item, subscription)
-      const isOpen = recover && (await this.#isUnknown('recovery', item))
-      if (isOpen && subscription !== undefined) lost.push({ item, failure, subscription })
+      if (await this.#isOpen(item)) open.push(item)
+      looked += 1
+      if (looked % portionItems === 0) await giveWay()
     }
-    if (lost.length === 0) return
-    const times = lost.map(each => each.item.failedAt)
-    const stored = await StoredNotifications.around(this.#area, times)
-    for (const { item, failure, subscription } of lost)
-      await this.#recover(item, failure, `subscription-${subscription}`, stored)
+    const lost = this.#recovers ? open : []
+    const stored = await StoredNotifications.around(this.#area, lost.map(sought))
+    for (const portion of portionsOf(open)) {
+      let made = new Portion(this.#area, stored, this.#recovers)
+      await record(async () => {
+        // Decided anew when somebody else was faster: what was made of it before is void.
+        made = new Portion(this.#area, stored, this.#recovers)
+        for (const item of portion) await made.take(item)
+        return made.delivery
+      })
+      for (const each of made.recovered) stored.add(each)
+      this.counts.recovered += made.counts.recovered
+      this.counts.stored += made.counts.stored
+      await giveWay()
+    }
+  }
+
+  /** Reports whether there is anything left to do about a record. */
+  async #isOpen({ remoteId }: ListedFailure): Promise<boolean> {
+    const { store } = this.#area
+    if ((await store.lookUp('failure', String(remoteId))) === undefined) return true
+    return this.#recovers && (await store.lookUp('recovery', String(remoteId))) === undefined
+  }
+}
+
+/** What some of the records lead to, to be recorded together. */
+class Portion {
+  readonly counts = { recovered: 0, stored: 0 }
+  /** What goes into the inbox, to be found by the records after it. */
+  readonly recovered: Found[] = []
+  readonly #targets: Target[] = []
+  readonly #claims: Claim[] = []
+  readonly #area: Area
+  readonly #stored: StoredNotifications
+  readonly #recovers: boolean
+
+  constructor(area: Area, stored: StoredNotifications, recovers: boolean) {
+    this.#area = area
+    this.#stored = stored
+    this.#recovers = recovers
+  }
+
+  get delivery(): Delivery {
+    return { targets: this.#targets, claims: this.#claims }
+  }
+
+  async take(item: ListedFailure): Promise<void> {
+    const subscription = await this.#area.store.lookUp('subscription', item.evento)
+    const failure = await this.#observe(item, subscription)
+    const isOpen = this.#recovers && (await this.#isUnknown('recovery', item))
+    if (isOpen && subscription !== undefined)
+      await this.#recover(item, failure, `subscription-${subscription}`)
   }
 
   /** Records a failure that is new, and gives our id of it. */
@@ -73,33 +131,28 @@ class Harvest {
       subscription === undefined
         ? { type: 'portal.observeForeignFailure', data: common, parts }
         : { type: 'subscription.observeFailure', data: { ...common, remoteId }, parts }
-    this.targets.push({ stream, message })
+    this.#targets.push({ stream, message })
     this.#claim('failure', item, failure)
     return failure
   }
 
-  async #recover(
-    item: ListedFailure,
-    failure: string,
-    stream: string,
-    stored: StoredNotifications,
-  ): Promise<void> {
+  async #recover(item: ListedFailure, failure: string, stream: string): Promise<void> {
     const { evento, failedAt } = item
     const content = contentOf(item)
     if (content === undefined) return
-    const found = await stored.find(evento, failedAt, content)
+    const found = await this.#stored.find({ evento, failedAt, content }, this.recovered)
     const notification = found ?? this.#area.createId()
     const how = found === undefined ? 'recovered' : 'stored'
     if (found === undefined) {
-      stored.add(notification, evento, failedAt, content)
+      this.recovered.push({ notification, evento, failedAt, content })
       const body = Buffer.from(content)
       const data = { notification, evento, failedAt, bodyBytes: body.length }
       const parts = { body: { owner: stream, value: sealedBody(body) } }
       const message = { type: 'notification.recover', data, parts }
-      this.targets.push({ stream: `notification-${notification}`, message, isNew: true })
+      this.#targets.push({ stream: `notification-${notification}`, message, isNew: true })
     }
     const data = { failure, evento, notification, how }
-    this.targets.push({ stream, message: { type: 'subscription.recoverFailure', data } })
+    this.#targets.push({ stream, message: { type: 'subscription.recoverFailure', data } })
     this.#claim('recovery', item, notification)
     this.counts[how] += 1
   }
@@ -110,8 +163,40 @@ class Harvest {
 
   /** Two processes that read the same record at once cannot both have it. */
   #claim(kind: string, { remoteId }: ListedFailure, value: string): void {
-    this.claims.push({ kind, digest: this.#area.store.digest(kind, String(remoteId)), value })
+    this.#claims.push({ kind, digest: this.#area.store.digest(kind, String(remoteId)), value })
   }
+}
+
+/** Parts a list so that no part takes long to record. */
+function* portionsOf(items: readonly ListedFailure[]): Generator<readonly ListedFailure[]> {
+  let portion: ListedFailure[] = []
+  let characters = 0
+  for (const item of items) {
+    const length = contentOf(item)?.length ?? 0
+    const isFull = portion.length === portionItems || characters + length > portionCharacters
+    if (isFull && portion.length > 0) {
+      yield portion
+      portion = []
+      characters = 0
+    }
+    portion.push(item)
+    characters += length
+  }
+  if (portion.length > 0) yield portion
+}
+
+/** As many of the records that cannot be read as one part may hold: the portal has the others for thirty days. */
+function firstOf(unreadable: readonly Json[]): readonly Json[] {
+  let characters = 0
+  return unreadable.filter(record => {
+    characters += JSON.stringify(record).length
+    return characters <= answerBytesMax
+  })
+}
+
+function sought(item: ListedFailure) {
+  const { evento, failedAt } = item
+  return { evento, failedAt, content: contentOf(item) ?? '' }
 }
 
 /** The text that the portal sent, where its record holds one. */

@@ -155,7 +155,13 @@ export interface Owed<D = unknown> extends Effect<string, D> {
  */
 export type Outcome =
   | { readonly status: Settlement; readonly fact: Carried; readonly because?: string }
-  | { readonly status: 'deferred'; readonly afterMs?: number; readonly because: string }
+  | {
+      readonly status: 'deferred'
+      readonly afterMs?: number
+      readonly because: string
+      /** Waiting alone mends nothing: after so many attempts it is given up, and why, in words of ours. */
+      readonly ends?: { readonly attemptsMax: number; readonly why: string }
+    }
 
 /** What a service said when it did not do what was asked, scrubbed of personal data. */
 export interface Problem {

@@ -77,6 +77,11 @@ export interface AverbaOptions {
     /** `https://<url>`, without a path. */
     readonly baseUrl: string
     readonly authenticate: PortalAuthentication
+    /**
+     * How much the answer with the failure records of a day may have: 64 MiB when absent. A day with more is not
+     * recovered; its reading is parked after three attempts, and goes again with `effects.retry`.
+     */
+    readonly failuresBytesMax?: number
     readonly ca?: string
   }
   readonly receiver?: {

@@ -14,7 +14,7 @@ export function createPortalPerformers(
   portal: NonNullable<AverbaOptions['portal']>,
   waysOut: WaysOut,
 ): Performers {
-  const { baseUrl, authenticate, ca } = portal
+  const { baseUrl, authenticate, ca, failuresBytesMax } = portal
   const login = typeof authenticate === 'object' ? authenticate : undefined
   const { certificate } = login ?? {}
   return createPortalClient({
@@ -24,6 +24,7 @@ export function createPortalPerformers(
     fetch: waysOut.open('portal', { ...(ca !== undefined && { ca }), ...(certificate && { certificate }) }),
     secretsOf: desired.secretsOf.bind(desired),
     closedTimes: shareText(area, `portal-closed-${digestOf(baseUrl)}`),
+    ...(failuresBytesMax !== undefined && { failuresBytesMax }),
     ...(login && { share: shareSession(area, baseUrl, login.profile) }),
   })
 }

@@ -95,6 +95,8 @@ export interface Attempted {
   readonly elapsedMs: number
   /** The wait that the service named, or that is known otherwise: it is closed, or a token is asked for then. */
   readonly knownMs?: number | undefined
+  /** After how many attempts waiting mends nothing, and why. */
+  readonly ends?: { readonly attemptsMax: number; readonly why: string } | undefined
 }
 
 /** When a call goes again, and what says so; or why it does not. */
@@ -111,9 +113,11 @@ const knownTaken = 20
 /** Chooses what becomes of a call after an attempt that certainly did nothing. */
 export function choose(
   policy: RetryPolicy,
-  { attempts, elapsedMs, knownMs }: Attempted,
+  { attempts, elapsedMs, knownMs, ends }: Attempted,
   entropy: Entropy,
 ): Choice {
+  if (ends && attempts >= ends.attemptsMax)
+    return { givenUp: `${ends.why}: given up after ${attempts} attempts` }
   const givenUp = exhaustion(policy, { attempts, elapsedMs, isWaitKnown: knownMs !== undefined })
   if (givenUp !== undefined) return { givenUp }
   if (knownMs !== undefined && attempts <= knownTaken) return { waitMs: knownMs, wait: 'known' }

@@ -4,11 +4,11 @@ import { createTokenClient } from './adapters/token/client.ts'
 import type { TokenSource } from './adapters/token/with-token.ts'
 import { createValidationClient } from './adapters/validation/client.ts'
 import type { Area } from './area.ts'
-import type { Router } from './attempts.ts'
+import type { Prelude, Router } from './attempts.ts'
 import { routeAwareness } from './awareness.ts'
 import { routeConsents } from './consent-routes.ts'
 import type { Desired } from './desired.ts'
-import { routeFailures } from './failure-routes.ts'
+import { takeFailures } from './failure-routes.ts'
 import { createKeyPerformers } from './key-performers.ts'
 import { budgetMachine } from './machines/budget.ts'
 import { certificateMachine } from './machines/certificate.ts'
@@ -27,7 +27,7 @@ import { underNamedConsents } from './named-consents.ts'
 import type { AverbaOptions } from './options.ts'
 import { createPortalPerformers } from './portal-performers.ts'
 import type { SecretHistory } from './secret-history.ts'
-import { routeSubscriptions } from './subscription-routes.ts'
+import { portalStream, routeSubscriptions } from './subscription-routes.ts'
 import { againAfterDecline } from './sync-schedule.ts'
 import { givenToken, Tokens } from './tokens.ts'
 import { routeAnswer } from './validation-reuse.ts'
@@ -120,8 +120,13 @@ export function createRouters(area: Area, desired: Desired, history: SecretHisto
       for (const evento of asOurs) await history.saw(evento)
       return delivery
     },
-    'portal.failuresListed': (owed, fact) => routeFailures(area, owed, fact),
+    'portal.failuresListed': async (_, fact) => ({ targets: [{ stream: portalStream, message: fact }] }),
   }
+}
+
+/** Makes what records large answers in portions. */
+export function createPreludes(area: Area): Record<string, Prelude> {
+  return { 'portal.failuresListed': (owed, fact, record) => takeFailures(area, owed, fact, record) }
 }
 
 function caOf({ ca }: { readonly ca?: string }): { ca?: string } {

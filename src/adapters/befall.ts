@@ -1,5 +1,4 @@
 import type { Clock } from '../clock.ts'
-import { answerBytesMax } from './bounded-body.ts'
 import type { Fault } from './fault.ts'
 import { defaultBudgetMs, type Fetch, UnsentError } from './transport.ts'
 
@@ -36,7 +35,7 @@ export async function befall(
     case 'truncate':
       return changed(await forward(request), text => text.slice(0, text.length / 2))
     case 'oversize':
-      return changed(await forward(request), text => text + ' '.repeat(2 * answerBytesMax))
+      return oversized(await forward(request))
     case 'duplicate': {
       const copy = request.clone()
       const first = await forward(request)
@@ -85,6 +84,26 @@ async function changed(
   if (contentType !== undefined) headers.set('content-type', contentType)
   // A body cannot come with 204: where there was none, it comes with 200.
   return new Response(text, { status: isBodiless(response) ? 200 : response.status, headers })
+}
+
+/** More than the largest answer that anybody takes. */
+const oversizedPieces = 1_024
+const blank = new Uint8Array(1_048_576).fill(32)
+
+/** Answers as it is, and then goes on with blanks, as long as somebody takes them. */
+async function oversized(response: Response): Promise<Response> {
+  const first = new Uint8Array(await response.arrayBuffer())
+  let sent = -1
+  const stream = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      controller.enqueue(sent < 0 ? first : blank)
+      sent += 1
+      if (sent === oversizedPieces) controller.close()
+    },
+  })
+  const headers = new Headers(response.headers)
+  headers.delete('content-length')
+  return new Response(stream, { status: isBodiless(response) ? 200 : response.status, headers })
 }
 
 const piecesMax = 20

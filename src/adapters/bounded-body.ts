@@ -2,7 +2,7 @@
 export const answerBytesMax = 4 * 1_048_576
 
 /** A response larger than the bound. */
-class OversizedError extends Error {
+export class OversizedError extends Error {
   override readonly name = 'OversizedError'
 }
 
@@ -14,7 +14,7 @@ export async function* bounded(
   let size = 0
   for await (const chunk of chunks) {
     size += chunk.length
-    if (size > bytesMax) throw new OversizedError('The response is larger than allowed')
+    if (size > bytesMax) throw new OversizedError('the answer is larger than allowed')
     yield chunk
   }
 }
@@ -27,4 +27,15 @@ export async function readBounded(
   const read: Uint8Array[] = []
   for await (const chunk of bounded(chunks, bytesMax)) read.push(chunk)
   return Buffer.concat(read)
+}
+
+/** Reads a body as text, and no further than the bound. Throws when there is more. Its bytes are not held beside it. */
+export async function readBoundedText(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  bytesMax: number,
+): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of bounded(chunks, bytesMax)) text += decoder.decode(chunk, { stream: true })
+  return text + decoder.decode()
 }

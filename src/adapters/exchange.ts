@@ -2,7 +2,8 @@ import pRetry from 'p-retry'
 import type { Clock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Carried, Outcome } from '../message.ts'
-import { answerBytesMax, readBounded } from './bounded-body.ts'
+import { type AnswerLimits, withLimits } from './answer-limits.ts'
+import { answerBytesMax, OversizedError, readBoundedText } from './bounded-body.ts'
 import type { EffectClass, MayLeave } from './performer.ts'
 import { describe, type Fetch, UnsentError } from './transport.ts'
 
@@ -17,12 +18,14 @@ export interface Answer {
 export type Exchange =
   | { readonly status: 'answered'; readonly answer: Answer }
   | { readonly status: 'unsent'; readonly because: string }
-  | { readonly status: 'lost'; readonly because: string }
+  | { readonly status: 'lost'; readonly because: string; readonly isOversized?: true }
 
 /** What every client sends and waits with. */
 export interface ExchangeOptions {
   readonly fetch: Fetch
   readonly clock: Clock
+  /** Of the answer, where it may take more than others. */
+  readonly limits?: AnswerLimits
 }
 
 const retries = 2
@@ -42,10 +45,10 @@ export async function exchange(
   const attempt = async (): Promise<Answer> => {
     isOurs = await mayLeave()
     if (!isOurs) throw new UnsentError('another process has it by now')
-    const response = await options.fetch(write())
+    const { status, headers, body } = await options.fetch(withLimits(write(), options.limits))
     // A way out of the host's own may know no bound.
-    const content = await readBounded(response.body ?? [], answerBytesMax)
-    return { status: response.status, headers: response.headers, text: new TextDecoder().decode(content) }
+    const text = await readBoundedText(body ?? [], options.limits?.bodyBytesMax ?? answerBytesMax)
+    return { status, headers, text }
   }
   try {
     const answer = await pRetry(attempt, {
@@ -57,6 +60,8 @@ export async function exchange(
     return { status: 'answered', answer }
   } catch (error) {
     if (error instanceof AverbaError) throw error
+    if (error instanceof OversizedError)
+      return { status: 'lost', because: describe(error), isOversized: true }
     return { status: error instanceof UnsentError ? 'unsent' : 'lost', because: describe(error) }
   }
 }
@@ -77,7 +82,8 @@ function checkWritable(write: () => Request): void {
 }
 
 function isRepeatable(error: unknown, effectClass: EffectClass): boolean {
-  if (error instanceof AverbaError) return false // A wrong certificate does not mend itself at once.
+  // Neither a wrong certificate nor an answer that is too large mends itself at once.
+  if (error instanceof AverbaError || error instanceof OversizedError) return false
   return error instanceof UnsentError || effectClass === 'read'
 }
 

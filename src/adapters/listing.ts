@@ -9,13 +9,14 @@ export interface Listing<T> {
 }
 
 /** A longer list is not believed. */
-const itemsMax = 10_000
+const usualItemsMax = 10_000
 
 /** Reads a list record by record, so that one that cannot be read does not hide the others. */
 export function readListing<S, T>(
   text: string,
   schema: z.ZodType<S>,
   read: (item: S, record: Json) => T,
+  itemsMax = usualItemsMax,
 ): Listing<T> | undefined {
   const list = z.array(z.unknown()).max(itemsMax).safeParse(parseJson(text))
   if (!list.success) return undefined

@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { Agent, buildConnector, type Dispatcher, request as undiciRequest } from 'undici'
 import { type Clock, isWithin } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
-import { answerBytesMax, bounded, readBounded } from './bounded-body.ts'
+import { limitsOf } from './answer-limits.ts'
+import { answerBytesMax, bounded, OversizedError, readBounded } from './bounded-body.ts'
 import { type Certificate, type UsableCertificate, useCertificate } from './certificate.ts'
 import { type Source, valueFrom } from './source.ts'
 
@@ -111,7 +112,8 @@ export function openSocket(options: SocketOptions): Socket {
   }
 
   async function send(request: Request, onConnected?: () => void): Promise<Dispatcher.ResponseData> {
-    const signal = AbortSignal.any([AbortSignal.timeout(budgetMs), request.signal])
+    const withinMs = limitsOf(request)?.budgetMs ?? budgetMs
+    const signal = AbortSignal.any([AbortSignal.timeout(withinMs), request.signal])
     const agent = await current()
     return exchange(request, onConnected ? agent.compose(telling(onConnected)) : agent, signal)
   }
@@ -119,7 +121,8 @@ export function openSocket(options: SocketOptions): Socket {
   return {
     async fetch(request) {
       const answer = await send(request)
-      return responseOf(answer, await readBounded(answer.body, bodyBytesMax))
+      const bytesMax = limitsOf(request)?.bodyBytesMax ?? bodyBytesMax
+      return responseOf(answer, await readBounded(answer.body, bytesMax))
     },
     async stream(request, onConnected) {
       const answer = await send(request, onConnected)
@@ -268,7 +271,8 @@ export function codeOf(error: unknown): string {
 
 /** Says what happened to a connection by its code alone: messages may hold addresses, and those a CPF. */
 export function describe(error: unknown): string {
-  if (error instanceof AverbaError || error instanceof UnsentError) return error.message
+  const isInWords = [AverbaError, UnsentError, OversizedError].some(kind => error instanceof kind)
+  if (error instanceof Error && isInWords) return error.message
   if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time'
   const code = codeOf(error) || (error instanceof Error ? error.name : '')
   return isWord(code) ? inWords(code) : 'unknown'

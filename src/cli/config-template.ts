@@ -119,6 +119,8 @@ export default defineConfig({
     // when the portal answers 401. staticHeaders({ ... }) of averba does for headers that do not change; for the login
     // that is publicly known see portalSession({ certificate, roleType }) and portalAccessKeys({ ... }).
     authenticate: async () => ({ authorization: env('AVERBA_PORTAL_AUTHORIZATION') }),
+    // How much the answer with the failure records of a day may have. A day with more is parked, and said.
+    // failuresBytesMax: 64 * 1_048_576,
     // requestsPerSecond: 5, // as above
     // requestsAtOnceMax: 8,
     ...ca, // ca: as above

@@ -34,7 +34,7 @@ const table: Record<FaultKind, Row> = {
   html: inDoubt,
   contentType: all('settled'),
   truncate: inDoubt,
-  oversize: { ...inDoubt, because: 'OversizedError' },
+  oversize: { ...inDoubt, because: 'larger than allowed' },
   rejectToken: { ...all('settled'), fault: { times: 1 } },
   duplicate: all('settled'),
   reorder: all('settled'),

@@ -1,5 +1,5 @@
-import type { Carried, Owed } from '../../message.ts'
-import { type Answer, conclude, type ExchangeOptions, exchange } from '../exchange.ts'
+import type { Carried, Outcome, Owed } from '../../message.ts'
+import { type Answer, conclude, type Exchange, type ExchangeOptions, exchange } from '../exchange.ts'
 import type { EffectClass, Performer, Performers } from '../performer.ts'
 import { clearCode, problemPart, readProblem } from '../problem.ts'
 import { type Authenticated, GivenHeaders, type PortalAuthentication } from './authentication.ts'
@@ -25,6 +25,8 @@ export interface PortalClientOptions extends ExchangeOptions {
   readonly share?: SessionShare
   /** Where it is kept for all processes when the portal is closed; in this one when absent. */
   readonly closedTimes?: Pick<SessionShare, 'find' | 'keep'>
+  /** How much an answer with failure records may have: 64 MiB when absent. */
+  readonly failuresBytesMax?: number
   /** The secrets of a subscription, asked for when they are sent. */
   readonly secretsOf: (evento: string, held: { endpoint: string; generation: number }) => Promise<Secrets>
 }
@@ -44,7 +46,13 @@ interface Operation {
   readonly write: (base: string, headers: Record<string, string>, owed: Owed, secrets: Secrets) => Request
   /** The fact that a success makes; `undefined` when the answer cannot be read. */
   readonly read: (text: string, owed: Owed) => Carried | undefined
+  /** What ends an answer that is too large: the next one is no smaller. */
+  readonly oversized?: { readonly attemptsMax: number; readonly why: string }
 }
+
+/** What is lost on a bad day has no pages, and is in no other answer. */
+const failuresBytesMaxDefault = 64 * 1_048_576
+const failuresBudgetMs = 60_000
 
 const operations: Readonly<Record<string, Operation>> = {
   subscribe: {
@@ -82,6 +90,7 @@ const operations: Readonly<Record<string, Operation>> = {
   listFailures: {
     effectClass: 'read',
     write: (base, headers, owed) => writeFailures(base, headers, (owed.data as { day: string | null }).day), // As the machine writes it.
+    oversized: { attemptsMax: 3, why: 'the answer is larger than portal.failuresBytesMax' },
     read(text) {
       const listing = readFailures(text)
       return listing && fact('failuresListed', listing)
@@ -109,6 +118,10 @@ function toPerformer(
 ): Performer {
   const { effectClass } = operation
   const lost = (owed: Owed): Carried => fact('lost', { operation: verb, ...registrationOf(owed) })
+  const isLarge = operation === operations.listFailures
+  const { failuresBytesMax = failuresBytesMaxDefault } = options
+  const limits = { budgetMs: failuresBudgetMs, bodyBytesMax: failuresBytesMax }
+  const through = { ...options, ...(isLarge && { limits }) }
   return {
     effectClass,
     lost,
@@ -118,7 +131,7 @@ function toPerformer(
       const secrets = effectClass === 'read' ? {} : await options.secretsOf(dataOf(owed).evento, heldIn(owed))
       const send = (headers: Record<string, string>) =>
         exchange(
-          options,
+          through,
           effectClass,
           () => operation.write(options.baseUrl, headers, owed, secrets),
           mayLeave,
@@ -133,9 +146,15 @@ function toPerformer(
       const result = await session.send(send)
       if (result.status === 'deferred') return result
       const refused = result.status === 'answered' ? await times.after(verb, result.answer) : undefined
-      return refused ?? conclude(result, effectClass, reading, options.clock)
+      return refused ?? withEnd(conclude(result, effectClass, reading, options.clock), result, operation)
     },
   }
+}
+
+function withEnd(outcome: Outcome, result: Exchange, { oversized }: Operation): Outcome {
+  const isOversized = result.status === 'lost' && result.isOversized
+  if (outcome.status !== 'deferred' || !isOversized || !oversized) return outcome
+  return { ...outcome, ends: oversized }
 }
 
 function authenticatedBy(options: PortalClientOptions, times: ClosedTimes): Authenticated {

@@ -142,11 +142,16 @@ export function holdsCredentials(address: string): boolean {
   return url !== null && (url.username !== '' || url.password !== '')
 }
 
+/** The shortest record has more: a list of more records than that is not believed, however much is taken of it. */
+const failureCharactersMin = 64
+const failuresMin = 10_000
+
 /** Reads the failure records; `undefined` when they are not a list. */
 export function readFailures(text: string): Listing<ListedFailure> | undefined {
-  return readListing(text, failureSchema, ({ id, evento, data }, record) => {
+  const read = ({ id, evento, data }: z.infer<typeof failureSchema>, record: Json) => {
     return { remoteId: id, evento, failedAt: readBrasilia(data), record }
-  })
+  }
+  return readListing(text, failureSchema, read, failuresMin + Math.floor(text.length / failureCharactersMin))
 }
 
 function toListed(row: z.infer<typeof assinaturaListadaSchema>): ListedSubscription {

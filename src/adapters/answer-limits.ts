@@ -1,0 +1,18 @@
+/** How long a whole exchange may take, and how much its answer may have, where that is more than usual. */
+export interface AnswerLimits {
+  readonly budgetMs: number
+  readonly bodyBytesMax: number
+}
+
+const given = new WeakMap<Request, AnswerLimits>()
+
+/** Lets the answer to a request take more than others, on every way out that is ours: a host's own has its own bounds. */
+export function withLimits(request: Request, limits: AnswerLimits | undefined): Request {
+  if (limits) given.set(request, limits)
+  return request
+}
+
+/** What the answer to a request may take; `undefined` where it is as usual. */
+export function limitsOf(request: Request): AnswerLimits | undefined {
+  return given.get(request)
+}
