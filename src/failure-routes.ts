@@ -112,28 +112,38 @@ class Portion {
 
   async take(item: ListedFailure): Promise<void> {
     const subscription = await this.#area.store.lookUp('subscription', item.evento)
-    const failure = await this.#observe(item, subscription)
+    const known = await this.#area.store.lookUp('failure', String(item.remoteId))
+    const failure = known ?? this.#observe(item, subscription)
     const isOpen = this.#recovers && (await this.#isUnknown('recovery', item))
-    if (isOpen && subscription !== undefined)
-      await this.#recover(item, failure, `subscription-${subscription}`)
+    if (!isOpen || subscription === undefined) return
+    const stream = `subscription-${subscription}`
+    if (known !== undefined && (await this.#wasForeign(known))) this.#tell(item, failure, stream)
+    await this.#recover(item, failure, stream)
   }
 
   /** Records a failure that is new, and gives our id of it. */
-  async #observe(item: ListedFailure, subscription: string | undefined): Promise<string> {
-    const { remoteId, evento, failedAt, record } = item
-    const known = await this.#area.store.lookUp('failure', String(remoteId))
-    if (known !== undefined) return known
+  #observe(item: ListedFailure, subscription: string | undefined): string {
     const failure = this.#area.createId()
-    const stream = subscription === undefined ? portalStream : `subscription-${subscription}`
+    this.#tell(item, failure, subscription === undefined ? portalStream : `subscription-${subscription}`)
+    this.#claim('failure', item, failure)
+    return failure
+  }
+
+  #tell({ remoteId, evento, failedAt, record }: ListedFailure, failure: string, stream: string): void {
     const parts = { failure: { owner: stream, value: record } }
     const common = { failure, evento, failedAt }
     const message =
-      subscription === undefined
+      stream === portalStream
         ? { type: 'portal.observeForeignFailure', data: common, parts }
         : { type: 'subscription.observeFailure', data: { ...common, remoteId }, parts }
     this.#targets.push({ stream, message })
-    this.#claim('failure', item, failure)
-    return failure
+  }
+
+  /** Reports whether a failure was read before there was a subscription of ours for its event. */
+  async #wasForeign(failure: string): Promise<boolean> {
+    const { views } = this.#area
+    const query = views.selectFrom('failures').select('subscription').where('failure', '=', failure)
+    return (await query.executeTakeFirst())?.subscription === null
   }
 
   async #recover(item: ListedFailure, failure: string, stream: string): Promise<void> {

@@ -2,6 +2,7 @@ import { brasiliaDay, readIso } from './adapters/brasilia.ts'
 import type { Falha } from './adapters/portal/wire.ts'
 import type { Area } from './area.ts'
 import { fromInstant, toInstant } from './clock.ts'
+import type { Target } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import type { AnsweredFailure } from './failure-routes.ts'
 import { type Listed, listedBy } from './listed.ts'
@@ -163,6 +164,19 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
           for (const day of asked) soon.delete(day)
         })
     },
+  }
+}
+
+/** What was lost before a subscription became ours is in the failure records still. Nothing when it was ours already. */
+export function readPast(now: number): Target {
+  const at = toInstant(now)
+  const days = daysBetween(toInstant(now - keptDays * dayMs), at)
+  return {
+    stream: portalStream,
+    message: made => ({
+      type: 'portal.harvestSoon',
+      data: { reason: 'adopted', days: made > 0 ? days : [], now: at },
+    }),
   }
 }
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { Instant } from './message.ts'
 import { canonicalJson } from './proof/canonical-json.ts'
 
 /** What one subscription needs, and why. */
@@ -32,6 +33,7 @@ export type ListedAtPortal = {
   /** The generation of our secrets that it carries; null when they are not ours. */
   readonly generation: number | null
   readonly isDeleted: boolean
+  readonly lastSuccessAt: Instant | null
 }
 
 /** A subscription as the host wants it. */
@@ -81,7 +83,7 @@ export function makePlan(
   }
   const state = canonicalJson({
     changes: [...changes],
-    listed: [...active],
+    listed: active.map(plain),
     unreadable: [...unreadable],
     wanted: [...wanted],
   })
@@ -91,6 +93,11 @@ export function makePlan(
     unreadable,
     toString: () => [...changes.map(write), ...unreadable.map(writeUnreadable)].join('\n'),
   }
+}
+
+/** As far as it is planned by: a delivery that succeeds changes no plan. */
+function plain({ lastSuccessAt: _, ...listed }: ListedAtPortal) {
+  return listed
 }
 
 function write({ action, isTaken, evento, endpoint, because }: Change): string {

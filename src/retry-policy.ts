@@ -31,6 +31,14 @@ const endless: RetryPolicy = {
   elapsedMaxMs: Number.POSITIVE_INFINITY,
 }
 
+/** What was lost on a day is found by no later day's reading: it goes on while the portal has the failure records. */
+const harvest: RetryPolicy = {
+  ...endless,
+  name: 'harvest-1',
+  elapsedMaxMs: 30 * dayMs,
+  backoffMaxMs: 120 * minuteMs,
+}
+
 /** Our policies: by the class of an effect, by its type or what owes it where that needs another, and for readings that recur. */
 export const retryPolicies: {
   readonly byClass: Readonly<Record<EffectClass, RetryPolicy>>
@@ -46,15 +54,7 @@ export const retryPolicies: {
     'keys.rotate': endless,
     'keys.destroyEpochs': endless,
   },
-  // What was lost on a day is found by no later day's reading: it goes on while the portal has the failure records.
-  byEvent: {
-    'portal.harvestRequested': {
-      ...endless,
-      name: 'harvest-1',
-      elapsedMaxMs: 30 * dayMs,
-      backoffMaxMs: 120 * minuteMs,
-    },
-  },
+  byEvent: { 'portal.harvestRequested': harvest },
   // The next reading follows from this one: were it parked, a schedule would end without a word.
   recurring: { ...endless, name: 'recurring-1', backoffMaxMs: 60 * minuteMs },
 }
@@ -62,15 +62,19 @@ export const retryPolicies: {
 /** A time out of reach says nothing while hardly anything was tried: this process may have been down. */
 const attemptsMin = 5
 
-/** The policy of an effect that an event owes. Its data says `everyMs` when the next one follows from it. */
+/**
+ * The policy of an effect that an event owes. Its data says `everyMs` when the next one follows from it, and `isPast`
+ * when it reads a day that no other does.
+ */
 export function retryPolicyOf(
   owed: { type: string; data: unknown },
   effectClass: EffectClass,
   event: string | undefined,
 ): RetryPolicy {
   const { byType, byEvent, byClass, recurring } = retryPolicies
-  const { everyMs } = (owed.data ?? {}) as { everyMs?: unknown } // Only looked for.
+  const { everyMs, isPast } = (owed.data ?? {}) as { everyMs?: unknown; isPast?: unknown } // Only looked for.
   if (typeof everyMs === 'number') return recurring
+  if (isPast === true) return harvest
   return byType[owed.type] ?? byEvent[event ?? ''] ?? byClass[effectClass]
 }
 

@@ -50,11 +50,12 @@ export async function routeSubscriptions(
   }
   const plain = await Promise.all(
     list.map(async (each): Promise<ListedAtPortal> => {
-      const { remoteId, evento, endpoint, secrets, isDeleted } = each
+      const { remoteId, evento, endpoint, secrets, isDeleted, lastSuccessAt } = each
       // Ours carries the secrets of the event that it was made for, also where somebody changed that.
       const own = rows.find(row => row.remote_id === remoteId)?.evento ?? evento
       const generation = await desired.generationIn(own, each)
-      return { remoteId, evento, endpoint, secrets: digestOf(area, secrets), generation, isDeleted }
+      const digest = digestOf(area, secrets)
+      return { remoteId, evento, endpoint, secrets: digest, generation, isDeleted, lastSuccessAt }
     }),
   )
   const deleted = list.filter(each => each.isDeleted).length

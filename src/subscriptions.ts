@@ -3,7 +3,7 @@ import { toInstant } from './clock.ts'
 import type { Delivery } from './decisions.ts'
 import type { Desired } from './desired.ts'
 import { AverbaError } from './errors.ts'
-import { createFailures, type Failures } from './failures.ts'
+import { createFailures, type Failures, readPast } from './failures.ts'
 import { type Listed, listedBy } from './listed.ts'
 import { type Ask, type Outcome, valueOf } from './outcome.ts'
 import { type Change, type ListedAtPortal, makePlan, type Plan } from './plan.ts'
@@ -137,7 +137,7 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
   async function adopt(
     verb: 'adopt' | 'takeOver',
     { evento }: Change,
-    { remoteId, endpoint, generation }: ListedAtPortal,
+    { remoteId, endpoint, generation, lastSuccessAt }: ListedAtPortal,
   ): Promise<Outcome<Subscription>> {
     const seen = {
       remoteId,
@@ -146,13 +146,13 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
       generation,
       isDeleted: false,
       deletedAt: null,
-      lastSuccessAt: null,
+      lastSuccessAt,
     }
     const data = { ...seen, readAt: toInstant(area.clock.now()) }
     const message = { type: `subscription.${verb}`, data }
     const handled = await commands.record({ method: `subscriptions.${verb}`, evento, remoteId }, async () => {
       const { stream, targets, claims = [] } = await declare(evento, endpoint)
-      return { targets: [...targets, { stream, message }], claims }
+      return { targets: [...targets, { stream, message }, readPast(area.clock.now())], claims }
     })
     const { position, effect, replayed } = handled
     return { position, effect, replayed, status: 'settled', value: await subscriptionOf(evento) }

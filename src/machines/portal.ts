@@ -35,8 +35,11 @@ interface ForeignFailure {
   readonly failedAt: Instant | null
 }
 
-/** Why deliveries may have failed: we could not store and answered 503, we answered late, or nobody was there. */
-export type HarvestReason = 'unstored' | 'late' | 'downtime'
+/**
+ * Why deliveries may have failed: we could not store and answered 503, we answered late, nobody was there, or a
+ * subscription became ours that had been there before.
+ */
+export type HarvestReason = 'unstored' | 'late' | 'downtime' | 'adopted'
 
 interface AskedFailures {
   readonly day: string | null
@@ -146,8 +149,10 @@ function harvestSoon(
     return dueAt === undefined ? [] : [{ day, dueAt }]
   })
   if (due.length === 0) return record()
+  // No later reading is about the days before a subscription was ours.
+  const kept = reason === 'adopted' && { isPast: true }
   const effects = due.map(({ day, dueAt }) => {
-    return { type: 'portal.listFailures', data: { day, recover: true }, dueAt }
+    return { type: 'portal.listFailures', data: { day, recover: true, ...kept }, dueAt }
   })
   return record({ type: 'portal.harvestHastened', data: { reason, days: due }, effects })
 }

@@ -16,7 +16,7 @@ export type SubscriptionEvent =
   /** New secrets are asked for: the generation is one more than that in use. */
   | Event<'subscription.rotationRequested', Held>
   /** `takenOver`: it was somebody else's, and a person wanted it to be ours. */
-  | Event<'subscription.registered', Held & { remoteId: number; how: 'created' | 'adopted' | 'takenOver' }>
+  | Event<'subscription.registered', Held & Registered>
   | Event<'subscription.changed', Held & OfRegistration>
   /** The portal holds another event, endpoint or other secrets than it was last known to. Never says which secrets. */
   | Event<'subscription.drifted', { evento: string; endpoint: string; areSecretsOurs: boolean }>
@@ -37,6 +37,13 @@ export type SubscriptionEvent =
   | Event<'subscription.recovered', { lastSuccessAt: Instant; failsAgain: boolean }>
   /** 50, 75 or 90 percent of the thirty days have passed with nothing but errors. */
   | Event<'subscription.threatened', Threat>
+
+interface Registered {
+  readonly remoteId: number
+  readonly how: 'created' | 'adopted' | 'takenOver'
+  /** Of one that was there before: the last time that a delivery succeeded, where there was one. */
+  readonly lastSuccessAt?: Instant
+}
 
 /** The registration that a change or deletion was asked of. The first logs did not say. */
 export interface OfRegistration {

@@ -96,11 +96,11 @@ function change(row: SubscriptionRow, event: RecordedOf<SubscriptionEvent>): Par
     case 'subscription.registrationRequested':
       return { state: 'registering', endpoint: event.data.endpoint }
     case 'subscription.registered': {
-      const { remoteId, endpoint, generation = 1, how } = event.data
+      const { remoteId, endpoint, generation = 1, how, lastSuccessAt: last_success_at = null } = event.data
       const secrets_are_ours = how === 'takenOver' ? 0 : 1
       const held = { evento_at_portal: row.evento, endpoint, generation, secrets_are_ours }
       const former_id = row.former_id === remoteId ? null : row.former_id
-      const fresh = { ...healthy, ...undeleted, former_id }
+      const fresh = { ...healthy, last_success_at, ...undeleted, former_id }
       return { state: 'active', health: 'healthy', remote_id: remoteId, ...held, ...fresh }
     }
     case 'subscription.changeRequested':
