@@ -41,13 +41,15 @@ export async function takeFailures(
     answered: { owner: portalStream, value: answered },
     ...(unreadable.length > 0 && { unreadable: { owner: portalStream, value: firstOf(unreadable) } }),
   }
-  const data = { read: items.length, unreadable: unreadable.length, ...harvest.counts }
+  const { bare, ...counts } = harvest.counts
+  const data = { read: items.length, unreadable: unreadable.length + bare, ...counts }
   return { type: 'portal.failuresListed', data, parts }
 }
 
 /** What one answer leads to. */
 class Harvest {
-  readonly counts = { recovered: 0, stored: 0 }
+  /** `bare` counts those to be recovered whose record holds no content. */
+  readonly counts = { recovered: 0, stored: 0, bare: 0 }
   readonly #area: Area
   readonly #recovers: boolean
 
@@ -77,6 +79,7 @@ class Harvest {
       for (const each of made.recovered) stored.add(each)
       this.counts.recovered += made.counts.recovered
       this.counts.stored += made.counts.stored
+      this.counts.bare += made.counts.bare
       await giveWay()
     }
   }
@@ -91,7 +94,7 @@ class Harvest {
 
 /** What some of the records lead to, to be recorded together. */
 class Portion {
-  readonly counts = { recovered: 0, stored: 0 }
+  readonly counts = { recovered: 0, stored: 0, bare: 0 }
   /** What goes into the inbox, to be found by the records after it. */
   readonly recovered: Found[] = []
   readonly #targets: Target[] = []
@@ -149,7 +152,10 @@ class Portion {
   async #recover(item: ListedFailure, failure: string, stream: string): Promise<void> {
     const { evento, failedAt } = item
     const content = contentOf(item)
-    if (content === undefined) return
+    if (content === undefined) {
+      this.counts.bare += 1
+      return
+    }
     const found = await this.#stored.find({ evento, failedAt, content }, this.recovered)
     const notification = found ?? this.#area.createId()
     const how = found === undefined ? 'recovered' : 'stored'
@@ -209,8 +215,9 @@ function sought(item: ListedFailure) {
   return { evento, failedAt, content: contentOf(item) ?? '' }
 }
 
-/** The text that the portal sent, where its record holds one. */
-function contentOf({ record }: ListedFailure): string | undefined {
-  const { conteudo } = record as { conteudo?: unknown } // Every record that was read is an object.
-  return typeof conteudo === 'string' ? conteudo : undefined
+/** The text that the portal sent, where its record holds one; written anew where it stands there as JSON. */
+export function contentOf({ record }: Pick<ListedFailure, 'record'>): string | undefined {
+  const { conteudo } = record as { conteudo?: Json } // Every record that was read is an object.
+  if (conteudo === undefined || conteudo === null) return undefined
+  return typeof conteudo === 'string' ? conteudo : JSON.stringify(conteudo)
 }

@@ -4,7 +4,7 @@ import type { Area } from './area.ts'
 import { fromInstant, toInstant } from './clock.ts'
 import type { Target } from './decisions.ts'
 import { AverbaError } from './errors.ts'
-import type { AnsweredFailure } from './failure-routes.ts'
+import { type AnsweredFailure, contentOf } from './failure-routes.ts'
 import { type Listed, listedBy } from './listed.ts'
 import { type HarvestReason, harvestDueAt } from './machines/portal.ts'
 import type { Instant } from './message.ts'
@@ -25,7 +25,7 @@ export interface Failure extends Pick<Falha, 'id' | 'descricao' | 'evento' | 'co
 export interface Harvested {
   readonly day: string
   readonly read: number
-  /** Records that cannot be read: kept, sealed. */
+  /** Records that cannot be read, or hold no content to recover: kept, sealed. */
   readonly unreadable: number
   readonly recovered: number
   readonly stored: number
@@ -77,7 +77,9 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
   }
 
   async function toFailure(row: FailureRow): Promise<Failure> {
-    const { id, descricao, evento, conteudo } = (await store.open(row.record)) as Falha // Sealed below.
+    const record = (await store.open(row.record)) as Falha // Sealed below.
+    const { id, descricao, evento } = record
+    const conteudo = contentOf({ record }) ?? ''
     const { failed_at: data, notification, recovery } = row
     return { id, data, descricao, evento, conteudo, notification, recovery }
   }

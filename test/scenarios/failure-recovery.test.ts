@@ -146,6 +146,31 @@ test('failures that were only read are recovered when that is asked for', async 
   await world.close()
 })
 
+test.each([
+  [
+    'as JSON, is recovered as text',
+    { numero: '26BR1' },
+    { recovered: 1, unreadable: 0 },
+    ['{"numero":"26BR1"}'],
+  ],
+  ['as nothing, is counted as unreadable', null, { recovered: 0, unreadable: 1 }, []],
+])('a failure whose content stands there %s', async (_, conteudo, counts, texts) => {
+  const record = { id: 7, data: '20-11-2026 08:00:00', descricao: 'HTTP 500', evento, conteudo }
+  const world = await simulate({
+    averba: { subscriptions },
+    intercept: async (request, forward) =>
+      request.url.endsWith('/falhas?data=20112026') ? Response.json([record]) : forward(request),
+  })
+  const { averba } = world
+  for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+  const [, harvested] = (await averba.subscriptions.harvest()).map(valueOf)
+  expect(harvested).toMatchObject({ read: 1, stored: 0, ...counts })
+  expect((await inbox(averba)).map(each => Buffer.from(each.raw).toString())).toEqual(texts)
+  const [failure] = await averba.subscriptions.failures({ day: '2026-11-20' })
+  expect(failure?.conteudo).toBe(texts[0] ?? '')
+  await world.close()
+})
+
 test('two processes that harvest at once recover each record once', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-harvest-')), 'log.sqlite')
   const world = await given(store)
