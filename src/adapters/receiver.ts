@@ -109,7 +109,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return isNamed ? undefined : { status: 400, text: 'The header event-type is missing or too long' }
   }
 
-  /** Secrets, body and commit, all within the budget: after it nothing is stored any more. */
+  /** Secrets, body and commit, all within the budget: after it no commit is begun, and one that waits goes on. */
   async function take(head: ReceivedHead, readBody: ReadBody, deadline: Deadline): Promise<Answer> {
     const { evento, contentLength } = head
     const isKnown = isAuthentic(head, await options.secretsOf(evento))

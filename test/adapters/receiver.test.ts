@@ -200,7 +200,7 @@ test('a body that is broken off is not stored, and the portal will have a record
   await new Promise(resolve => server.close(resolve))
 })
 
-test('the budget covers secrets and body too, and nothing is stored after it', async () => {
+test('the budget covers secrets and body too, and no store begins after it', async () => {
   const clock = new VirtualClock()
   const stored: Incoming[] = []
   const secrets = Promise.withResolvers<[]>()

@@ -12,7 +12,8 @@ import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
-import { AverbaError, diagnoseStore, openAverba } from '../../src/index.ts'
+import { writeBrasilia } from '../../src/adapters/brasilia.ts'
+import { AverbaError, diagnoseStore, openAverba, systemClock } from '../../src/index.ts'
 import { copyStore, makeSampleStore, newPath } from '../store/sample-store.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -156,6 +157,40 @@ test('a file that another process locks is busy, to open and to append to, and t
   child.stdin.end()
   await ended
   expect(await averba.consents.enrol({ cpf: '52998224725' })).toHaveLength(26)
+  await averba.close()
+})
+
+test('a notification that waits for a locked file is answered 503, and is stored once when the lock goes', async () => {
+  const store = newPath()
+  const evento = 'e'
+  const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
+  const headers = { 'event-type': evento, 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
+  // What the portal keeps of it, once it has given up.
+  const failure = () => {
+    const data = writeBrasilia(systemClock.now())
+    return Response.json([{ id: 7, data, descricao: 'HTTP 503', evento, conteudo: '{"numero":"26BR1"}' }])
+  }
+  const averba = await openAverba({
+    ...{ store, receiver, subscriptions: [{ evento }] },
+    portal: { baseUrl: 'https://portal.exemplo.br', authenticate: async () => ({}) },
+    fetch: async ({ url }) =>
+      url.includes('/falhas') ? failure() : Response.json([{ id: 1, evento, endpoint: receiver.publicUrl }]),
+  })
+  for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan()))
+    expect(each.status).toBe('settled')
+  const inbox = () => averba.views.selectFrom('notifications').select('origin').execute()
+  const holder = new Sqlite(store)
+  holder.exec('begin immediate')
+  const body = '{"numero":"26BR1"}'
+  const sent = new Request(receiver.publicUrl, { method: 'POST', headers, body })
+  expect((await averba.receiver.fetch(sent, { remoteAddress: '189.9.1.2' })).status).toBe(503)
+  expect(await inbox()).toEqual([])
+  holder.exec('rollback')
+  holder.close()
+  await expect.poll(inbox, { timeout: 10_000 }).toEqual([{ origin: 'delivered' }])
+  const [record] = await averba.subscriptions.failures({ recover: true })
+  expect(record).toMatchObject({ recovery: 'stored' })
+  expect(await inbox()).toHaveLength(1)
   await averba.close()
 })
 
