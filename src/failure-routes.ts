@@ -60,14 +60,18 @@ class Harvest {
 
   async take(items: readonly ListedFailure[], record: RecordPortion): Promise<void> {
     const open: ListedFailure[] = []
+    const links: string[] = []
     let looked = 0
     for (const item of new Map(items.map(each => [each.remoteId, each])).values()) {
-      if (await this.#isOpen(item)) open.push(item)
+      const { isOpen, link } = await this.#look(item)
+      if (isOpen) open.push(item)
+      if (link !== undefined) links.push(link)
       looked += 1
       if (looked % portionItems === 0) await giveWay()
     }
     const lost = this.#recovers ? open : []
     const stored = await StoredNotifications.around(this.#area, lost.map(sought))
+    for (const link of links) stored.link(link)
     for (const portion of portionsOf(open)) {
       let made = new Portion(this.#area, stored, this.#recovers)
       await record(async () => {
@@ -76,7 +80,7 @@ class Harvest {
         for (const item of portion) await made.take(item)
         return made.delivery
       })
-      for (const each of made.recovered) stored.add(each)
+      stored.keep(made)
       this.counts.recovered += made.counts.recovered
       this.counts.stored += made.counts.stored
       this.counts.bare += made.counts.bare
@@ -84,11 +88,12 @@ class Harvest {
     }
   }
 
-  /** Reports whether there is anything left to do about a record. */
-  async #isOpen({ remoteId }: ListedFailure): Promise<boolean> {
+  /** Reports whether there is anything left to do about a record, and the notification that it is linked to. */
+  async #look({ remoteId }: ListedFailure): Promise<{ isOpen: boolean; link: string | undefined }> {
     const { store } = this.#area
-    if ((await store.lookUp('failure', String(remoteId))) === undefined) return true
-    return this.#recovers && (await store.lookUp('recovery', String(remoteId))) === undefined
+    const isKnown = (await store.lookUp('failure', String(remoteId))) !== undefined
+    const link = this.#recovers ? await store.lookUp('recovery', String(remoteId)) : undefined
+    return { isOpen: !isKnown || (this.#recovers && link === undefined), link }
   }
 }
 
@@ -97,6 +102,8 @@ class Portion {
   readonly counts = { recovered: 0, stored: 0, bare: 0 }
   /** What goes into the inbox, to be found by the records after it. */
   readonly recovered: Found[] = []
+  /** The notifications that stood in the inbox before. */
+  readonly linked: string[] = []
   readonly #targets: Target[] = []
   readonly #claims: Claim[] = []
   readonly #area: Area
@@ -156,10 +163,11 @@ class Portion {
       this.counts.bare += 1
       return
     }
-    const found = await this.#stored.find({ evento, failedAt, content }, this.recovered)
+    const found = await this.#stored.find({ evento, failedAt, content }, this)
     const notification = found ?? this.#area.createId()
     const how = found === undefined ? 'recovered' : 'stored'
-    if (found === undefined) {
+    if (found !== undefined) this.linked.push(found)
+    else {
       this.recovered.push({ notification, evento, failedAt, content })
       const body = Buffer.from(content)
       const data = { notification, evento, failedAt, bodyBytes: body.length }

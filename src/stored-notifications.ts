@@ -22,6 +22,12 @@ export interface Found extends Sought {
   readonly notification: string
 }
 
+/** What is about to be recorded: what goes into the inbox, and which notifications failures are linked to. */
+export interface Pending {
+  readonly recovered: readonly Found[]
+  readonly linked: readonly string[]
+}
+
 interface Stored {
   readonly notification: string
   readonly evento: string
@@ -29,6 +35,17 @@ interface Stored {
   readonly at: number
   readonly bodyBytes: number
   readonly body: string
+  /** Without a recipient: it stands for whomever the content was for. */
+  readonly isRecovered: boolean
+  /** How often it was delivered, copies included: each stands for one failure at most. */
+  deliveries: number
+}
+
+/** One whose content is known. */
+interface Known extends Pick<Stored, 'notification' | 'at' | 'isRecovered'> {
+  /** The one that it was read from: copies that come after it are counted there. */
+  readonly stored?: Stored
+  readonly recipient?: string
 }
 
 /** The notifications that were stored about the time of some failures, to be found by their content. */
@@ -36,7 +53,10 @@ export class StoredNotifications {
   readonly #area: Area
   /** Those whose content nobody has looked at, by event and length: there may be very many. */
   readonly #unopened = new Map<string, Stored[]>()
-  readonly #byContent = new Map<string, { notification: string; at: number }[]>()
+  readonly #byContent = new Map<string, Known[]>()
+  readonly #byNotification = new Map<string, Stored>()
+  /** How many failures each was linked to. */
+  readonly #links = new Map<string, number>()
 
   private constructor(area: Area) {
     this.#area = area
@@ -60,21 +80,43 @@ export class StoredNotifications {
     return found
   }
 
-  /** The notification with the event and content of a failure, stored about then, or one of those about to be stored. */
-  async find(sought: Sought, others: readonly Found[] = []): Promise<string | undefined> {
+  /**
+   * The notification that a failure is about: the one with its event and content that was stored about then, or is about
+   * to be. A failure says nothing of its recipient. So where the same was delivered to several, or less often than it
+   * failed, at least one of them may have got nothing, and none is given.
+   */
+  async find(sought: Sought, pending: Pending): Promise<string | undefined> {
     const { evento, failedAt, content } = sought
     if (failedAt === null) return undefined
     const at = fromInstant(failedAt)
     const isThen = (each: { at: number }) => Math.abs(each.at - at) <= windowMs
     await this.#open(shapeOf(evento, Buffer.byteLength(content)), isThen)
-    const known = this.#byContent.get(this.#nameOf(sought))?.find(isThen)
-    if (known) return known.notification
-    return others.find(each => isAlike(each, sought) && isThen({ at: timeOf(each) }))?.notification
+    const known = (this.#byContent.get(this.#nameOf(sought)) ?? []).filter(isThen)
+    const recovered =
+      known.find(each => each.isRecovered) ??
+      pending.recovered.find(each => isAlike(each, sought) && isThen({ at: timeOf(each) }))
+    if (recovered) return recovered.notification
+    if (new Set(known.map(each => each.recipient)).size > 1) return undefined
+    const isLeft = ({ notification, stored }: Known) => {
+      const pendingLinks = pending.linked.filter(each => each === notification).length
+      return (this.#links.get(notification) ?? 0) + pendingLinks < (stored?.deliveries ?? 0)
+    }
+    return known.find(isLeft)?.notification
   }
 
-  /** Adds one that has been stored. */
-  add(stored: Found): void {
-    if (stored.failedAt !== null) this.#keep(this.#nameOf(stored), stored.notification, timeOf(stored))
+  /** A failure is linked to a notification. */
+  link(notification: string): void {
+    this.#links.set(notification, (this.#links.get(notification) ?? 0) + 1)
+  }
+
+  /** What was pending has been recorded. */
+  keep({ recovered, linked }: Pending): void {
+    for (const each of linked) this.link(each)
+    for (const each of recovered) {
+      const { notification } = each
+      const known = { notification, at: timeOf(each), isRecovered: true }
+      if (each.failedAt !== null) this.#keep(this.#nameOf(each), known)
+    }
   }
 
   /** Looks at the contents of those of an event and a length that came then, each once. */
@@ -87,34 +129,49 @@ export class StoredNotifications {
         rest.push(each)
         continue
       }
-      const bytes = await this.#bytesOf(each)
+      const sealed = await this.#sealedOf(each)
       // What was moved out or erased cannot be compared, and so is nobody's copy.
-      if (bytes !== undefined) this.#keep(this.#contentName(each.evento, bytes), each.notification, each.at)
+      if (sealed === undefined) continue
+      const { notification, at, isRecovered } = each
+      const known = { notification, at, isRecovered, stored: each, recipient: nameOf(sealed.recipient) }
+      this.#keep(this.#contentName(each.evento, sealed.bytes), known)
     }
     this.#unopened.set(shape, rest)
   }
 
-  #keep(name: string, notification: string, at: number): void {
+  #keep(name: string, stored: Known): void {
     const known = this.#byContent.get(name)
-    if (known) known.push({ notification, at })
-    else this.#byContent.set(name, [{ notification, at }])
+    if (known) known.push(stored)
+    else this.#byContent.set(name, [stored])
   }
 
   async #read(from: number, until: number): Promise<void> {
-    const types = ['notification.received', 'notification.recovered']
+    const types = ['notification.received', 'notification.recovered', 'notification.copied']
     let after = await this.#positionBefore(toInstant(from))
     for (;;) {
       const page = await this.#area.store.read({ after, types })
       for (const event of page) {
         if (fromInstant(event.at) > until) return
-        const stored = toStored(event)
-        this.#unopened.get(shapeOf(stored.evento, stored.bodyBytes))?.push(stored)
+        this.#add(event)
       }
       const last = page.at(-1)
       if (!last) return
       after = last.position
       await giveWay()
     }
+  }
+
+  #add(event: Recorded): void {
+    if (event.type === 'notification.copied') {
+      const first = this.#byNotification.get(event.stream.slice('notification-'.length))
+      if (first) first.deliveries += 1
+      return
+    }
+    const stored = toStored(event)
+    const alike = this.#unopened.get(shapeOf(stored.evento, stored.bodyBytes))
+    if (!alike) return
+    alike.push(stored)
+    this.#byNotification.set(stored.notification, stored)
   }
 
   /** The last position before an instant: times never go back along the log. */
@@ -132,9 +189,8 @@ export class StoredNotifications {
     return low
   }
 
-  async #bytesOf({ body }: Stored): Promise<string | undefined> {
-    const sealed = await openUnlessArchived(this.#area)(body)
-    return sealed === undefined ? undefined : (sealed as SealedBody).bytes // As `sealedBody` made it.
+  async #sealedOf({ body }: Stored): Promise<SealedBody | undefined> {
+    return (await openUnlessArchived(this.#area)(body)) as SealedBody | undefined // As `sealedBody` made it.
   }
 
   #nameOf({ evento, content }: Sought): string {
@@ -150,6 +206,10 @@ function shapeOf(evento: string, bodyBytes: number): string {
   return `${evento}\0${bodyBytes}`
 }
 
+function nameOf(recipient: SealedBody['recipient']): string {
+  return recipient === undefined ? '' : `${recipient.tipo} ${recipient.id}`
+}
+
 function isAlike(one: Sought, other: Sought): boolean {
   return one.evento === other.evento && one.content === other.content
 }
@@ -160,7 +220,7 @@ function timeOf({ failedAt }: Sought): number {
 }
 
 /** What was recovered came when its delivery failed, and may be in the log days after that. */
-function toStored({ id, at, data }: Recorded): Stored {
+function toStored({ id, at, data, type }: Recorded): Stored {
   const { notification, evento, bodyBytes, failedAt } = data as unknown as Received & Partial<Recovered> // As the machine writes them.
   const cameAt = failedAt === undefined ? at : failedAt
   return {
@@ -169,5 +229,7 @@ function toStored({ id, at, data }: Recorded): Stored {
     at: cameAt === null ? Number.NaN : fromInstant(cameAt),
     bodyBytes,
     body: `${id}/body`,
+    isRecovered: type === 'notification.recovered',
+    deliveries: 1,
   }
 }

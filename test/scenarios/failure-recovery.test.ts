@@ -171,6 +171,40 @@ test.each([
   await world.close()
 })
 
+test('of the same content that several got, one that failed is recovered: it may have been for another', async () => {
+  const world = await given()
+  const { averba, faults, portal } = world
+  const body = { aviso: 'indisponibilidade programada' }
+  const to = (destinatarioId: string) =>
+    portal.notify({ evento, destinatarioTipo: 'CNPJ', destinatarioId, body })
+  await to('00000000000191')
+  await to('12ABC34501DE35')
+  await faults.add({ kind: 'status', status: 500, service: 'receiver', times: 2 })
+  await to('11222333000181')
+  await to('11444777000161')
+  // Without a recipient one says as much as two.
+  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 1, stored: 1 }])
+  expect((await inbox(averba)).map(each => each.origin).sort()).toEqual([
+    'delivered',
+    'delivered',
+    'recovered',
+  ])
+  await world.close()
+})
+
+test('a notification stands for as many failures as it was delivered, copies included, and no more', async () => {
+  const world = await given()
+  const { averba, clock } = world
+  await answerLate(world, { numero: '26BR1' })
+  await answerLate(world, { numero: '26BR1' })
+  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 0, stored: 2 }])
+  await clock.advance(60 * secondMs)
+  await lose(world, { numero: '26BR1' })
+  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 1, stored: 0 }])
+  expect(await inbox(averba)).toMatchObject([{ origin: 'delivered', copies: 2 }, { origin: 'recovered' }])
+  await world.close()
+})
+
 test('two processes that harvest at once recover each record once', async () => {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-harvest-')), 'log.sqlite')
   const world = await given(store)
