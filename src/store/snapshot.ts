@@ -59,7 +59,24 @@ export class Snapshot {
 
   /** Runs steps on what stood there. Tables of its own are temporary ones. */
   run<T>(steps: () => Steps<T>): T {
-    return guarded(this.#named, () => this.#runner.run(steps()), this.#database)
+    try {
+      return guarded(this.#named, () => this.#runner.run(steps()), this.#database)
+    } catch (error) {
+      throw this.#naming(error)
+    }
+  }
+
+  /** What finds an event damaged does not know which file it is of. */
+  #naming(error: unknown): unknown {
+    if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') return error
+    const name = `"${this.#named}"`
+    if (error.message.includes(name)) return error
+    const { hint, message } = error
+    return new AverbaError('CORRUPT', `Cannot read ${name}: ${message}`, {
+      cause: error,
+      path: this.#named,
+      ...(hint !== undefined && { hint }),
+    })
   }
 
   /** Asks SQLite about the file. */
