@@ -7,6 +7,8 @@ export interface Acknowledged {
   readonly commandId: string
   readonly position: number
   readonly status: string
+  /** It rests on what a person found out: an answer that comes late is believed all the same. */
+  readonly isVerdict: boolean
   /** The same command once more. */
   readonly again: () => Promise<{ readonly position: number; readonly status: string }>
 }

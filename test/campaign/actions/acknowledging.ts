@@ -6,6 +6,9 @@ import type { Asked } from '../host.ts'
 
 type Work<T> = (averba: Averba) => Promise<Outcome<T>>
 
+/** What a person found out of a call in doubt. */
+const verdicts = new Set(['NOT_CHARGED', 'CHARGED_WITHOUT_RESULT'])
+
 /**
  * Tells the checks what a command is answered, at the moment at which the caller has it: a host may have passed it on
  * before the engine dies.
@@ -16,7 +19,8 @@ export function acknowledged<T>(box: Box, commandId: string, work: Work<T>): Wor
     const outcome = await work(averba)
     const { position, status } = outcome
     const again = () => work(box.averba)
-    if (!life.isOver) box.book.tell('acknowledged', { commandId, position, status, again })
+    const isVerdict = outcome.status === 'declined' && verdicts.has(outcome.problem.code ?? '')
+    if (!life.isOver) box.book.tell('acknowledged', { commandId, position, status, isVerdict, again })
     return outcome
   }
 }

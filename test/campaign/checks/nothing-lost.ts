@@ -44,9 +44,9 @@ export const nothingLost: MakeCheck = (box, say) => {
   }
 
   function compare(before: Acknowledged, now: Pick<Acknowledged, 'position' | 'status'>): void {
-    const { commandId, position, status } = before
+    const { commandId, position, status, isVerdict } = before
     if (now.position !== position) say(`${commandId} stood at ${position}, and stands at ${now.position} now`)
-    if (!open.has(status) && now.status !== status)
+    if (!open.has(status) && !isVerdict && now.status !== status)
       say(`${commandId} was ${status}, and is ${now.status} now`)
   }
 }
