@@ -1,7 +1,7 @@
 import type { Fault, FaultKind } from '../../src/adapters/fault.ts'
+import { callsThatWait } from './calls-that-wait.ts'
 import { Chance } from './chance.ts'
 import { crashPoints } from './crash-points.ts'
-import { namedConsentsOf } from './named-consents.ts'
 import { rareDeedsOf } from './rare-deeds.ts'
 import type { Deed, Step } from './step.ts'
 import { storiesOf } from './stories.ts'
@@ -185,7 +185,7 @@ export function planOf(seed: number, days: number): Step[] {
     deed: draw(),
     at: random.below(days * dayMs),
   }))
-  drawn.push(...rareDeedsOf(seed, days), ...storiesOf(seed, days), ...namedConsentsOf(seed, days))
+  drawn.push(...rareDeedsOf(seed, days), ...storiesOf(seed, days), ...callsThatWait(seed, days))
   drawn.sort((a, b) => a.at - b.at)
   const all = [...first.map((deed, i) => ({ deed, at: i })), ...drawn]
   return all.map(({ deed, at }, id) => ({ ...deed, id, at }))
