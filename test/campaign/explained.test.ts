@@ -21,6 +21,15 @@ test('an explanation of what was reached is refuted', () => {
   })
 })
 
+test('what is only seldom reached is explained, and refutes nothing', () => {
+  const seldom = [{ names: /^a /, because: 'it takes luck', isSeldom: true }] as const
+  expect(compareReached(['a 1', 'a 2'], new Set(['a 1']), seldom)).toEqual({
+    unreached: [],
+    explained: 1,
+    refuted: [],
+  })
+})
+
 test('every explanation is of something that a machine could do', () => {
   const all = reachable()
   for (const { names } of explained) expect(all.filter(name => names.test(name))).not.toEqual([])
