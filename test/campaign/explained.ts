@@ -18,12 +18,7 @@ export const explained: readonly Explanation[] = [
   },
   {
     names:
-      /^consent: (NEGADO|REVOGADO|EXPIRADO)\+(\w+ -> \1\+(changing|uncertain)|(changing|uncertain) -> \1\+\w+) /,
-    because: 'these are final at the service, and nothing is asked of them',
-  },
-  {
-    names:
-      /^consent: (\w+)\+(known -> \1\+changed \(consent\.changeSeen|changed -> \1\+known \(consent\.confirmed)\)$/,
+      /^consent: ((NEGADO|REVOGADO|EXPIRADO)\+known -> \S+ \(consent\.changeSeen|(\w+)\+changed -> \3\+known \(consent\.confirmed)\)$/,
     because: 'where no status of the service comes back, it takes a reading that an answer has crossed',
     isSeldom: true,
   },
