@@ -18,7 +18,7 @@ import type { RecordedOf } from './view.ts'
 export interface Standing {
   readonly effective: boolean
   readonly because: Reason
-  /** The last reading of the service that covers the consent. */
+  /** When the last reading of the service that covers the consent was asked for. */
   readonly readAt?: Instant
   /** When it expires, where it stands. */
   readonly until?: Instant
