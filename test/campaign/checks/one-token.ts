@@ -66,15 +66,11 @@ export const oneToken: MakeCheck = (box, say) => {
 }
 
 async function tokenIn(response: Response | undefined): Promise<string | undefined> {
-  if (response?.status !== 200 || !isJson(response)) return undefined
+  if (response?.status !== 200) return undefined
   const body: unknown = await response
     .clone()
     .json()
     .catch(() => undefined)
   if (typeof body !== 'object' || body === null || !('access_token' in body)) return undefined
   return String(body.access_token)
-}
-
-function isJson(response: Response): boolean {
-  return response.headers.get('content-type')?.startsWith('application/json') ?? false
 }
