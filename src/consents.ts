@@ -145,10 +145,11 @@ export function createConsents(area: Area): Consents {
     )
   }
 
-  /** The change of a consent that was put off or is parked: it has certainly not left. */
+  /** The change of a consent that was put off or is parked, and so has not left, unless there is another one as well. */
   async function changeThatWaits(stream: string): Promise<Owed | undefined> {
-    const waiting = await store.effects({ stream, states: ['deferred', 'parked'] })
-    return waiting.find(({ type }) => type === 'consentService.changeStatus')
+    const open = await store.effects({ stream, states: ['owed', 'started', 'deferred', 'parked', 'unknown'] })
+    const [change, other] = open.filter(({ type }) => type === 'consentService.changeStatus')
+    return !other && (change?.state === 'deferred' || change?.state === 'parked') ? change : undefined
   }
 
   async function describe(row: ConsentRow): Promise<ConsentRow> {

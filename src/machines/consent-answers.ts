@@ -1,23 +1,32 @@
+import { fromInstant, toInstant } from '../clock.ts'
 import type { Effect, Instant } from '../message.ts'
 import type { Answered, ConsentEvent, ConsentReading } from './consent-events.ts'
-import { amendment, crossed, type Held, move, resolution } from './consent-readings.ts'
+import { amendment, crossed, type Held, lateChangeMs, move, resolution } from './consent-readings.ts'
 import type { ConsentStatus, RequestableStatus } from './consent-status.ts'
 
 /** The service answered our request for a change with the consent as it stands now. */
-export function answered(held: Held, given: ConsentReading & Answered): readonly ConsentEvent[] {
+export function answered(
+  held: Held,
+  given: ConsentReading & Answered,
+  read: Effect,
+): readonly ConsentEvent[] {
   const { status, askedAt } = given
   if (!isOpen(held, given.asked)) return [late(given.asked, status), ...crossed(held, status)]
   const said = { status, ...(askedAt !== undefined && { askedAt }) }
-  return [...amendment(held, given), answer(held, said), ...stillShown(held, status)]
+  return [...amendment(held, given), answer(held, said, read), ...stillShown(held, status)]
 }
 
 function answer(
   { reading, asked }: Held,
   said: { readonly status: ConsentStatus; readonly askedAt?: Instant },
+  read: Effect,
 ): ConsentEvent {
   if (asked !== null && said.status !== asked) {
-    const data = { ...said, by: 'service', held: reading.status } as const
-    return { type: 'consent.conflicted', data, anomaly: `the service was asked for ${asked}` }
+    const data = { ...said, by: 'service', held: reading.status, isContrary: true } as const
+    const anomaly = `the service was asked for ${asked}`
+    // Whoever answers from an older copy would show it to a reading at once as well.
+    const dueAt = said.askedAt && { dueAt: toInstant(fromInstant(said.askedAt) + lateChangeMs) }
+    return { type: 'consent.conflicted', data, anomaly, effects: [{ ...read, ...dueAt }] }
   }
   if (said.status === reading.status) return { type: 'consent.confirmed', data: said }
   return move(reading.status, { ...said, by: 'us' })

@@ -43,6 +43,8 @@ const asShown = [
 ] as const
 
 const ended = { target: 'known', actions: 'forgetDoubt' } as const
+// A service that says yes and shows the opposite has made up nobody's mind.
+const contrary = { guard: 'isContrary', target: 'uncertain', actions: 'keepDeclined' } as const
 // While a change of ours is out or in doubt, what else is in doubt waits for its end.
 const seenBeside = { 'consent.changeSeen': { actions: 'keepShown' } } as const
 const doubtEnds = {
@@ -50,7 +52,7 @@ const doubtEnds = {
   'consent.denied': ended,
   'consent.revoked': ended,
   'consent.expired': ended,
-  'consent.conflicted': ended,
+  'consent.conflicted': [contrary, ended],
   'consent.vanished': ended,
   'consent.confirmed': ended,
 } as const
@@ -59,6 +61,7 @@ const doubtEnds = {
 export const chart = setup({
   types: { context: {} as Context, events: {} as ConsentEvent },
   guards: {
+    isContrary: ({ event }) => isContrary(event),
     showsPendente: ({ event }) => shows(event) === 'PENDENTE',
     showsAtivo: ({ event }) => shows(event) === 'ATIVO',
     showsNegado: ({ event }) => shows(event) === 'NEGADO',
@@ -86,7 +89,10 @@ export const chart = setup({
       isLost: true,
       lostAt: ({ event }) => (event.type === 'consent.changeLost' ? (event.data.lostAt ?? null) : null),
     }),
-    keepDeclined: assign(({ event }) => ({ asked: null, isReadingOwed: owes(event) })),
+    keepDeclined: assign(({ event }) => ({
+      ...{ asked: null, isLost: false, lostAt: null },
+      isReadingOwed: owes(event),
+    })),
     keepLapsed: assign({
       lapsed: ({ event }) => (event.type === 'consent.lapsed' ? event.data.expiresAt : null),
     }),
@@ -172,7 +178,15 @@ export const chart = setup({
             'consent.changeDeclined': { target: 'uncertain', actions: 'keepDeclined' },
           },
         },
-        uncertain: { on: { ...doubtEnds, ...seenBeside } },
+        uncertain: {
+          on: {
+            ...doubtEnds,
+            ...seenBeside,
+            // What became of the change is found out when it is listed again.
+            'consent.vanished': {},
+            'consent.appeared': ended,
+          },
+        },
       },
     },
   },
@@ -187,11 +201,21 @@ function shownBy(
   context: Context,
   event: Extract<ConsentEvent, { type: 'consent.changeSeen' }>,
 ): Partial<Context> {
+  const { shown, isCrossed } = context
+  const isFirm = shown !== null && shown !== 'unreadable' && !isCrossed
+  // What may be older, or says nothing, takes the place of nothing that is known.
+  if (isFirm && (event.data.crossed || event.data.status === null))
+    return { isReadingOwed: context.isReadingOwed || owes(event) }
   return {
     shown: event.data.status ?? 'unreadable',
     isCrossed: event.data.crossed === true,
     isReadingOwed: context.isReadingOwed || owes(event),
   }
+}
+
+/** Reports whether the answer to a change shows another status than was asked for. */
+function isContrary(event: ConsentEvent): boolean {
+  return event.type === 'consent.conflicted' && event.data.isContrary === true
 }
 
 function owes({ effects = [] }: ConsentEvent): boolean {

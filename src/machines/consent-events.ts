@@ -41,8 +41,11 @@ export type ConsentEvent =
   | Event<'consent.appeared', ConsentReading & { consent: string; subject: string; askedAt?: Instant }>
   | Event<'consent.amended', ConsentReading>
   | Event<'consent.approved' | 'consent.denied' | 'consent.revoked' | 'consent.expired', Move>
-  /** The service shows a status that its table does not lead to, or answers with another than was asked. */
-  | Event<'consent.conflicted', Move & { held: ConsentStatus }>
+  /**
+   * The service shows a status that its table does not lead to; or its answer is contrary to what was asked for, and owes a
+   * reading in full.
+   */
+  | Event<'consent.conflicted', Move & { held: ConsentStatus; isContrary?: true }>
   | Event<'consent.vanished', Record<string, never>>
   /** By our clock `dataExpiracao` has passed. The status stays the service's word. */
   | Event<'consent.lapsed', { expiresAt: Instant }>

@@ -28,6 +28,8 @@ export interface Held {
   /** It was lost, and when that was known. */
   readonly isLost: boolean
   readonly lostAt: Instant | null
+  /** A reading in full is owed that may tell. */
+  readonly isReadingOwed: boolean
   /** No change of ours is out or in doubt. */
   readonly isQuiet: boolean
 }
@@ -46,13 +48,16 @@ export const lateChangeMs = 60_000
  * between. While a change of ours is out, a list ends the doubt about it.
  */
 export function seen(held: Held, given: ConsentReading & Whose & When): readonly ConsentEvent[] {
-  if (held.isUnknown || !held.isQuiet) return observed(held, given, [])
   const { status } = given
+  const isOwn = status === held.reading.status
+  // What became of a lost change stands in the history, where a list shows neither.
+  const isElsewhere = held.isLost && !isOwn && status !== held.asked
+  if (held.isUnknown || (!held.isQuiet && !isElsewhere)) return observed(held, given, [])
   const amended = amendment(held, given)
   const isVague = held.isCrossed || held.shown === 'unreadable'
-  if (isVague && status === held.reading.status)
-    return [...amended, { type: 'consent.confirmed', data: { status } }]
-  if (!isVague && status === (held.shown ?? held.reading.status)) return amended
+  if (isVague && isOwn && held.isQuiet) return [...amended, { type: 'consent.confirmed', data: { status } }]
+  const isKnown = held.shown === null ? isOwn : status === held.shown && held.isReadingOwed
+  if (!isVague && isKnown) return amended
   return [...amended, { type: 'consent.changeSeen', data: { status } }]
 }
 
@@ -78,7 +83,8 @@ export function observed(
   if (held.isUnknown) {
     const when = given.askedAt !== undefined && { askedAt: given.askedAt }
     const data = { consent, subject, ...readingOf(given), ...when }
-    const appeared: ConsentEvent = { type: 'consent.appeared', data }
+    const ends = held.isLost ? resolution(status === held.asked) : {}
+    const appeared: ConsentEvent = { type: 'consent.appeared', data, ...ends }
     return [held.isVanished ? { ...appeared, anomaly: 'it had vanished' } : appeared]
   }
   const moves = movesOf(held, status, history)

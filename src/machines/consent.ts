@@ -58,7 +58,8 @@ function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<C
       )
     }
     case 'consent.observeUnreadable': {
-      if (isUnknown(state) || state.context.shown === 'unreadable') return record()
+      const { shown, isReadingOwed } = state.context
+      if (isUnknown(state) || (shown === 'unreadable' && isReadingOwed)) return record()
       const anomaly = 'the service shows it in a form that cannot be read'
       return withReading(state, [{ type: 'consent.changeSeen', data: { status: null }, anomaly }])
     }
@@ -74,7 +75,7 @@ function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<C
     case 'consentService.consentRead':
       return { events: readInFull(state, message) }
     case 'consentService.statusChanged':
-      return withReading(state, answered(heldOf(state), message.data))
+      return withReading(state, answered(heldOf(state), message.data, readConsent(state.context)))
     case 'consentService.changeDeclined':
       return record(refused(heldOf(state), message.data, readConsent(state.context)))
     case 'consentService.changeLost':
@@ -124,6 +125,8 @@ function readInFull(
   const { history, ...reading } = data
   const { consent, subject } = state.context
   const held = heldOf(state)
+  // A list makes it appear again: what it shows is kept with the event that says so.
+  if (held.isVanished) return [described(data, [])]
   if (isStale) {
     const news = crossed(held, reading.status)
     const isOpen = news.length > 0 || held.shown !== null || held.isDoubtful
@@ -154,9 +157,9 @@ function described(
 
 /** Whoever sees another status in a list owes the reading in full, once. */
 function withReading(state: State, events: readonly ConsentEvent[]): Decision<ConsentEvent> {
-  const { isReadingOwed, reading } = state.context
+  const { isReadingOwed, isQuiet, reading } = heldOf(state)
   const isOwing = ({ type, data }: ConsentEvent) =>
-    type === 'consent.changeSeen' && !isReadingOwed && data.status !== reading.status
+    type === 'consent.changeSeen' && !isReadingOwed && (isQuiet || data.status !== reading.status)
   return {
     events: events.map(event =>
       isOwing(event) ? { ...event, effects: [readConsent(state.context)] } : event,

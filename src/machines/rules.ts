@@ -50,6 +50,7 @@ const consent: MachineRules = {
     showsNegado: { status: 'NEGADO' },
     showsRevogado: { status: 'REVOGADO' },
     showsExpirado: { status: 'EXPIRADO' },
+    isContrary: { isContrary: true },
   },
   makes: {
     'consent.erase': [{ event: 'consent.erased' }],
@@ -74,7 +75,10 @@ const consent: MachineRules = {
     ],
     'consentService.statusChanged': [
       { event: 'consent.answeredLate' },
-      ...consentReadings.filter(rule => rule.event !== 'consent.appeared'),
+      ...consentReadings.filter(
+        rule => rule.event !== 'consent.appeared' && rule.event !== 'consent.conflicted',
+      ),
+      { event: 'consent.conflicted', anomaly: 'always', owes: readsConsent },
       { event: 'consent.changeSeen', in: held, owes: readsConsent },
     ],
     'consentService.changeDeclined': [

@@ -94,10 +94,14 @@ function change(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
     case 'consent.denied':
     case 'consent.revoked':
     case 'consent.expired':
-    case 'consent.conflicted':
     case 'consent.confirmed':
       row.status = event.data.status
       row.knowledge = 'known'
+      return
+    case 'consent.conflicted':
+      row.status = event.data.status
+      // An answer that contradicts the change that it is to is no end of doubt.
+      row.knowledge = event.data.isContrary ? 'uncertain' : 'known'
       return
     case 'consent.amended':
       row.created_at = event.data.createdAt

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { askedFrom, consentStatuses } from '../../src/machines/consent-status.ts'
-import type { Event, Message } from '../../src/message.ts'
+import type { Carried, Event, Message } from '../../src/message.ts'
 import { answerOf } from '../../src/simulation/index.ts'
 
 const reading = (status: string) => ({ status, createdAt: null, expiresAt: null, controller: null })
@@ -9,9 +9,9 @@ const observe = (status: string): Message => ({
   data: { ...reading(status), consent: 'c', subject: 's' },
 })
 
-const after = (...messages: Message[]) => answerOf('consent', ...messages)
+const after = (...messages: Carried[]) => answerOf('consent', ...messages)
 
-function eventsAfter(...messages: Message[]): readonly Event[] {
+function eventsAfter(...messages: Carried[]): readonly Event[] {
   const decision = after(...messages)
   if ('refused' in decision) throw new Error(decision.refused)
   return decision.events
@@ -96,6 +96,36 @@ test('a reading in full that shows what we hold after all ends the doubt, and no
   expect(after(...changed, read, { type: 'consent.revoke', data: {} })).toHaveProperty('events')
 })
 
+const readDeclined = { type: 'consentService.readDeclined', data: { httpStatus: 404 } }
+const unreadable = { type: 'consent.observeUnreadable', data: {} }
+
+test('where a reading in full was declined and nothing was believed, the next list owes another', () => {
+  const torn = [observe('ATIVO'), observe('REVOGADO'), observe('ATIVO'), readDeclined]
+  const owing = [{ type: 'consent.changeSeen', effects: [{ type: 'consentService.readConsent' }] }]
+  expect(eventsAfter(...torn, observe('ATIVO'))).toMatchObject(owing)
+  expect(eventsAfter(observe('ATIVO'), unreadable, unreadable)).toEqual([])
+  expect(eventsAfter(observe('ATIVO'), unreadable, readDeclined, unreadable)).toMatchObject(owing)
+})
+
+test('what may be older, or cannot be read, takes the place of nothing that a list showed', () => {
+  const use = { type: 'consent.use', data: { at: '2026-11-21', ageMaxMs: null, readAt: '2026-11-21' } }
+  const stale = { ...observe('EXPIRADO'), isStale: true }
+  for (const vague of [unreadable, stale]) {
+    const seen = [observe('ATIVO'), observe('REVOGADO'), vague]
+    expect(eventsAfter(...seen, use)).toMatchObject([{ data: { because: 'revoked' } }])
+    expect(eventsAfter(...seen, observe('ATIVO'))).toMatchObject([{ type: 'consent.changeSeen' }])
+    expect(eventsAfter(...seen, observe('ATIVO'), use)).toMatchObject([{ data: { because: 'uncertain' } }])
+  }
+})
+
+test('a consent that vanished is no more there by a reading in full, which has no record to keep', () => {
+  const vanished = [observe('ATIVO'), { type: 'consent.miss', data: {} }]
+  expect(eventsAfter(...vanished, inFull('ATIVO', 'ATIVO')).map(event => event.type)).toEqual([
+    'consent.described',
+  ])
+  expect(eventsAfter(...vanished, observe('ATIVO'))).toMatchObject([{ type: 'consent.appeared' }])
+})
+
 test('a history with a status that the contract does not have is an anomaly', () => {
   const data = { ...reading('ATIVO'), history: [{ status: null, since: null }] }
   const [event] = eventsAfter(observe('ATIVO'), { type: 'consentService.consentRead', data })
@@ -169,6 +199,20 @@ describe('a change whose answer was lost', () => {
       data: { asked: 'ATIVO', status: null },
       resolves: { effect: 'consentService.changeStatus', as },
     })
+  })
+
+  test('is found out when a consent that vanished meanwhile is listed again', () => {
+    const gone = [...lost, { type: 'consent.miss', data: {} }]
+    expect(eventsAfter(...gone, observe('ATIVO'))).toMatchObject([
+      { type: 'consent.appeared', resolves: { as: 'settled' } },
+    ])
+    expect(eventsAfter(...gone, observe('PENDENTE'))).toMatchObject([
+      { type: 'consent.appeared', resolves: { as: 'declined' } },
+    ])
+    const deny = { type: 'consent.deny', data: {} }
+    expect(eventsAfter(...gone, observe('PENDENTE'), deny)).toMatchObject([
+      { type: 'consent.changeRequested' },
+    ])
   })
 
   test('lets no other change out', () => {

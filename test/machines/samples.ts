@@ -106,6 +106,10 @@ export const samples: readonly Sample[] = [
       { type: 'consent.observeUnreadable', data: {} },
       ...statuses.map(status => ({ type: 'consentService.statusChanged', data: reading(status) })),
       { type: 'consentService.statusChanged', data: { ...reading('ATIVO'), asked: 'ATIVO', askedAt: now } },
+      {
+        type: 'consentService.statusChanged',
+        data: { ...reading('ATIVO'), asked: 'REVOGADO', askedAt: now },
+      },
       ...[['PENDENTE', 'ATIVO', 'REVOGADO'], ['PENDENTE', null, 'ATIVO'], []].map(history => ({
         type: 'consentService.consentRead',
         data: { ...reading(history.at(-1) ?? 'ATIVO'), history: history.map(entryOf), askedAt: now },

@@ -305,3 +305,60 @@ test('a use waits for a reading no longer than its caller does', async () => {
   held.open()
   await world.close()
 })
+
+/** Answers a kind of request from what the service said once, or declines it, while that is asked for. */
+async function givenCopies(status: 'PENDENTE' | 'ATIVO') {
+  const told = { answer: (_: Request): Response | undefined => undefined }
+  const { world, subject, consent } = await givenConsent(status, async (request, forward) => {
+    const response = await forward(request)
+    return told.answer(request) ?? response
+  })
+  return { world, which: { subject, id: consent.id }, told }
+}
+
+test('an answer that shows the opposite of what was asked for ends no doubt', async () => {
+  const { world, which, told } = await givenCopies('ATIVO')
+  const { averba, clock } = world
+  told.answer = request => {
+    if (request.method !== 'PUT') return undefined
+    const at = '2026-11-20T12:00:00Z'
+    return Response.json({
+      id: which.id,
+      status: 'ATIVO',
+      dataHora: at,
+      dataExpiracao: '2027-11-20T12:00:00Z',
+      href: '',
+    })
+  }
+  await averba.consents.revoke(which)
+  told.answer = () => undefined
+  expect(await useOf(world, which)).toBe('uncertain')
+  const shown = (await averba.consents.list(which)).find(each => each.id === which.id)
+  expect(shown?.knowledge).toBe('uncertain')
+  await clock.advance(60_000)
+  await averba.settle()
+  expect(await useOf(world, which)).toBe('revoked')
+  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await world.close()
+})
+
+test('a lost approval that somebody revoked at once was made, as the history tells', async () => {
+  const { world, which, told } = await givenCopies('PENDENTE')
+  told.answer = request =>
+    request.method === 'PUT'
+      ? new Response(null, { status: 504 })
+      : isDetail(request)
+        ? new Response(null, { status: 500 })
+        : undefined
+  const approve = () => world.averba.consents.approve(which, { commandId: 'once' })
+  expect((await approve()).status).toBe('unknown')
+  await world.clock.advance(5_000)
+  world.consentService.change(world.samples.cpf, which.id, 'REVOGADO')
+  valueOf(await world.averba.consents.sync(which))
+  told.answer = () => undefined
+  await world.clock.advance(3_600_000)
+  await world.averba.settle()
+  expect((await approve()).status).toBe('settled')
+  expect(await useOf(world, which)).toBe('revoked')
+  await world.close()
+})
