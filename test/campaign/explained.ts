@@ -23,6 +23,10 @@ export const explained: readonly Explanation[] = [
     isSeldom: true,
   },
   {
+    names: /^consent: (NEGADO|REVOGADO|EXPIRADO)\+uncertain -> \1\+known /,
+    because: 'no answer of the simulated service is contrary to what it was asked for',
+  },
+  {
     names: /^validation: (inconclusive|resolved|erased)\S* -> declined \(validation\.withheld\)$/,
     because: 'it takes an engine that stands still between its last look at the consent and the record of it',
   },
