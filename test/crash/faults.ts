@@ -123,8 +123,11 @@ async function survey(scratch: Scratch, template: string, phase: Phase) {
   return { paths: [...paths], counts }
 }
 
+/** What strace goes by are the paths of the survey, and of a rename the former one. */
+const pid = 4_242
+
 function loadOf(phase: Phase, folder: string): LoadOptions {
-  return { path: join(folder, logName), seed: loadSeed, ...phase.load }
+  return { path: join(folder, logName), seed: loadSeed, pid, ...phase.load }
 }
 
 async function tryFault(scratch: Scratch, template: string, fault: Fault, paths: string[], row: OpenRow) {

@@ -5,6 +5,7 @@ import type { Store } from '../../src/store/store.ts'
 import { acknowledge, appendOf, type LoadOptions, openStore, say } from './load.ts'
 
 const options = JSON.parse(process.argv[2] ?? '') as LoadOptions // Written by the parent.
+if (options.pid !== undefined) Object.defineProperty(process, 'pid', { value: options.pid })
 /** One fault is injected, and no more: what fails again is broken. */
 const attemptsMax = 3
 

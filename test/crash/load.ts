@@ -8,6 +8,8 @@ import { tokens } from '../../src/views/tokens.ts'
 
 /** What a child process is asked to do. */
 export interface LoadOptions {
+  /** The id that the process goes by: files that it names after that are known beforehand, and can be given faults. */
+  readonly pid?: number
   readonly path: string
   /** Goes into every command id and every random byte: no two children of one file share it. */
   readonly seed: number
