@@ -33,6 +33,15 @@ interface Context {
 
 const nothing: ConsentReading = { status: 'PENDENTE', createdAt: null, expiresAt: null, controller: null }
 
+const noDoubt = {
+  asked: null,
+  shown: null,
+  isCrossed: false,
+  isReadingOwed: false,
+  isLost: false,
+  lostAt: null,
+} as const
+
 // What the service shows is true, also where its table has no such move.
 const asShown = [
   { guard: 'showsPendente', target: '.PENDENTE', actions: 'keepReading' },
@@ -96,14 +105,7 @@ export const chart = setup({
     keepLapsed: assign({
       lapsed: ({ event }) => (event.type === 'consent.lapsed' ? event.data.expiresAt : null),
     }),
-    forgetDoubt: assign({
-      asked: null,
-      shown: null,
-      isCrossed: false,
-      isReadingOwed: false,
-      isLost: false,
-      lostAt: null,
-    }),
+    forgetDoubt: assign(noDoubt),
     markErased: assign({ isErased: true }),
   },
 }).createMachine({
@@ -112,12 +114,7 @@ export const chart = setup({
     consent: '',
     subject: '',
     reading: nothing,
-    asked: null,
-    shown: null,
-    isCrossed: false,
-    isReadingOwed: false,
-    isLost: false,
-    lostAt: null,
+    ...noDoubt,
     passed: [],
     since: null,
     history: [],

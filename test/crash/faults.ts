@@ -123,7 +123,7 @@ async function survey(scratch: Scratch, template: string, phase: Phase) {
   return { paths: [...paths], counts }
 }
 
-/** What strace goes by are the paths of the survey, and of a rename the former one. */
+/** A file that is named after its process has the same name in every run: strace goes by the paths of the survey. */
 const pid = 4_242
 
 function loadOf(phase: Phase, folder: string): LoadOptions {
