@@ -1,6 +1,7 @@
 import { type Clock, toInstant } from './clock.ts'
 import type { Decisions, Delivery } from './decisions.ts'
 import { AverbaError, type ErrorCode } from './errors.ts'
+import { Knocking, type Waiting } from './knocking.ts'
 import type { Actor, Basis, Recorded, Settlement } from './message.ts'
 import { Places } from './places.ts'
 import type { Append, Appended, AskedReceipt, NewReceipt } from './store/append.ts'
@@ -20,15 +21,6 @@ const decisionsMax = 50
 const underWayMax = 10_000
 /** How often a fact knocks at a store that another process holds: minutes, each knock waits by itself. */
 const busyRetriesMax = 60
-/** How long what a call came to waits before it knocks again: the first time, and at most. */
-const [waitMinMs, waitMaxMs] = [1_000, 60_000]
-
-/** What tells and ends the waiting for a store that cannot be written. */
-export interface Waiting {
-  readonly closing: AbortSignal
-  readonly onTrouble: (what: string, error: unknown) => void
-}
-
 /** Gets decisions into the log: facts until they are in, commands a bounded number of times. */
 export class Recorder {
   readonly #store: Store
@@ -40,7 +32,7 @@ export class Recorder {
     commands: new Places(underWayMax),
     facts: new Places(underWayMax),
   }
-  readonly #waiting: Waiting
+  readonly #knocking: Knocking
 
   constructor(
     store: Store,
@@ -53,7 +45,7 @@ export class Recorder {
     this.#clock = clock
     this.#decisions = decisions
     this.#announce = announce
-    this.#waiting = waiting
+    this.#knocking = new Knocking(clock, waiting)
   }
 
   /** How many decisions are under way, which is what they take of memory. */
@@ -74,33 +66,12 @@ export class Recorder {
     const kind = options.receipt === undefined ? 'facts' : 'commands'
     const places = this.#places[kind]
     const record = () => this.#record(deliver, options)
-    const work = options.isAnswer ? () => this.#untilIn(record) : record
+    const work = options.isAnswer ? () => this.#knocking.untilTaken(record) : record
     if (kind === 'facts' && options.isKeptElsewhere !== true) return places.within(work)
     const recording = places.tryWithin(work)
     if (recording) return recording
     const hint = `Wait for earlier ${kind} before you send more`
     throw new AverbaError('STORE_BUSY', `Cannot record: ${underWayMax} ${kind} wait already`, { hint })
-  }
-
-  /** Nobody could ask for it again: it may have been paid for. */
-  async #untilIn(record: () => Promise<Made>): Promise<Made> {
-    const { closing, onTrouble } = this.#waiting
-    for (let waitMs = waitMinMs; ; waitMs = Math.min(waitMs * 2, waitMaxMs)) {
-      const wasClosing = closing.aborted
-      try {
-        return await record()
-      } catch (error) {
-        if (!isUnwritable(error)) throw error
-        if (wasClosing) {
-          onTrouble('what a call came to could not be recorded before the end', error)
-          throw error
-        }
-        if (waitMs === waitMinMs)
-          onTrouble('what a call came to cannot be recorded: it waits until the disk takes it', error)
-        // When the log is closing it knocks a last time.
-        await this.#clock.sleep(waitMs, closing, 'a disk that takes what a call came to')
-      }
-    }
   }
 
   async #record(deliver: () => Promise<Delivery>, options: RecordOptions): Promise<Made> {
@@ -168,11 +139,6 @@ export class Recorder {
       }
     }
   }
-}
-
-/** Whether a store may take later what it does not take now. */
-function isUnwritable(error: unknown): boolean {
-  return error instanceof AverbaError && (error.code === 'STORE_UNSAFE' || error.code === 'STORE_BUSY')
 }
 
 /** How many commands and facts are under way, and how many may be. */

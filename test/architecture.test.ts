@@ -60,6 +60,7 @@ const engine = [
   'retry-policy',
   'throttle',
   'decisions',
+  'knocking',
   'recorder',
   'places',
   'turns',
