@@ -33,7 +33,7 @@ export type PageFault = 'checkpoint' | 'path' | 'position'
  * Its own text is put into pages, so that it calls nothing outside of itself. It shares no line with what makes the
  * proofs, so that it cannot agree with a mistake.
  */
-export async function checkPageProof(proof: PageProof, subtle: SubtleCrypto): Promise<PageCheck> {
+export async function checkPageProof(proof: PageProof, subtle: typeof crypto.subtle): Promise<PageCheck> {
   const utf8 = (text: string) => new TextEncoder().encode(text)
   const hexOf = (bytes: Uint8Array) => Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
   const fromHex = (text: string) =>

@@ -64,13 +64,43 @@ test('the package, installed in an empty folder, runs its commands and the lines
   const conformed = await run(process.execPath, ['conform.ts'], { cwd: folder })
   expect(Number(conformed.stdout)).toBeGreaterThan(30)
 
-  // The types stand on their own, under a host's strict compiler that looks into every declaration.
+  // The types stand on their own, under a host's strict compiler that looks into every declaration and knows no page.
   const compilerOptions = {
-    ...{ module: 'nodenext', target: 'es2024', lib: ['es2024', 'dom'], noEmit: true },
-    ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false },
+    ...{
+      module: 'nodenext',
+      target: 'es2024',
+      lib: ['esnext'],
+      noEmit: true,
+      allowImportingTsExtensions: true,
+    },
+    ...{
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      skipLibCheck: false,
+    },
     ...{ types: ['node'], typeRoots: [join(root, 'node_modules/@types')] },
   }
-  const files = ['first-steps.ts', 'conform.ts', 'averba.config.ts']
+  const ofPages = writeCodeOfPages(folder)
+  expect(ofPages.length).toBeGreaterThan(15)
+  const files = ['first-steps.ts', 'conform.ts', 'averba.config.ts', ...ofPages]
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
-  await run(join(root, 'node_modules/.bin/tsc'), ['-p', '.'], { cwd: folder })
+  // What does not compile is printed, and would be left out of the error.
+  const compiled = await run(join(root, 'node_modules/.bin/tsc'), ['-p', '.'], { cwd: folder }).catch(
+    error => error,
+  )
+  expect(compiled.stdout).toBe('')
 })
+
+/** The code in the pages as its readers would have it: what is not run there is compiled as well. */
+function writeCodeOfPages(folder: string): string[] {
+  const docs = readdirSync(join(root, 'docs')).filter(name => name.endsWith('.md'))
+  return docs.flatMap(page => {
+    const text = readFileSync(join(root, 'docs', page), 'utf8')
+    return [...text.matchAll(/^```ts.*\n([\s\S]*?)^```$/gm)].map(([, code = ''], i) => {
+      const file = `${page}-${i + 1}.mts`
+      writeFileSync(join(folder, file), code)
+      return file
+    })
+  })
+}
