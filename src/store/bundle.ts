@@ -1,7 +1,8 @@
 import { createHash, hash } from 'node:crypto'
-import { closeSync, createReadStream, openSync, writeSync } from 'node:fs'
+import { closeSync, createReadStream, openSync } from 'node:fs'
 import { AverbaError } from '../errors.ts'
 import type { Instant, PartMark } from '../message.ts'
+import { writeWhole } from '../vault/durable-file.ts'
 import { first, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
 import type { PartsMoved } from './moved-parts.ts'
@@ -29,7 +30,7 @@ export function writeBundle(path: string, header: BundleHeader, parts: Iterable<
   const write = (line: object) => {
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
     digest.update(bytes)
-    for (let from = 0; from < bytes.length; ) from += writeSync(descriptor, bytes, from)
+    writeWhole(descriptor, bytes)
   }
   let [count, from, to] = [0, 0, 0]
   try {

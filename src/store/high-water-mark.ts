@@ -1,8 +1,7 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { AverbaError } from '../errors.ts'
 import { parseCheckpoint } from '../proof/checkpoint.ts'
-import { syncFolder } from '../vault/keyring-file.ts'
+import { replaceDurably } from '../vault/durable-file.ts'
 
 /**
  * Where the newest checkpoint is kept outside of the database, so that a log that was cut off, put back or replaced is
@@ -36,16 +35,7 @@ function createFileMark(path: string): HighWaterMark {
       const [before, after] = [parseCheckpoint(readMark(path) ?? ''), parseCheckpoint(checkpoint)]
       if (before && after && before.origin === after.origin && before.size >= after.size) return
       written += 1
-      const temporary = `${path}.${process.pid}-${written}`
-      const descriptor = openSync(temporary, 'wx', 0o600)
-      try {
-        writeSync(descriptor, checkpoint)
-        fsyncSync(descriptor)
-      } finally {
-        closeSync(descriptor)
-      }
-      renameSync(temporary, path)
-      syncFolder(dirname(path))
+      replaceDurably(path, checkpoint, `${process.pid}-${written}`)
     },
   }
 }

@@ -2,7 +2,7 @@ import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSyn
 import { dirname } from 'node:path'
 import type { Entropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
-import { syncFolder } from '../vault/keyring-file.ts'
+import { syncFolder } from '../vault/durable-file.ts'
 
 /**
  * Makes a file whole or not at all, and never over another: it is written under a name beside its own, made

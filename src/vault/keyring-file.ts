@@ -1,17 +1,8 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
+import { existsSync, linkSync, readFileSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Entropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
+import { replaceDurably, syncFolder, writeDurably } from './durable-file.ts'
 
 /** A keyring as its file has it. Without `root`, the root key is held elsewhere, and `digest` is wrapped by it too. */
 export interface KeyringFile {
@@ -67,7 +58,7 @@ function parse(text: string): KeyringFile {
 export function createKeyringFileAt(path: string, file: KeyringFile, entropy: Entropy): boolean {
   const temporary = `${path}.${Buffer.from(entropy.bytes(8)).toString('hex')}`
   try {
-    writeDurably(temporary, 'wx', file)
+    writeDurably(temporary, textOf(file))
     // Unlike a rename, a link fails where a keyring is already.
     linkSync(temporary, path)
     syncFolder(dirname(path))
@@ -81,29 +72,21 @@ export function createKeyringFileAt(path: string, file: KeyringFile, entropy: En
 }
 
 /**
- * Puts a keyring file in the place of the one that is there, durable before it returns: either is there at any time.
- * Only one process may do so at a time: what a crash leaves behind is overwritten by the next.
+ * Puts a keyring file in the place of the one that is there, durable before it returns: either is there at any time. Where
+ * its name is a link, what it leads to is replaced. Only one process may do so at a time.
  *
  * @throws {AverbaError} `STORE_UNSAFE`
  */
 export function replaceKeyringFile(path: string, file: KeyringFile): void {
   try {
-    writeDurably(`${path}.new`, 'w', file)
-    renameSync(`${path}.new`, path)
-    syncFolder(dirname(path))
+    replaceDurably(path, textOf(file), 'new')
   } catch (cause) {
     throw new AverbaError('STORE_UNSAFE', `Cannot write the keyring "${path}"`, { cause })
   }
 }
 
-function writeDurably(path: string, flags: 'w' | 'wx', file: KeyringFile): void {
-  const descriptor = openSync(path, flags, 0o600)
-  try {
-    writeSync(descriptor, `${JSON.stringify(file, null, 2)}\n`)
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
+function textOf(file: KeyringFile): string {
+  return `${JSON.stringify(file, null, 2)}\n`
 }
 
 /** A copy that stays behind is a key that nobody knows of: it is named. */
@@ -113,15 +96,5 @@ function removeCopy(path: string): void {
   } catch (cause) {
     const hint = 'It is a copy of the keyring. Remove it, and open the log again'
     throw new AverbaError('STORE_UNSAFE', `Cannot remove "${path}"`, { cause, hint })
-  }
-}
-
-/** Makes the names in a folder durable. */
-export function syncFolder(path: string): void {
-  const descriptor = openSync(path, 'r')
-  try {
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
   }
 }

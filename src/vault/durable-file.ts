@@ -1,0 +1,70 @@
+import {
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, resolve } from 'node:path'
+
+/** Makes a file of mode 0600 that is not there yet, whole and durable before it returns, and throws otherwise. */
+export function writeDurably(path: string, text: string): void {
+  const descriptor = openSync(path, 'wx', 0o600)
+  try {
+    writeWhole(descriptor, Buffer.from(text))
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+  if (readFileSync(path, 'utf8') !== text) throw new Error('What was written does not read the same')
+}
+
+/**
+ * Puts a file of mode 0600 in the place of the one that is there, if any, durable before it returns: either is there at
+ * any time. Of a link, what it leads to is replaced. What lies under the name of the new one, such as what a crash left,
+ * is removed first: no two writers may give the same `suffix` at a time.
+ */
+export function replaceDurably(path: string, text: string, suffix: string): void {
+  const target = endOfLinks(path)
+  const temporary = `${target}.${suffix}`
+  rmSync(temporary, { force: true })
+  try {
+    writeDurably(temporary, text)
+    renameSync(temporary, target)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw error
+  }
+  syncFolder(dirname(target))
+}
+
+/** Writes all of it: a disk that is nearly full takes the beginning, and refuses only what comes next. */
+export function writeWhole(descriptor: number, bytes: Uint8Array): void {
+  for (let from = 0; from < bytes.length; ) from += writeSync(descriptor, bytes, from)
+}
+
+/** Makes the names in a folder durable. */
+export function syncFolder(path: string): void {
+  const descriptor = openSync(path, 'r')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Where a name leads to in the end; also through links to a file that is not there yet. */
+function endOfLinks(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
+    const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
+    return isLink ? endOfLinks(resolve(dirname(path), readlinkSync(path))) : path
+  }
+}

@@ -1,0 +1,121 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { expect, test } from 'vitest'
+import { simulate } from '../../src/simulation/index.ts'
+import { markOf } from '../../src/store/high-water-mark.ts'
+import { newPath } from '../store/sample-store.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const asked = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
+const epochsOf = (keyring: string) => Object.keys(JSON.parse(readFileSync(keyring, 'utf8')).epochs)
+
+/** A keyring file of so many epochs, as a long life leaves it. */
+const keyring = (epochs: number) => ({
+  format: 1,
+  id: 'keys_x',
+  root: Buffer.alloc(32, 1).toString('base64'),
+  epochs: Object.fromEntries(
+    Array.from({ length: epochs }, (_, i) => [i + 1, Buffer.alloc(60, i).toString('base64')]),
+  ),
+})
+
+/** Runs a script where no file may grow beyond 4 KiB, and gives what it printed: the first write is cut short there. */
+function whereDiskEnds(script: string, path: string): string {
+  const command = `trap '' XFSZ; ulimit -S -f 4; exec "$0" --input-type=module -e "$1" "$2"`
+  const given = ['-c', command, process.execPath, script, path]
+  return execFileSync('bash', given, { cwd: root, encoding: 'utf8' }).trim()
+}
+
+test('a keyring that the disk takes the beginning of only is an error, and the one that is there stays', () => {
+  const path = `${newPath()}.keys`
+  const before = JSON.stringify(keyring(2))
+  writeFileSync(path, before)
+  const script = `
+    import { replaceKeyringFile } from './src/vault/keyring-file.ts'
+    try {
+      replaceKeyringFile(process.argv[1], ${JSON.stringify(keyring(60))})
+      console.log('replaced')
+    } catch (error) { console.log(error.code, error.cause.code) }`
+  expect(whereDiskEnds(script, path)).toBe('STORE_UNSAFE EFBIG')
+  expect(readFileSync(path, 'utf8')).toBe(before)
+  expect(readdirSync(dirname(path))).toEqual(['log.sqlite.keys'])
+})
+
+test('a mark that the disk takes the beginning of only is an error, and the one that is there stays', () => {
+  const path = newPath()
+  writeFileSync(`${path}.mark`, 'before')
+  const script = `
+    import { markOf } from './src/store/high-water-mark.ts'
+    await markOf({ path: process.argv[1] }).write('x'.repeat(6000))
+      .then(() => console.log('written'), error => console.log(error.code))`
+  expect(whereDiskEnds(script, path)).toBe('EFBIG')
+  expect(readFileSync(`${path}.mark`, 'utf8')).toBe('before')
+  expect(readdirSync(dirname(path))).toEqual(['log.sqlite.mark'])
+})
+
+test('an erasure destroys the epoch in the keyring that a link leads to, and the link stays', async () => {
+  const store = newPath()
+  await (await simulate({ averba: { store } })).close()
+  const guarded = join(dirname(store), 'guarded', 'keyring')
+  mkdirSync(dirname(guarded))
+  renameSync(`${store}.keys`, guarded)
+  symlinkSync('guarded/keyring', `${store}.keys`)
+  const { averba, samples, close } = await simulate({ averba: { store, backupRetentionDays: 0 } })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.subjects.erase({ subject }, asked)
+  await averba.settle()
+  expect((await averba.subjects.receipt(subject))?.epochsDestroyedAt).toEqual(expect.any(String))
+  await close()
+  expect(epochsOf(guarded)).toEqual(['2'])
+  expect(lstatSync(`${store}.keys`).isSymbolicLink()).toBe(true)
+  expect(readdirSync(dirname(guarded))).toEqual(['keyring'])
+})
+
+test('what lies where the next keyring is written lends it neither its mode nor its place', async () => {
+  const store = newPath()
+  const { averba, samples, close } = await simulate({ averba: { store } })
+  const elsewhere = join(dirname(store), 'elsewhere')
+  writeFileSync(elsewhere, '')
+  chmodSync(elsewhere, 0o666)
+  for (const plant of [
+    () => symlinkSync(elsewhere, `${store}.keys.new`),
+    () => {
+      writeFileSync(`${store}.keys.new`, '')
+      chmodSync(`${store}.keys.new`, 0o666)
+    },
+  ]) {
+    plant()
+    const subject = await averba.consents.enrol({ cpf: samples.cpf })
+    await averba.subjects.erase({ subject }, asked)
+    expect(statSync(`${store}.keys`).mode & 0o777).toBe(0o600)
+    expect(lstatSync(`${store}.keys`).isSymbolicLink()).toBe(false)
+  }
+  await close()
+  expect(readFileSync(elsewhere, 'utf8')).toBe('')
+  expect(epochsOf(`${store}.keys`)).toEqual(['1', '2', '3'])
+})
+
+test('a mark goes where a link leads, also to a file that is not there yet', async () => {
+  const path = newPath()
+  const kept = join(dirname(path), 'other-disk', 'mark')
+  mkdirSync(dirname(kept))
+  symlinkSync('other-disk/mark', `${path}.mark`)
+  for (const text of ['one', 'two']) {
+    await markOf({ path })?.write(text)
+    expect(readFileSync(kept, 'utf8')).toBe(text)
+  }
+  expect(realpathSync(`${path}.mark`)).toBe(realpathSync(kept))
+  expect(readdirSync(dirname(kept))).toEqual(['mark'])
+})
