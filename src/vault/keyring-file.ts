@@ -17,7 +17,7 @@ export interface KeyringFile {
 /**
  * Reads a keyring file. Nothing in it is opened.
  *
- * @throws {AverbaError} `KEYS_MISSING` when there is none, `KEYS_MISMATCH` when it is not a keyring
+ * @throws {AverbaError} `KEYS_MISSING` when there is none, `KEYS_MISMATCH` when it cannot be read, or is not a keyring
  */
 export function readKeyringFile(path: string): KeyringFile {
   if (!existsSync(path)) {
@@ -26,16 +26,25 @@ export function readKeyringFile(path: string): KeyringFile {
       path,
     })
   }
+  const text = readText(path)
   try {
-    return parse(readFileSync(path, 'utf8'))
-  } catch (cause) {
-    throw damaged(path, cause)
+    return parse(text)
+  } catch {
+    throw damaged(path)
   }
 }
 
-/** What is thrown of a keyring that cannot be read. */
-export function damaged(path: string, cause: unknown): AverbaError {
-  return new AverbaError('KEYS_MISMATCH', `Cannot read the keyring "${path}": it is damaged`, { cause, path })
+/** What is thrown of a keyring that makes no sense. Without a cause: what reads it quotes the keys that stand in it. */
+export function damaged(path: string): AverbaError {
+  return new AverbaError('KEYS_MISMATCH', `Cannot read the keyring "${path}": it is damaged`, { path })
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new AverbaError('KEYS_MISMATCH', `Cannot read the keyring "${path}"`, { cause, path })
+  }
 }
 
 function parse(text: string): KeyringFile {

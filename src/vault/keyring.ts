@@ -282,8 +282,8 @@ function openRooted(file: KeyringFile): Opened {
 function guarded<T>(path: string, work: () => T): T {
   try {
     return work()
-  } catch (cause) {
-    throw damaged(path, cause)
+  } catch {
+    throw damaged(path)
   }
 }
 

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { systemEntropy } from '../../src/clock.ts'
 import { createKeyring, createKeyringFile, openKeyringFile } from '../../src/vault/keyring.ts'
@@ -108,6 +109,34 @@ test('a missing keyring and a damaged one are told apart', () => {
     expect.objectContaining({ code: 'KEYS_MISMATCH' }),
   )
 })
+
+test('what is thrown of a damaged keyring shows nothing of what stands in it', () => {
+  const path = newPath()
+  createKeyringFile(path, systemEntropy)
+  const { root, ...others } = JSON.parse(readFileSync(path, 'utf8'))
+  for (const text of [
+    // What begins with a character that JSON does not expect there is what its error quotes.
+    JSON.stringify({ root, ...others }).replace(`"${root}"`, `Q${root}`),
+    JSON.stringify({ root: [root], digest: 'x', ...others }),
+    JSON.stringify({ root, ...others, epochs: { 1: root } }),
+  ]) {
+    writeFileSync(path, text)
+    const thrown = codeAndText(() => openKeyringFile(path, systemEntropy))
+    expect(thrown.code).toBe('KEYS_MISMATCH')
+    const pieces = Array.from({ length: root.length - 5 }, (_, i) => root.slice(i, i + 6))
+    expect(pieces.filter(piece => thrown.text.includes(piece))).toEqual([])
+  }
+})
+
+/** An error as a logger that looks into it would print it. */
+function codeAndText(work: () => unknown): { code?: unknown; text: string } {
+  try {
+    work()
+    return { text: '' }
+  } catch (error) {
+    return { code: (error as { code?: unknown }).code, text: inspect(error, { depth: 9 }) } // Whatever it is.
+  }
+}
 
 test('digests of one text differ by purpose and by keyring', () => {
   const [a, b] = [createKeyring(systemEntropy), createKeyring(systemEntropy)]
