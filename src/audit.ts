@@ -3,7 +3,7 @@ import { type ConsentQuestion, proveConsent } from './consent-proof.ts'
 import { type DiscloseOptions, disclose } from './disclosures.ts'
 import { AverbaError } from './errors.ts'
 import { checkPage } from './given.ts'
-import { exportBundle, type VerifyLogOptions, verifyLog } from './operating.ts'
+import { exportUpTo, type VerifyLogOptions, verifyLog } from './operating.ts'
 import { writeConsentPage } from './pages/consent-page.ts'
 import type { Language, Page } from './pages/language.ts'
 import { writeProcessingPage } from './pages/processing-page.ts'
@@ -94,10 +94,13 @@ export function createAudit(area: Area): Audit {
       await store.checkpoint()
       return store.reader.read(() => proveConsistency(from))
     },
-    verify: async options => verifyLog({ ...options, store: onFile() }),
+    verify: async options => {
+      const { keys: rootKey } = area.options
+      return verifyLog({ ...(rootKey && { rootKey }), ...options, store: onFile() })
+    },
     async export(dir) {
       await store.checkpoint()
-      return exportBundle({ store: onFile(), dir })
+      return exportUpTo({ store: onFile(), dir })
     },
     processing: ({ language, ...period }) =>
       readProcessing(area, period, checkPage(language === undefined ? {} : { language }).language),

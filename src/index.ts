@@ -56,6 +56,7 @@ export {
   diagnoseStore,
   exportBundle,
   migrationsFrom,
+  type OpenedWith,
   proveRecorded,
   type ReplayLogOptions,
   rebuildStore,

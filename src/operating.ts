@@ -34,6 +34,7 @@ import { Snapshot } from './store/snapshot.ts'
 import { Store } from './store/store.ts'
 import { readFacts } from './store/store-facts.ts'
 import { type VerifyStoreOptions, verifyStore } from './store/verify-store.ts'
+import type { Keys } from './vault/keys.ts'
 import { views } from './views/views.ts'
 import { machines } from './wiring.ts'
 
@@ -63,15 +64,14 @@ export function backupStore(options: {
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `KEYS_MISSING`, `KEYS_MISMATCH`, `ROLLED_BACK`,
  * `STORE_UNSAFE`, `CORRUPT`
  */
-export async function restoreStore(options: {
-  backup: string
-  store: string
-  keys?: string
-  acceptRollback?: boolean
-  clock?: Clock
-  entropy?: Entropy
-  onProgress?: OnProgress
-}): Promise<Restored & { readonly resumedAs?: string }> {
+export async function restoreStore(
+  options: OpenedWith & {
+    backup: string
+    keys?: string
+    acceptRollback?: boolean
+    onProgress?: OnProgress
+  },
+): Promise<Restored & { readonly resumedAs?: string }> {
   const { entropy = systemEntropy } = options
   const restored = await restoreBackup({ ...options, views, claimedKinds, entropy })
   if (!options.acceptRollback) return restored
@@ -100,7 +100,8 @@ export function diagnoseStore(options: {
  * the bytes of the headers, every part or what explains that it is gone, and every decision; of a store also that its
  * tables and views say the same.
  *
- * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, and `KEYS_MISMATCH` when the
+ * root key that is given does not open the keyring
  */
 export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
   const { store, onProgress, ...others } = options
@@ -143,18 +144,28 @@ export type VerifyLogOptions = { readonly store: string } & Omit<
  *
  * @throws {AverbaError} `INVALID_INPUT` when something is in the folder, and as `openAverba`
  */
-export async function exportBundle(options: {
-  store: string
-  dir: string
-  onProgress?: (done: number, end: number) => void
-}): Promise<Exported> {
+export async function exportBundle(options: OpenedWith & ExportTo): Promise<Exported> {
   await withStore(options, store => store.checkpoint())
-  const snapshot = await Snapshot.open(options.store)
+  return exportUpTo(options)
+}
+
+/** Writes a log to a new folder, up to the checkpoint that stands in it. */
+export async function exportUpTo({
+  store,
+  dir,
+  onProgress,
+}: { store: string } & ExportTo): Promise<Exported> {
+  const snapshot = await Snapshot.open(store)
   try {
-    return await exportLog(snapshot, options.dir, options.onProgress)
+    return await exportLog(snapshot, dir, onProgress)
   } finally {
     snapshot.close()
   }
+}
+
+interface ExportTo {
+  readonly dir: string
+  readonly onProgress?: (done: number, end: number) => void
 }
 
 /**
@@ -163,10 +174,10 @@ export async function exportBundle(options: {
  *
  * @throws {AverbaError} `NOT_FOUND`, and as `openAverba`
  */
-export function proveRecorded({ store, event }: { store: string; event: WhichEvent }): Promise<string> {
-  return withStore({ store }, async opened => {
-    await opened.checkpoint()
-    return opened.reader.read(() => proveEvent(event))
+export function proveRecorded(options: OpenedWith & { event: WhichEvent }): Promise<string> {
+  return withStore(options, async store => {
+    await store.checkpoint()
+    return store.reader.read(() => proveEvent(options.event))
   })
 }
 
@@ -212,12 +223,9 @@ export interface ReplayLogOptions extends ReplayOptions {
  * @returns `undefined` when there is nothing to move
  * @throws {AverbaError} `INVALID_INPUT`, `STORE_UNSAFE`, `STORE_BUSY`, `CORRUPT`, and as `openAverba`
  */
-export async function archiveParts(options: {
-  store: string
-  before: Instant
-  to: string
-  clock?: Clock
-}): Promise<PartsMoved | undefined> {
+export async function archiveParts(
+  options: OpenedWith & { before: Instant; to: string },
+): Promise<PartsMoved | undefined> {
   const before = parseInstant(options.before)
   return withStore(options, async (store, at) => {
     const stays = await findLasting(store)
@@ -230,11 +238,9 @@ export async function archiveParts(options: {
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `CORRUPT`, and as `openAverba`
  */
-export function restoreParts(options: {
-  store: string
-  from: string
-  clock?: Clock
-}): Promise<PartsMoved & { readonly keyless: number }> {
+export function restoreParts(
+  options: OpenedWith & { from: string },
+): Promise<PartsMoved & { readonly keyless: number }> {
   const { store: path, from } = options
   return withStore(options, (store, at) => putBack({ path, store, from, at }))
 }
@@ -244,11 +250,8 @@ export function restoreParts(options: {
  *
  * @throws {AverbaError} `NOT_FOUND`, `STORE_BUSY` when another process rebuilds the same view, and as `openAverba`
  */
-export function rebuildStore({
-  store: path,
-  ...options
-}: { store: string } & RebuildAll): Promise<Rebuilt[]> {
-  return withStore({ store: path }, store => store.rebuild(options))
+export function rebuildStore(options: OpenedWith & RebuildAll): Promise<Rebuilt[]> {
+  return withStore(options, store => store.rebuild(options))
 }
 
 /**
@@ -268,22 +271,25 @@ export function migrationsFrom(version: number, dialect: string): string[] {
   )
 }
 
-/** A store that is there, and what it is opened with. */
-interface Surroundings {
+/** A store, and what it is opened with. */
+export interface OpenedWith {
   readonly store: string
+  /** Who holds the root key of the log, where its keyring has none: as `keys` of `openAverba`. */
+  readonly rootKey?: Keys
   readonly clock?: Clock
   readonly entropy?: Entropy
 }
 
 async function withStore<T>(
-  { store: path, clock = systemClock, entropy = systemEntropy }: Surroundings,
+  { store: path, rootKey, clock = systemClock, entropy = systemEntropy }: OpenedWith,
   work: (store: Store, at: Instant) => Promise<T>,
   acceptRollback = false,
 ): Promise<T> {
   // Opening would make one.
   if (!existsSync(path)) throw new AverbaError('NOT_FOUND', `Cannot open "${path}": it is not there`)
   const createId = createIds(clock, entropy)
-  const store = await Store.open({ path, views, clock, entropy, createId, acceptRollback })
+  const keys = rootKey && { keys: rootKey }
+  const store = await Store.open({ path, views, clock, entropy, createId, acceptRollback, ...keys })
   try {
     return await work(store, toInstant(clock.now()))
   } finally {

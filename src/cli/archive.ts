@@ -1,7 +1,8 @@
 import { Command } from 'commander'
 import { AverbaError, archiveParts, restoreParts } from '../index.ts'
+import { type RootKeyOption, rootKeyOf, rootKeyOption } from './root-key.ts'
 
-interface Options {
+interface Options extends RootKeyOption {
   readonly before?: string
   readonly to?: string
   readonly restore?: string
@@ -18,6 +19,7 @@ export function archiveCommand(): Command {
     .option('--before <instant>', 'only parts of events recorded before it, such as 2026-01-31')
     .option('--to <bundle>', 'the bundle to make; overwrites nothing')
     .option('--restore <bundle>', 'put the parts of a bundle back')
+    .addOption(rootKeyOption())
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -27,9 +29,11 @@ export function archiveCommand(): Command {
     .action(archive)
 }
 
-async function archive(store: string, { before, to, restore, json = false }: Options): Promise<void> {
+async function archive(store: string, options: Options): Promise<void> {
+  const { before, to, restore, json = false } = options
+  const opened = { store, ...rootKeyOf(options) }
   if (restore !== undefined && before === undefined && to === undefined) {
-    const back = await restoreParts({ store, from: restore })
+    const back = await restoreParts({ ...opened, from: restore })
     if (json) return console.log(JSON.stringify(back))
     console.log(
       `${back.count} parts of events ${back.from} to ${back.to} are back, as their headers name them.`,
@@ -43,7 +47,7 @@ async function archive(store: string, { before, to, restore, json = false }: Opt
       'Cannot tell what to do: give --before and --to, or --restore alone',
     )
   }
-  const moved = await archiveParts({ store, before, to })
+  const moved = await archiveParts({ ...opened, before, to })
   if (json) return console.log(JSON.stringify(moved ?? { count: 0 }))
   if (!moved) return console.log('There is nothing to move.')
   console.log(

@@ -4,20 +4,19 @@ import { Command } from 'commander'
 import {
   AverbaError,
   type ErasureReceipt,
-  environmentKeys,
   openAverba,
   type PartKind,
   type SubjectRef,
   type Who,
 } from '../index.ts'
+import { type RootKeyOption, rootKeyOf, rootKeyOption } from './root-key.ts'
 
-interface Options {
+interface Options extends RootKeyOption {
   readonly subject?: string
   readonly requester: string
   readonly legalBasis: string
   readonly keep?: readonly string[]
   readonly backupsKept?: string
-  readonly rootKeyFrom?: string
   readonly json?: boolean
 }
 
@@ -33,10 +32,7 @@ export function eraseCommand(): Command {
     .option('--subject <ref>', 'the data subject; otherwise the CPF is read from standard input')
     .option('--keep <kind...>', 'kinds of parts that the law has kept, such as validation.result')
     .option('--backups-kept <days>', 'how many days backups of the store and its keyring are kept', '30')
-    .option(
-      '--root-key-from <variable>',
-      'the environment variable of the root key, where the keyring has none',
-    )
+    .addOption(rootKeyOption())
     .option('--json', 'print the receipt as one JSON object')
     .addHelpText(
       'after',
@@ -48,15 +44,16 @@ export function eraseCommand(): Command {
 }
 
 async function erase(store: string, options: Options): Promise<void> {
-  const { subject, requester, legalBasis, keep, backupsKept, rootKeyFrom, json = false } = options
+  const { subject, requester, legalBasis, keep, backupsKept, json = false } = options
   const who: Who = subject === undefined ? { cpf: await readCpf() } : { subject: subject as SubjectRef } // Looked up.
+  const { rootKey: keys } = rootKeyOf(options)
   // Opening would make one.
   if (!existsSync(store)) throw new AverbaError('NOT_FOUND', `Cannot open "${store}": it is not there`)
   const averba = await openAverba({
     store,
     schedules: false,
     backupRetentionDays: Number(backupsKept),
-    ...(rootKeyFrom !== undefined && { keys: environmentKeys({ variable: rootKeyFrom }) }),
+    ...(keys && { keys }),
   })
   try {
     const kinds = keep as readonly PartKind[] | undefined // Checked there.

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { exportBundle } from '../index.ts'
 import { createProgress } from './progress.ts'
+import { type RootKeyOption, rootKeyOf, rootKeyOption } from './root-key.ts'
 
 /** The command `averba export`. */
 export function exportCommand(): Command {
@@ -10,6 +11,7 @@ export function exportCommand(): Command {
     )
     .argument('<store>', 'the file of the log, which may be in use')
     .requiredOption('--dir <folder>', 'the folder to make; overwrites nothing')
+    .addOption(rootKeyOption())
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -20,12 +22,14 @@ export function exportCommand(): Command {
 
 async function exportTo(
   store: string,
-  { dir, json = false }: { dir: string; json?: boolean },
+  options: RootKeyOption & { dir: string; json?: boolean },
 ): Promise<void> {
+  const { dir, json = false } = options
   const progress = createProgress()
   const exported = await exportBundle({
     store,
     dir,
+    ...rootKeyOf(options),
     onProgress: (done, end) => progress('export', done, end),
   })
   if (json) return console.log(JSON.stringify(exported))

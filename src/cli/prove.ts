@@ -1,13 +1,13 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { AverbaError, environmentKeys, openAverba, proveRecorded } from '../index.ts'
+import { AverbaError, openAverba, proveRecorded } from '../index.ts'
+import { type RootKeyOption, rootKeyOf, rootKeyOption } from './root-key.ts'
 
-interface Options {
+interface Options extends RootKeyOption {
   readonly out?: string
   readonly disclose?: boolean
   readonly actor?: string
   readonly purpose?: string
-  readonly rootKeyFrom?: string
   readonly json?: boolean
 }
 
@@ -21,10 +21,7 @@ export function proveCommand(): Command {
     .option('--disclose', 'with its sealed parts, and the keys of its record that open them and nothing else')
     .option('--actor <ref>', 'who discloses it, such as the number of an agent: kept in clear')
     .option('--purpose <text>', 'what for, such as the number of an audit: kept in clear')
-    .option(
-      '--root-key-from <variable>',
-      'with --disclose: the environment variable of the root key, where the keyring has none',
-    )
+    .addOption(rootKeyOption())
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -39,7 +36,7 @@ async function prove(store: string, which: string, options: Options): Promise<vo
   const event = /^\d{1,15}$/.test(which) ? Number(which) : which
   const proof = disclose
     ? await discloseRecorded(store, event, options)
-    : await proveRecorded({ store, event })
+    : await proveRecorded({ store, event, ...rootKeyOf(options) })
   const what = disclose ? 'disclosure' : 'proof'
   if (out !== undefined) writeNew(out, proof, disclose ? 0o600 : 0o666)
   if (json)
@@ -48,13 +45,13 @@ async function prove(store: string, which: string, options: Options): Promise<vo
 }
 
 async function discloseRecorded(store: string, event: number | string, options: Options): Promise<string> {
-  const { actor: ref, purpose, rootKeyFrom } = options
+  const { actor: ref, purpose } = options
   if (ref === undefined) throw missing('--actor')
   if (purpose === undefined) throw missing('--purpose')
   // Opening would make one.
   if (!existsSync(store)) throw new AverbaError('NOT_FOUND', `Cannot open "${store}": it is not there`)
-  const keys = rootKeyFrom === undefined ? {} : { keys: environmentKeys({ variable: rootKeyFrom }) }
-  const averba = await openAverba({ store, schedules: false, ...keys })
+  const { rootKey: keys } = rootKeyOf(options)
+  const averba = await openAverba({ store, schedules: false, ...(keys && { keys }) })
   try {
     return await averba.audit.disclose(event, { actor: { kind: 'person', ref }, purpose })
   } finally {

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { rebuildStore } from '../index.ts'
 import { createProgress } from './progress.ts'
+import { type RootKeyOption, rootKeyOf, rootKeyOption } from './root-key.ts'
 
 /** The command `averba rebuild`. */
 export function rebuildCommand(): Command {
@@ -8,6 +9,7 @@ export function rebuildCommand(): Command {
     .description('Build the views anew from the log, beside those that serve, and say which rows differed.')
     .argument('<store>', 'the file of the log, which may be in use')
     .option('--view <name...>', 'only these views')
+    .addOption(rootKeyOption())
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -19,13 +21,15 @@ export function rebuildCommand(): Command {
 
 async function rebuild(
   store: string,
-  { view: views, json = false }: { view?: readonly string[]; json?: boolean },
+  options: RootKeyOption & { view?: readonly string[]; json?: boolean },
 ): Promise<void> {
+  const { view: views, json = false } = options
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
   const rebuilt = await rebuildStore({
     store,
     ...(views && { views }),
+    ...rootKeyOf(options),
     signal: stop.signal,
     onProgress: createProgress(),
   })

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { restoreStore } from '../index.ts'
 import { describeOwed } from './describe-owed.ts'
 import { createProgress } from './progress.ts'
+import { type RootKeyOption, rootKeyOf, rootKeyOption } from './root-key.ts'
 
 /** The command `averba restore`. */
 export function restoreCommand(): Command {
@@ -11,6 +12,7 @@ export function restoreCommand(): Command {
     .argument('<store>', 'the file to make')
     .option('--keys <file>', 'the keyring; the one beside the store or the backup otherwise')
     .option('--accept-rollback', 'go on from a backup under a new name, also where later events are lost')
+    .addOption(rootKeyOption())
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -23,8 +25,9 @@ export function restoreCommand(): Command {
 async function restore(
   backup: string,
   store: string,
-  { json = false, keys, acceptRollback = false }: { json?: boolean; keys?: string; acceptRollback?: boolean },
+  options: RootKeyOption & { json?: boolean; keys?: string; acceptRollback?: boolean },
 ): Promise<void> {
+  const { json = false, keys, acceptRollback = false } = options
   const onProgress = createProgress()
   const restored = await restoreStore({
     backup,
@@ -32,6 +35,7 @@ async function restore(
     acceptRollback,
     onProgress,
     ...(keys !== undefined && { keys }),
+    ...rootKeyOf(options),
   })
   if (json) return console.log(JSON.stringify(restored))
   const { position, at, parts, archivedParts, owed, views, resumedAs } = restored

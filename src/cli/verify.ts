@@ -11,10 +11,11 @@ import {
   verifyTlogProof,
 } from '../verify.ts'
 import { createProgress } from './progress.ts'
+import { type RootKeyOption, rootKeyOf, rootKeyOption } from './root-key.ts'
 
 const proofBytesMax = 16 * 1024 * 1024
 
-interface Options {
+interface Options extends RootKeyOption {
   readonly key?: readonly string[]
   readonly mark?: string
   readonly witness?: readonly string[]
@@ -43,6 +44,7 @@ export function verifyCommand(): Command {
       '--witness <line...>',
       'verifier key lines of others who sign checkpoints, or files that hold them',
     )
+    .addOption(rootKeyOption())
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -52,13 +54,15 @@ export function verifyCommand(): Command {
     .action(verify)
 }
 
-async function verify(store: string, { key, mark, witness, json = false }: Options): Promise<void> {
+async function verify(store: string, options: Options): Promise<void> {
+  const { key, mark, witness, json = false } = options
   const proof = readProof(store)
   if (proof !== undefined) return verifyProof(proof, readLines([...(key ?? []), ...(witness ?? [])]), json)
   const verdict = await verifyLog({
     store,
     onProgress: createProgress(),
     ...(key && { keys: readLines(key) }),
+    ...rootKeyOf(options),
     ...(mark !== undefined && { mark }),
     ...(witness && { witnesses: readLines(witness) }),
   })

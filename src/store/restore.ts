@@ -2,7 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Entropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Fault } from '../proof/faults.ts'
-import { inspectKeyringFile } from '../vault/keyring.ts'
+import { inspectKeyringFile, type Keyring, openKeyringFile, openKeyringFileUnder } from '../vault/keyring.ts'
+import type { Keys } from '../vault/keys.ts'
 import type { View } from '../view.ts'
 import type { ClaimedKind } from './check-claims.ts'
 import { type Checked, checkStore, keyFaults, refuseCutOff, refuseFaults } from './check-store.ts'
@@ -31,6 +32,8 @@ export interface RestoreOptions {
   readonly store: string
   /** The keyring; otherwise the one beside the new store, or else beside the backup. */
   readonly keys?: string
+  /** Who holds the root key, where the keyring has none: then the keyring has to open with it. */
+  readonly rootKey?: Keys
   /** Restores also what is behind the high-water mark beside the new store: events that were there are lost. */
   readonly acceptRollback?: boolean
   readonly views: readonly View[]
@@ -58,7 +61,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
     const facts = source.run(readFacts)
     const { path, opens } = findKeyring(options)
     for (const each of opens) {
-      const [keyFault] = keyFaults(facts, inspectKeyringFile(each, entropy))
+      const [keyFault] = keyFaults(facts, await openAsFar(each, options))
       if (keyFault === undefined) continue
       const hint = `It needs the keyring ${facts.keyring} with the epochs ${facts.epochs.join(', ')}`
       throw new AverbaError('KEYS_MISMATCH', `${cannot} with "${each}": ${keyFault}`, { hint })
@@ -104,6 +107,15 @@ function findKeyring({ backup, store, keys }: RestoreOptions): { path: string; o
     })
   }
   return { path, opens: existsSync(beside) && beside !== path ? [path, beside] : [path] }
+}
+
+/** Opens a keyring: what goes on afterwards needs it to. What only copies does without a root key that is elsewhere. */
+async function openAsFar(
+  path: string,
+  { rootKey, acceptRollback = false, entropy }: RestoreOptions,
+): Promise<Pick<Keyring, 'id' | 'epochs'>> {
+  if (rootKey) return openKeyringFileUnder(rootKey, path, entropy)
+  return acceptRollback ? openKeyringFile(path, entropy) : inspectKeyringFile(path, entropy)
 }
 
 async function placeKeyring(from: string, to: string, entropy: Entropy): Promise<string> {

@@ -6,8 +6,9 @@ import { Faults } from '../proof/faults.ts'
 import { LogVerifier, type PresentPart } from '../proof/log-verifier.ts'
 import { type GivenCheckpoint, verifyCheckpoint, verifyCheckpoints } from '../proof/marks.ts'
 import { createVerifierKey, parseVerifierKey, type VerifierKey, writeVerifierKey } from '../proof/note.ts'
-import { conclude, type Verdict } from '../proof/verdict.ts'
-import { type Keyring, openKeyringFile } from '../vault/keyring.ts'
+import { conclude, type Findings, type Verdict } from '../proof/verdict.ts'
+import { hasRoot, type Keyring, openKeyringFile, openKeyringFileUnder } from '../vault/keyring.ts'
+import type { Keys } from '../vault/keys.ts'
 import type { View } from '../view.ts'
 import type { ClaimedKind } from './check-claims.ts'
 import { LedgerCheck } from './check-ledger.ts'
@@ -27,6 +28,8 @@ export interface VerifyStoreOptions {
   readonly claimedKinds?: readonly ClaimedKind[]
   /** Verifier key lines that the log has to be signed with; those of the keyring beside it, or else its own, otherwise. */
   readonly keys?: readonly string[]
+  /** Who holds the root key of the log. Without it, a keyring that has none is as good as not there. */
+  readonly rootKey?: Keys
   /** A signed checkpoint that was kept outside, or the path of its file; `<store>.mark` otherwise. */
   readonly mark?: string
   /** Verifier key lines of others who sign checkpoints. */
@@ -51,18 +54,20 @@ export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOption
   return conclude({
     ...found,
     faults: faults.list(),
-    isKeyGiven: options.keys !== undefined || existsSync(`${snapshot.path}.keys`),
     whyNotHeld: 'There is no high-water mark: nothing from outside says how far the log had come.',
   })
 }
 
-type Proven = Omit<Verdict, 'level' | 'next' | 'unproven' | 'faults'>
+type Proven = Omit<Findings, 'faults' | 'whyNotHeld'>
 
-const nothing = { origin: '', root: '', checkpoints: 0, signed: 0, held: 0, anchored: 0, uncounted: [] }
+const nothing = {
+  ...{ origin: '', root: '', checkpoints: 0, signed: 0, held: 0, anchored: 0, uncounted: [] },
+  isKeyGiven: false,
+}
 
 async function prove(snapshot: Snapshot, options: VerifyStoreOptions, faults: Faults): Promise<Proven> {
   const { onProgress, witnesses = [] } = options
-  const keys = keysOf(snapshot, options, faults)
+  const { keys, isKeyGiven } = await keysOf(snapshot, options, faults)
   const stored = snapshot.run(readCheckpointNotes)
   const trusted = await verifyCheckpoints(stored.map(toGiven), keys, readKeys(witnesses), faults)
   for (const [i, { number, size, note }] of stored.entries()) {
@@ -93,6 +98,7 @@ async function prove(snapshot: Snapshot, options: VerifyStoreOptions, faults: Fa
     anchored,
     stamped,
     uncounted,
+    isKeyGiven,
   }
 }
 
@@ -101,11 +107,15 @@ function toGiven({ note, anchor }: StoredCheckpoint): GivenCheckpoint {
 }
 
 /** The keys that the log has to be signed with. Those that stand in it are only as good as it is. */
-function keysOf(snapshot: Snapshot, options: VerifyStoreOptions, faults: Faults): VerifierKey[] {
+async function keysOf(
+  snapshot: Snapshot,
+  options: VerifyStoreOptions,
+  faults: Faults,
+): Promise<{ keys: VerifierKey[]; isKeyGiven: boolean }> {
   const own = snapshot.run(readKeyLines)
-  if (options.keys) return readKeys(options.keys)
-  const keyring = keyringBeside(snapshot.path, options.entropy, faults)
-  if (!keyring) return readKeys(own.map(line => line.key))
+  if (options.keys) return { keys: readKeys(options.keys), isKeyGiven: true }
+  const keyring = await keyringBeside(snapshot.path, options, faults)
+  if (!keyring) return { keys: readKeys(own.map(line => line.key)), isKeyGiven: false }
   for (const { epoch, owner, wrapped } of snapshot.run(readOwnerKeys)) {
     try {
       keyring.unwrap(wrapped, epoch, owner)
@@ -113,17 +123,26 @@ function keysOf(snapshot: Snapshot, options: VerifyStoreOptions, faults: Faults)
       faults.add('keys', `the key of "${owner}" does not open with the keyring`)
     }
   }
-  return own.map(({ origin }) => createVerifierKey(origin, keyring.signer.publicKey))
+  const keys = own.map(({ origin }) => createVerifierKey(origin, keyring.signer.publicKey))
+  return { keys, isKeyGiven: true }
 }
 
-function keyringBeside(path: string, entropy: Entropy, faults: Faults): Keyring | undefined {
-  if (!existsSync(`${path}.keys`)) return undefined
+/** The keyring beside a store, where it opens with what is given. */
+async function keyringBeside(
+  store: string,
+  { entropy, rootKey }: VerifyStoreOptions,
+  faults: Faults,
+): Promise<Keyring | undefined> {
+  const path = `${store}.keys`
+  if (!existsSync(path)) return undefined
   try {
-    return openKeyringFile(`${path}.keys`, entropy)
+    if (hasRoot(path)) return openKeyringFile(path, entropy)
   } catch (error) {
     faults.add('keys', error instanceof Error ? error.message : 'the keyring cannot be read')
     return undefined
   }
+  // That it does not open may be for want of the key, or of who holds it, and then says nothing of the log.
+  return rootKey && openKeyringFileUnder(rootKey, path, entropy)
 }
 
 /** Lines that stand in a damaged log may be anything; those that were given are checked before. */

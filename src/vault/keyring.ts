@@ -196,7 +196,7 @@ export function openKeyringFile(path: string, entropy: Entropy): Keyring {
       'KEYS_MISSING',
       `Cannot open the keyring "${path}": its root key is held elsewhere`,
       {
-        hint: 'Give openAverba the keys that the log was made with',
+        hint: 'Give what the log was made with: keys to openAverba, rootKey to a function of a store, --root-key-from to a command',
       },
     )
   }
@@ -231,6 +231,11 @@ export async function openKeyringFileUnder(keys: Keys, path: string, entropy: En
       hint: `It was made under ${file.id}, and the keys given are ${keys.id}`,
     },
   )
+}
+
+/** Reports whether a keyring file holds its own root key. Throws as `openKeyringFile` does. */
+export function hasRoot(path: string): boolean {
+  return readKeyringFile(path).root !== undefined
 }
 
 /** What a keyring file says of itself, opened as far as its root key is in it. Throws as `openKeyringFile` does. */

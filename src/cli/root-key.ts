@@ -1,0 +1,24 @@
+import { Option } from 'commander'
+import { environmentKeys, type Keys } from '../index.ts'
+
+/** What the option gives. */
+export interface RootKeyOption {
+  readonly rootKeyFrom?: string
+}
+
+/** The option of every command that opens a log. */
+export function rootKeyOption(): Option {
+  return new Option(
+    '--root-key-from <variable>',
+    'the environment variable of the root key, where the keyring has none',
+  )
+}
+
+/**
+ * What the functions of a store are given for the option: nothing without it.
+ *
+ * @throws {AverbaError} as `environmentKeys`
+ */
+export function rootKeyOf({ rootKeyFrom }: RootKeyOption): { rootKey?: Keys } {
+  return rootKeyFrom === undefined ? {} : { rootKey: environmentKeys({ variable: rootKeyFrom }) }
+}

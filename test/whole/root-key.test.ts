@@ -1,0 +1,141 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, rmSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { beforeEach, expect, test } from 'vitest'
+import {
+  archiveParts,
+  backupStore,
+  environmentKeys,
+  exportBundle,
+  type Keys,
+  openAverba,
+  proveRecorded,
+  rebuildStore,
+  restoreParts,
+  restoreStore,
+  verifyLog,
+} from '../../src/index.ts'
+import { samples } from '../../src/simulation/index.ts'
+import { newPath } from '../store/sample-store.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const variable = 'AVERBA_TEST_ROOT_KEY'
+const text = randomBytes(32).toString('base64')
+const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
+
+function keysFrom(given: string): Keys {
+  process.env[variable] = given
+  try {
+    return environmentKeys({ variable })
+  } finally {
+    delete process.env[variable]
+  }
+}
+const rootKey = keysFrom(text)
+const another = keysFrom(randomBytes(32).toString('base64'))
+const open = () => openAverba({ store, keys: rootKey, receiver, schedules: false })
+
+let store = ''
+let backup = ''
+/** A log under a root key that is held elsewhere, its mark, and a backup that is behind the mark. */
+beforeEach(async () => {
+  store = newPath()
+  backup = join(dirname(store), 'backup')
+  const averba = await open()
+  await averba.consents.enrol({ cpf: samples.cpf })
+  await backupStore({ store, to: backup })
+  const headers = { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
+  const request = new Request(receiver.publicUrl, { method: 'POST', headers, body: '{}' })
+  expect((await averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status).toBe(200)
+  await averba.close()
+})
+
+function loseStore(): void {
+  for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
+}
+
+test('a log whose root key is held elsewhere verifies, and the missing key is no fault of it', async () => {
+  const averba = await open()
+  expect(await averba.audit.verify()).toMatchObject({ level: 'held', faults: [] })
+  await averba.audit.export(join(dirname(store), 'from-engine'))
+  await averba.close()
+  const ofKey = expect.stringContaining('key')
+  const alone = await verifyLog({ store })
+  expect(alone).toMatchObject({ level: 'held', faults: [] })
+  const known = await verifyLog({ store, rootKey })
+  expect(known).toMatchObject({ level: 'held', faults: [] })
+  // What the key speaks for is known only where there is one.
+  expect(alone.unproven.length).toBe(known.unproven.length + 1)
+  expect(alone.unproven).toContainEqual(ofKey)
+  await expect(verifyLog({ store, rootKey: another })).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
+})
+
+test('it is exported, proven, rebuilt and archived with its root key, and not without', async () => {
+  const [dir, to] = [join(dirname(store), 'bundle'), join(dirname(store), 'parts')]
+  const missing = { code: 'KEYS_MISSING', hint: expect.stringContaining('rootKey') }
+  await expect(exportBundle({ store, dir })).rejects.toMatchObject(missing)
+  expect(existsSync(dir)).toBe(false)
+  expect((await exportBundle({ store, dir, rootKey })).events).toBeGreaterThan(2)
+  expect(await proveRecorded({ store, event: 1, rootKey })).toContain('tlog-proof')
+  expect((await rebuildStore({ store, rootKey })).every(each => each.differences === 0)).toBe(true)
+  const before = '2999-01-01'
+  expect(await archiveParts({ store, before, to, rootKey })).toMatchObject({ count: 1 })
+  expect(await restoreParts({ store, from: to, rootKey })).toMatchObject({ count: 1, keyless: 0 })
+  expect(await verifyLog({ store, rootKey })).toMatchObject({ level: 'held', faults: [] })
+})
+
+test('it goes on from a backup behind its mark with its root key, and nothing stands there without', async () => {
+  loseStore()
+  for (const [code, given] of [
+    ['KEYS_MISSING', {}],
+    ['KEYS_MISMATCH', { rootKey: another }],
+  ] as const) {
+    await expect(restoreStore({ backup, store, acceptRollback: true, ...given })).rejects.toMatchObject({
+      code,
+    })
+    expect(existsSync(store)).toBe(false)
+  }
+  const { resumedAs } = await restoreStore({ backup, store, acceptRollback: true, rootKey })
+  const averba = await open()
+  const resumed: unknown[] = []
+  for await (const event of averba.log.read({ types: ['log.resumed'] })) resumed.push(event)
+  expect(resumed).toMatchObject([{ data: { origin: resumedAs } }])
+  await averba.close()
+})
+
+test('a plain copy of a backup needs no root key, and says so where it is given another', async () => {
+  const elsewhere = newPath()
+  const keys = `${store}.keys`
+  await expect(restoreStore({ backup, store: elsewhere, keys, rootKey: another })).rejects.toMatchObject({
+    code: 'KEYS_MISMATCH',
+  })
+  expect(existsSync(elsewhere)).toBe(false)
+  expect(await restoreStore({ backup, store: elsewhere, keys })).toMatchObject({ store: elsewhere })
+})
+
+test('the commands take the root key from a variable that is named', async () => {
+  const folder = dirname(store)
+  const env = { ...process.env, [variable]: text }
+  const averba = (...args: string[]) =>
+    promisify(execFile)(
+      process.execPath,
+      ['src/cli/main.ts', ...args, '--root-key-from', variable, '--json'],
+      {
+        cwd: root,
+        env,
+      },
+    ).then(({ stdout }) => JSON.parse(stdout))
+  expect(await averba('verify', store)).toMatchObject({ level: 'held', faults: [] })
+  expect(await averba('export', store, '--dir', join(folder, 'bundle'))).toMatchObject({ parts: 2 })
+  expect(await averba('prove', store, '1')).toMatchObject({ event: '1' })
+  expect(await averba('rebuild', store)).toMatchObject({ isWhole: true })
+  const parts = join(folder, 'parts')
+  expect(await averba('archive', store, '--before', '2999-01-01', '--to', parts)).toMatchObject({ count: 1 })
+  expect(await averba('archive', store, '--restore', parts)).toMatchObject({ count: 1 })
+  loseStore()
+  expect(await averba('restore', backup, store, '--accept-rollback')).toMatchObject({
+    resumedAs: expect.stringMatching(/^log_/),
+  })
+})
