@@ -6,7 +6,7 @@ import { createKeyring } from '../vault/keyring.ts'
 import type { Connect } from './harness.ts'
 
 /** How the suite opens a store. */
-export type PlaceOptions = Partial<Pick<StoreOptions, 'views' | 'onViewStopped' | 'onCommitted'>>
+export type PlaceOptions = Partial<Pick<StoreOptions, 'views' | 'onViewStopped' | 'onCommitted' | 'clock'>>
 
 /** Opens stores on one database, which is empty at first: each as another process has it, where a dialect can. */
 export class Place {

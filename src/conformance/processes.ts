@@ -1,8 +1,9 @@
+import { systemClock } from '../clock.ts'
 import type { Store } from '../store/store.ts'
 import { openViews } from '../store/views-handle.ts'
 import { append, counting } from './counting.ts'
 import type { Harness } from './harness.ts'
-import { digest, type Place, positionsOf, toStream } from './place.ts'
+import { at, digest, machine, type Place, positionsOf, toStream } from './place.ts'
 
 /** What stores promise that several processes have at once: two on one database. */
 export function processConformance({ test, expect }: Harness, newPlace: () => Place): void {
@@ -54,6 +55,48 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
       await one.followers.release('mail')
       expect(await other.followers.take('mail')).toMatchObject({ position: 1 })
     }))
+
+  test('what was taken by a clock that was ahead holds nobody off when the clock has been put right', async () => {
+    const place = newPlace()
+    const clock = { ...systemClock, now: () => systemClock.now() + 86_400_000 }
+    const [ahead, right] = [await place.open({ clock }), await place.open()]
+    try {
+      expect(await ahead.secrets.leases.take('login')).toBe(true)
+      expect(await ahead.followers.take('mail')).toMatchObject({ position: 0 })
+      expect(await right.secrets.leases.take('login')).toBe(true)
+      expect(await right.followers.take('mail')).toMatchObject({ position: 0 })
+
+      const now = Date.parse(at)
+      const dueAt = new Date(now + 86_400_000).toISOString()
+      const effects = [{ type: 'tokenService.requestToken', data: {}, dueAt }]
+      const event = { type: 'token.requested', data: {}, effects }
+      const owing = { stream: 'token-a', event, because: 'token.request', machine }
+      await ahead.append({ ...toStream('token-a', 'none'), events: [owing] })
+      expect(await right.dueEffects(now)).toEqual([])
+      expect(await ahead.claimEffect('token-a/1/0', Date.parse(dueAt))).toMatchObject({ wasStarted: false })
+      expect(await right.dueEffects(now)).toEqual(['token-a/1/0'])
+      expect(await right.dueEffects(now, { types: ['portal.listFailures'] })).toEqual([])
+      expect(await right.claimEffect('token-a/1/0', now)).toMatchObject({ wasStarted: true })
+      expect(await right.dueEffects(now)).toEqual([])
+      expect(await ahead.holdEffect({ id: 'token-a/1/0', attempts: 1 })).toBe(false)
+    } finally {
+      await Promise.all([ahead.close(), right.close()])
+    }
+  })
+
+  test('clocks that differ by less than a lease lasts take nothing from each other', async () => {
+    const place = newPlace()
+    const clock = { ...systemClock, now: () => systemClock.now() + 50_000 }
+    const [ahead, right] = [await place.open({ clock }), await place.open()]
+    try {
+      expect(await ahead.secrets.leases.take('login')).toBe(true)
+      expect(await ahead.followers.take('mail')).toMatchObject({ position: 0 })
+      expect(await right.secrets.leases.take('login')).toBe(false)
+      expect(await right.followers.take('mail')).toBeUndefined()
+    } finally {
+      await Promise.all([ahead.close(), right.close()])
+    }
+  })
 
   test('a rebuild by one store is seen by the other, which goes on', () =>
     given(async (one, other) => {

@@ -1,6 +1,6 @@
 import type { Instant } from '../message.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
-import type { Lease } from './leases.ts'
+import { isOver, type Lease } from './leases.ts'
 
 /** Where a follower of the log stands. */
 export interface Follower {
@@ -45,9 +45,9 @@ export class FollowerTable {
 
   /** Reports whether a follower that was taken is still this process's, and where it was; takes it again if it is free. */
   async holds({ name, position }: Follower): Promise<boolean> {
-    const { owner, now } = this.#lease()
+    const lease = this.#lease()
     const row = await this.#connection.read(() => first<Row>({ sql: selectFollower, parameters: [name] }))
-    const isOurs = row?.lease_owner === owner && (row.lease_until ?? '') > now
+    const isOurs = row?.lease_owner === lease.owner && !isOver(row.lease_until, lease)
     const found = isOurs ? row : await this.take(name)
     return found?.position === position
   }
@@ -106,8 +106,7 @@ export class FollowerTable {
 function* take(name: string, lease: Lease): Steps<Follower | undefined> {
   yield* rows({ sql: addFollower, parameters: [name] })
   const row = yield* first<Row>({ sql: selectFollower, parameters: [name] })
-  const isOthers = row?.lease_owner !== lease.owner && (row?.lease_until ?? '') > lease.now
-  if (!row || isOthers) return undefined
+  if (!row || (row.lease_owner !== lease.owner && !isOver(row.lease_until, lease))) return undefined
   yield* rows({ sql: leaseFollower, parameters: [lease.owner, lease.until, name] })
   return toFollower(row)
 }

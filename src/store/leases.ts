@@ -6,6 +6,16 @@ export interface Lease {
   readonly owner: string
   readonly now: Instant
   readonly until: Instant
+  /** None that was given by this time ends later: clocks may differ by as much as one lasts. */
+  readonly latest: Instant
+}
+
+/**
+ * Whether a lease holds nobody off any more: its end has come, or lies so far ahead that a clock gave it which was ahead
+ * and has been put right since. Without that it would last for as long as the clock had been ahead.
+ */
+export function isOver(until: Instant | null, { now, latest }: Pick<Lease, 'now' | 'latest'>): boolean {
+  return until === null || until <= now || until > latest
 }
 
 /** What one process of a file does at a time, such as logging in somewhere. Disposable. */
@@ -21,9 +31,9 @@ export class Leases {
 
   /** Takes a lease, or keeps it for longer. False while another process has it. */
   take(name: string): Promise<boolean> {
-    const { owner, now, until } = this.#lease()
+    const { owner, now, until, latest } = this.#lease()
     return this.#connection.transact(function* (): Steps<boolean> {
-      const parameters = [name, owner, until, now]
+      const parameters = [name, owner, until, now, latest]
       return (yield* first({ sql: takeOne, parameters })) !== undefined
     })
   }
@@ -37,7 +47,7 @@ export class Leases {
     const { owner, until } = this.#lease()
     const name = `trial-${owner}`
     return this.#connection.transact(function* (): Steps<void> {
-      yield* rows({ sql: takeOne, parameters: [name, owner, until, until] })
+      yield* rows({ sql: takeOne, parameters: [name, owner, until, until, until] })
       yield* rows({ sql: releaseOne, parameters: [name, owner] })
     })
   }
@@ -51,8 +61,9 @@ export class Leases {
   }
 }
 
+/** As `isOver` says it. */
 const takeOne = `insert into lease (name, owner, until) values (?, ?, ?)
   on conflict (name) do update set owner = excluded.owner, until = excluded.until
-  where lease.owner = excluded.owner or lease.until <= ?
+  where lease.owner = excluded.owner or lease.until <= ? or lease.until > ?
   returning name`
 const releaseOne = 'delete from lease where name = ? and owner = ?'

@@ -1,7 +1,8 @@
+import { sql } from 'kysely'
 import type { EffectState, Instant, Owed, Recorded, Settlement } from '../message.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
 import { readHeader } from './header.ts'
-import type { Lease } from './leases.ts'
+import { isOver, type Lease } from './leases.ts'
 import { type Schema, selectPosition } from './schema.ts'
 import type { Schemas } from './schemas.ts'
 
@@ -99,8 +100,9 @@ export function* canMove({ effect, from, attempts, lease }: Move): Steps<boolean
   return lease === undefined || isFree(row, lease)
 }
 
-function isFree(row: Row, { now }: Lease): boolean {
-  return row.due_at <= now && (row.lease_until === null || row.lease_until <= now)
+/** What was begun was due once: a clock that was ahead may have said so. */
+function isFree({ state, due_at, lease_until }: Row, lease: Lease): boolean {
+  return (state === 'started' || due_at <= lease.now) && isOver(lease_until, lease)
 }
 
 /** Which of the effects that are due: of some types, and how many at most. */
@@ -109,23 +111,32 @@ export interface DueFilter {
   readonly limit?: number
 }
 
-/** The effects that are due, the oldest first. Those that another process holds are left to it. */
+/**
+ * The effects that are due, the oldest first, as `isFree` says it: those that another process holds are left to it. Last
+ * come those that were begun by a clock that was ahead; they are few, and looked for in an index of their own.
+ */
 export function* dueEffects(
   connection: Connection,
-  now: Instant,
+  { now, latest }: Pick<Lease, 'now' | 'latest'>,
   { types, limit }: DueFilter = {},
 ): Steps<string[]> {
-  let query = openEffects(connection)
-  if (types) query = query.where('effect.type', 'in', [...types])
-  if (limit !== undefined) query = query.limit(limit)
-  query = query
+  let open = openEffects(connection)
+  if (types) open = open.where('effect.type', 'in', [...types])
+  if (limit !== undefined) open = open.limit(limit)
+  const due = open
     .where('effect.state', 'not in', ['unknown', 'parked'])
     .where('effect.due_at', '<=', now)
     .where(eb => eb.or([eb('effect.lease_until', 'is', null), eb('effect.lease_until', '<=', now)]))
     .orderBy('effect.due_at')
     .orderBy('effect.position')
     .orderBy('effect.n')
-  return (yield* rows(query)).map(idOf)
+  const begunAhead = open
+    .where('effect.state', '=', sql.lit('started'))
+    .where('effect.lease_until', '>', latest)
+    .orderBy('effect.lease_until')
+    .orderBy('effect.position')
+    .orderBy('effect.n')
+  return [...(yield* rows(due)), ...(yield* rows(begunAhead))].slice(0, limit).map(idOf)
 }
 
 /** An effect that may be taken for an attempt. */

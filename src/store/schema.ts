@@ -188,6 +188,7 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       'primary key (position, n)',
     ),
     'create index effect_due on effect (due_at) where is_open = 1',
+    "create index effect_started on effect (lease_until) where state = 'started'",
     indexed(
       'keyed_index',
       'kind text not null',

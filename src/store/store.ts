@@ -218,7 +218,7 @@ export class Store {
 
   /** The effects that are due, the oldest first. */
   dueEffects(now: number, filter: DueFilter = {}): Promise<string[]> {
-    return this.#connection.read(() => dueEffects(this.#connection, toInstant(now), filter))
+    return this.#connection.read(() => dueEffects(this.#connection, this.#lease(now), filter))
   }
 
   /** Takes an effect for one attempt without an event, written down before the request leaves. */
@@ -238,7 +238,9 @@ export class Store {
   async holdEffect(attempt: AttemptAt): Promise<boolean> {
     const until = await this.#connection.read(() => heldUntil(attempt, this.#owner))
     if (until === undefined) return false
-    if (fromInstant(until) - this.#clock.now() >= this.leaseMs * 0.75) return true
+    const leftMs = fromInstant(until) - this.#clock.now()
+    // What a clock says that was ahead is over for others already.
+    if (leftMs >= this.leaseMs * 0.75 && leftMs <= this.leaseMs) return true
     return this.#connection.transact(() => extendEffect(attempt, this.#lease()))
   }
 
@@ -307,7 +309,8 @@ export class Store {
   }
 
   #lease(now = this.#clock.now()): Lease {
-    return { owner: this.#owner, now: toInstant(now), until: toInstant(now + this.leaseMs) }
+    const [until, latest] = [now + this.leaseMs, now + 2 * this.leaseMs]
+    return { owner: this.#owner, now: toInstant(now), until: toInstant(until), latest: toInstant(latest) }
   }
 
   /** The connection that hosts read views through. */

@@ -7,6 +7,7 @@ import { samples, simulate, VirtualClock } from '../../src/simulation/index.ts'
 
 const { cpf } = samples
 const input = { id: 'p1', cpf, claims: { nome: 'Maria de Exemplo Souza' } }
+const never = new Promise<never>(() => undefined)
 const isToken = (request: Request) => request.url.endsWith('/token')
 const isValidation = (request: Request) => request.url.includes('/validate/pf')
 
@@ -192,5 +193,49 @@ test('a paid call that leaves late belongs to its process for a whole minute mor
   answer.resolve()
   expect(await asked).toMatchObject({ status: 'settled' })
   await other.close()
+  await world.close()
+})
+
+test('what a process had whose clock was a day ahead, and that died, holds up nobody once the clock is right', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-lease-')), 'log.sqlite')
+  const reached = Promise.withResolvers<void>()
+  const ahead = new VirtualClock('2026-11-21T12:00:00.000Z')
+  const dead = await simulate({
+    averba: { store, clock: ahead },
+    intercept: async request => {
+      if (isToken(request)) reached.resolve()
+      return never
+    },
+  })
+  const notify = ({ receiver }: typeof dead.averba, n: number) => {
+    const init = { method: 'POST', headers: { 'event-type': 'e' }, body: `{"n":${n}}` }
+    return receiver.fetch(new Request('https://receptor.exemplo.br/averba', init), {
+      remoteAddress: '189.9.1.2',
+    })
+  }
+  const handling = Promise.withResolvers<void>()
+  dead.averba.notifications.handle('e', 'crm', () => {
+    handling.resolve()
+    return never
+  })
+  await notify(dead.averba, 1)
+  void dead.averba.settle()
+  await handling.promise
+  void dead.averba.validations.validate(input)
+  await reached.promise
+
+  // From here on it is as dead as it can be within this process: its clock stands still.
+  const world = await simulate({ averba: { store } })
+  const { averba } = world
+  const bodies: unknown[] = []
+  averba.notifications.handle('e', 'crm', async ({ body }) => void bodies.push(body))
+  await notify(averba, 2)
+  expect(await averba.validations.validate({ ...input, id: 'p2' })).toMatchObject({ status: 'settled' })
+  await averba.settle()
+  expect(bodies).toEqual([{ n: 1 }, { n: 2 }])
+  // What may have been paid for is in doubt, and not sent again.
+  expect((await averba.validations.get(input.id))?.state).toBe('inconclusive')
+  expect(world.validationService.answered).toBe(1)
+  expect((await averba.effects.list({ state: 'started' })).length).toBe(0)
   await world.close()
 })

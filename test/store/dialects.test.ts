@@ -61,14 +61,15 @@ function* appendOne(): Steps<void> {
 }
 
 const at = '2026-11-20T12:00:00.000Z'
+const lease = { now: at, owner: 'o', until: at, latest: at }
 
 test('every step of the store has a statement for PostgreSQL too, with as many marks as parameters', () => {
   const connection = postgres as Connection
   const statements = [
     ...statementsOf(appendOne()),
     ...statementsOf(new Projector(connection, views).createTables()),
-    ...statementsOf(dueEffects(connection, at)),
-    ...statementsOf(claimEffect({}, 's/1/0', { now: at, owner: 'o', until: at })),
+    ...statementsOf(dueEffects(connection, lease)),
+    ...statementsOf(claimEffect({}, 's/1/0', lease)),
     ...statementsOf(deferEffect('s/1/0', at, '', 'o')),
   ]
   expect(statements.length).toBeGreaterThan(30)
