@@ -40,7 +40,9 @@ export class Followers {
   readonly #working = new Map<string, Promise<void>>()
   readonly #taken = new Set<string>()
   readonly #closing = new AbortController()
-  #awake = Promise.withResolvers<void>()
+  /** How often it was said that there may be something new, and who rests until it is said again. */
+  #wakes = 0
+  readonly #resting = new Set<() => void>()
 
   constructor(store: Store, clock: Clock, log: (line: LogLine) => void) {
     this.#store = store
@@ -83,8 +85,8 @@ export class Followers {
 
   /** Says that there may be new events. */
   wake(): void {
-    this.#awake.resolve()
-    this.#awake = Promise.withResolvers<void>()
+    this.#wakes += 1
+    for (const wake of this.#resting) wake()
   }
 
   /** Calls every handler for what is there now, until the signal. Those that fail wait for their time, or for a person. */
@@ -99,14 +101,14 @@ export class Followers {
     const over = AbortSignal.any([signal, failed.signal, this.#closing.signal])
     const loops = new Map<string, Promise<void>>()
     while (!over.aborted) {
-      const awake = this.#awake.promise
+      const wakes = this.#wakes
       for (const following of this.#following.values()) {
         if (loops.has(following.name)) continue
         const loop = this.#runOne(following, over)
         loops.set(following.name, loop)
         loop.catch(() => failed.abort())
       }
-      await this.#rest(awake, over)
+      await this.#rest(wakes, over)
     }
     await Promise.all(loops.values())
     await this.#release()
@@ -115,19 +117,22 @@ export class Followers {
   /** Each has a loop of its own: one whose handler takes its time holds up no other. */
   async #runOne(following: Following, over: AbortSignal): Promise<void> {
     while (!over.aborted) {
-      const awake = this.#awake.promise
+      const wakes = this.#wakes
       await this.#work(following, over)
-      await this.#rest(awake, over)
+      await this.#rest(wakes, over)
     }
   }
 
-  async #rest(awake: Promise<void>, over: AbortSignal): Promise<void> {
-    const poll = new AbortController()
-    await Promise.race([
-      awake,
-      this.#clock.sleep(pollMs, AbortSignal.any([over, poll.signal]), 'run: a look at the log'),
-    ])
-    poll.abort(calledOff)
+  /** Rests until there may be something that came after so many wakes. Nothing of it is left behind: a process may only ever rest. */
+  async #rest(wakes: number, over: AbortSignal): Promise<void> {
+    if (over.aborted || this.#wakes !== wakes) return
+    const awake = new AbortController()
+    const wake = () => awake.abort(calledOff)
+    this.#resting.add(wake)
+    over.addEventListener('abort', wake)
+    await this.#clock.sleep(pollMs, awake.signal, 'run: a look at the log')
+    over.removeEventListener('abort', wake)
+    this.#resting.delete(wake)
   }
 
   /** Lets handlers end what they are at, within a bound, and other processes take over at once. */

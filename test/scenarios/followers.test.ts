@@ -1,6 +1,9 @@
 import { mkdtempSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { type Averba, type LogLine, openAverba } from '../../src/index.ts'
 import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
@@ -401,6 +404,43 @@ test('an engine that waits for events writes nothing', async () => {
   const { size } = statSync(`${store}-wal`)
   await clock.advance(60_000)
   expect(statSync(`${store}-wal`).size).toBe(size)
+  stop.abort()
+  await running
+  await averba.close()
+})
+
+test('a process that only waits keeps nothing of its waiting, however long it does', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  let now = Date.parse('2026-11-20T12:00:00.000Z')
+  let looks = 0
+  const clock = {
+    now: () => now,
+    async sleep(ms: number, signal?: AbortSignal, what?: string) {
+      if (signal?.aborted) return
+      if (what !== 'run: a look at the log') {
+        await new Promise<void>(resolve => signal?.addEventListener('abort', () => resolve(), { once: true }))
+        return
+      }
+      looks += 1
+      now += ms
+      await turn()
+    },
+  }
+  const averba = await openAverba({ store: ':memory:', clock, entropy: seededEntropy(1) })
+  for (const name of ['a', 'b', 'c']) averba.log.follow(name, ['subject.enrolled'], async () => undefined)
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  const keptAfter = async (count: number) => {
+    while (looks < count) await turn()
+    for (let i = 0; i < 3; i++) {
+      collect()
+      await turn()
+    }
+    return process.memoryUsage().heapUsed
+  }
+  const before = await keptAfter(20_000)
+  expect((await keptAfter(60_000)) - before).toBeLessThan(4_000_000)
   stop.abort()
   await running
   await averba.close()
