@@ -1,3 +1,4 @@
+import { clearCode } from './adapters/problem.ts'
 import { AverbaError } from './errors.ts'
 import type { Actor, Basis, Instant, Problem } from './message.ts'
 
@@ -61,9 +62,18 @@ export function valueOf<T>(outcome: Outcome<T>): T {
   throw new OutcomeError(outcome)
 }
 
+/**
+ * A refusal by its status and its code alone: a service's own words may quote what is personal or secret. Of what no
+ * service said, in its place, the words too.
+ */
+export function refusalOf(problem: Problem): string {
+  const { status, title } = problem
+  return [status || undefined, clearCode(problem), status === 0 && title].filter(Boolean).join(' ')
+}
+
 function advise(outcome: Outcome<unknown>): string {
   if (outcome.status === 'declined')
-    return 'No result will come: look at the problem in the outcome of this error'
+    return "No result will come: the service's own words are in outcome.problem of this error"
   if (outcome.status === 'unknown') {
     return outcome.next === 'probe'
       ? 'It is perhaps done: a reading will tell, while run or settle does'
@@ -74,8 +84,8 @@ function advise(outcome: Outcome<unknown>): string {
 
 function describe(outcome: Outcome<unknown>): string {
   if (outcome.status === 'declined') {
-    const { status, code, title } = outcome.problem
-    return ['declined with status', status, code, title].filter(Boolean).join(' ')
+    const { problem } = outcome
+    return `declined${problem.status === 0 ? ',' : ' with status'} ${refusalOf(problem)}`
   }
   if (outcome.status === 'deferred') return `deferred until ${outcome.retryAt}: ${outcome.because}`
   return outcome.status

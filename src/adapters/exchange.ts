@@ -4,6 +4,7 @@ import { AverbaError } from '../errors.ts'
 import type { Carried, Outcome } from '../message.ts'
 import { type AnswerLimits, withLimits } from './answer-limits.ts'
 import { answerBytesMax, OversizedError, readBoundedText } from './bounded-body.ts'
+import { hideSent } from './hide-sent.ts'
 import type { EffectClass, MayLeave } from './performer.ts'
 import { describe, type Fetch, UnsentError } from './transport.ts'
 
@@ -12,6 +13,8 @@ export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
+  /** The text as it may be kept and shown: without the credentials and the CPF that were sent. */
+  readonly told: () => string
 }
 
 /** How a request ended: answered, certainly never sent, or lost on the way. */
@@ -40,7 +43,7 @@ export async function exchange(
   write: () => Request,
   mayLeave: MayLeave = async () => true,
 ): Promise<Exchange> {
-  checkWritable(write)
+  const hide = await hideSent(writable(write))
   let isOurs = true
   const attempt = async (): Promise<Answer> => {
     isOurs = await mayLeave()
@@ -48,7 +51,7 @@ export async function exchange(
     const { status, headers, body } = await options.fetch(withLimits(write(), options.limits))
     // A way out of the host's own may know no bound.
     const text = await readBoundedText(body ?? [], options.limits?.bodyBytesMax ?? answerBytesMax)
-    return { status, headers, text }
+    return { status, headers, text, told: () => hide(text) }
   }
   try {
     const answer = await pRetry(attempt, {
@@ -67,15 +70,16 @@ export async function exchange(
 }
 
 /** What cannot even be written was never sent: an address or a credential that no header can carry. */
-function checkWritable(write: () => Request): void {
+function writable(write: () => Request): Request {
   try {
-    write()
-  } catch (cause) {
+    return write()
+  } catch {
+    // Without the reason: it quotes the value.
     throw new AverbaError(
       'MISCONFIGURED',
       'Cannot write the request: its address or a credential is malformed',
       {
-        cause,
+        hint: 'A credential may hold no line break, nor what a header cannot carry: look at where it is read',
       },
     )
   }
@@ -114,17 +118,17 @@ export function conclude(
   reading: Reading,
   clock: Clock,
 ): Outcome {
-  const doubt = (because: string, text?: string): Outcome =>
+  const doubt = (because: string, answer?: Answer): Outcome =>
     effectClass === 'read' || effectClass === 'idempotent'
       ? { status: 'deferred', because }
-      : { status: 'unknown', because, fact: reading.lost(text) }
+      : { status: 'unknown', because, fact: reading.lost(answer?.told()) }
   if (result.status === 'unsent') return { status: 'deferred', because: result.because }
   if (result.status === 'lost') return doubt(result.because)
   const { answer } = result
   const { status } = answer
   if (reading.isSuccess(status)) {
     const fact = reading.settled(answer.text)
-    return fact ? { status: 'settled', fact } : doubt('the answer cannot be read', answer.text)
+    return fact ? { status: 'settled', fact } : doubt('the answer cannot be read', answer)
   }
   const because = `the ${reading.service} answered ${status}`
   const afterMs = retryAfterMs(answer, clock)
@@ -132,7 +136,7 @@ export function conclude(
     return { status: 'deferred', because, ...(afterMs !== undefined && { afterMs }) }
   }
   const isNo = status >= 400 && status < 500 && status !== 408
-  return isNo ? { status: 'declined', because, fact: reading.declined(answer) } : doubt(because, answer.text)
+  return isNo ? { status: 'declined', because, fact: reading.declined(answer) } : doubt(because, answer)
 }
 
 const retryAfterMaxMs = 24 * 3_600_000

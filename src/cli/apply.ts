@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { type Applied, AverbaError } from '../index.ts'
+import { refusalOf } from '../outcome.ts'
 import { defaultConfig, withConfigured } from './load-config.ts'
 
 interface Options {
@@ -71,8 +72,8 @@ function describe(applied: Applied): string {
 
 function reasonOf(applied: Applied): string {
   if (applied.status === 'declined') {
-    const { status, code, title } = applied.problem
-    return ` (${[status || undefined, code, title].filter(Boolean).join(' ')})`
+    const isTold = applied.problem.status !== 0
+    return ` (${refusalOf(applied.problem)}${isTold ? "; --json prints the portal's own words" : ''})`
   }
   if (applied.status === 'deferred') return ` (it goes again at ${applied.retryAt}: ${applied.because})`
   return applied.status === 'unknown' ? ' (the next plan tells)' : ''

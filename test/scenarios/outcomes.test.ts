@@ -36,6 +36,13 @@ test('a command resolves with what became of it, in five ways, and its value is 
       return (error as OutcomeError).hint // Nothing else is thrown, as shown above.
     }
   }
+  const no = { status: 403, code: 'TITULAR-01', title: 'Maria da Silva sem permissão', detail: 'rua 1' }
+  const refused = { ...unknown, status: 'declined', problem: no } as const
+  expect(() => valueOf(refused)).toThrow(/the outcome is declined with status 403 TITULAR-01$/)
+  expect(hintOf(refused)).toMatch(/outcome\.problem/)
+  // What no service said is ours, and says more.
+  const own = { ...refused, problem: { status: 0, code: 'WITHDRAWN', title: 'Something else was asked for' } }
+  expect(() => valueOf(own)).toThrow(/declined, WITHDRAWN Something else was asked for$/)
   expect(hintOf(unknown)).toMatch(/not repeated by itself: .* resolve it$/)
   expect(hintOf({ ...unknown, status: 'unknown', next: 'probe' })).toMatch(/a reading will tell/)
   await world.close()

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
-import { AverbaError, type SubjectRef } from '../../src/index.ts'
+import { AverbaError, portalAccessKeys, type SubjectRef, valueOf } from '../../src/index.ts'
 import { simulate, type World } from '../../src/simulation/index.ts'
 
 /** What must never be seen outside the services, the sealed parts and the host's own hands. */
@@ -129,4 +129,90 @@ test('no personal data and no secret stands in the files, the log, the views, th
   expect(leaks).toEqual([])
   // The scan would notice: what is meant to be in clear is found by it.
   expect([...haystacks.values()].some(text => text.includes('https://receptor.exemplo.br/averba'))).toBe(true)
+})
+
+test('what a service quotes of what it was sent is neither kept nor shown', async () => {
+  const lines: unknown[] = []
+  const sent = new Set<string>()
+  const { chaveSecreta, chaveAutenticacao } = canaries
+  const clientSecret = 'chave-de-acesso-canario'
+  let isOpen = true
+  const world = await simulate({
+    policies: { portal: { authentication: 'session' } },
+    averba: {
+      logger: line => void lines.push(line),
+      subscriptions: [{ evento: 'e', chaveSecreta, chaveAutenticacao }],
+      portal: {
+        baseUrl: 'https://portal.exemplo.br',
+        authenticate: portalAccessKeys({ clientId: 'cliente-canario', clientSecret, roleType: 'IMPEXP' }),
+      },
+    },
+    async intercept(request, forward) {
+      const { pathname } = new URL(request.url)
+      const isRefused = /validate\/pf|consentimentos/.test(pathname) || request.method === 'POST'
+      if (!isRefused || isOpen || pathname.endsWith('/token')) return forward(request)
+      const values = [...request.headers].flatMap(([name, value]) =>
+        /^(accept|content-)/.test(name) ? [] : value,
+      )
+      const body = await request.text()
+      for (const value of values) sent.add(value.replace(/^Bearer /, ''))
+      const quoted = {
+        code: values[0]?.replace('Bearer ', ''),
+        detail: values.join(),
+        type: `${request.url}#${body}`,
+      }
+      const status = body.includes('CANARIO DUVIDA') ? 502 : 422
+      return Response.json({ ...quoted, title: body === '' ? pathname : body }, { status })
+    },
+  })
+  const { averba } = world
+  const subject = await averba.consents.enrol({ cpf: canaries.cpf })
+  isOpen = false
+  // The login is refused, then it is not, and the registration is.
+  const barred = await averba.subscriptions.plan().catch(error => error)
+  await world.clock.advance(120_000)
+  isOpen = true
+  const plan = await averba.subscriptions.plan()
+  isOpen = false
+  const validate = (id: string, nome: string) =>
+    averba.validations.validate({ id, cpf: canaries.cpf, claims: { nome } })
+  const outcomes = [
+    await averba.consents.sync({ subject }),
+    await validate('v1', canaries.claim),
+    await validate('v2', 'CANARIO DUVIDA'),
+    ...(await averba.subscriptions.apply(plan)),
+  ]
+  expect(outcomes.map(each => each.status)).toEqual(['declined', 'declined', 'unknown', 'declined'])
+  const errors = outcomes.map(each => {
+    try {
+      return valueOf<unknown>(each)
+    } catch (error) {
+      return error
+    }
+  })
+  const events: unknown[] = []
+  const asking = { actor: { kind: 'person', ref: 'a' }, purpose: 'auditoria' } as const
+  const opened: unknown[] = []
+  for await (const event of averba.log.read()) {
+    events.push(event)
+    for (const { name } of event.parts ?? []) {
+      if (name !== 'problem' && name !== 'unreadable') continue
+      opened.push(await averba.subjects.reveal({ part: `${event.id}/${name}` }, asking))
+    }
+  }
+  expect(opened).toHaveLength(4)
+  const effects = await averba.effects.list()
+  await world.close()
+
+  expect(sent.size).toBeGreaterThan(2)
+  const secrets = [...sent, chaveSecreta, chaveAutenticacao, clientSecret, 'cliente-canario', canaries.cpf]
+  const shown = { outcomes, errors, events, opened, lines, effects, barred }
+  const leaks = Object.entries(shown).flatMap(([place, value]) => {
+    const text = inspect(value, { depth: null, showHidden: true, maxStringLength: null })
+    return secrets.filter(secret => text.includes(secret)).map(secret => `${secret} in ${place}`)
+  })
+  expect(leaks).toEqual([])
+  // The words of the service are there, in the outcome, and not in the message.
+  expect(inspect(outcomes, { depth: null })).toContain(canaries.claim)
+  expect(errors.map(error => (error as Error).message).join()).not.toMatch(/CANARIO/)
 })

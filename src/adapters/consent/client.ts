@@ -150,7 +150,7 @@ function declined(verb: string, answer: Answer, owed: Owed): Carried {
   const type = verb === 'changeStatus' ? 'consentService.changeDeclined' : 'consentService.readDeclined'
   const data =
     verb === 'changeStatus' ? { asked: askedIn(owed) } : verb === 'readConsent' ? {} : { operation: verb }
-  const problem = problemPart(readProblem(answer.status, answer.text))
+  const problem = problemPart(readProblem(answer.status, answer.told()))
   return {
     type,
     data: { ...data, httpStatus: answer.status },

@@ -165,7 +165,7 @@ function authenticatedBy(options: PortalClientOptions, times: ClosedTimes): Auth
 }
 
 function declined(verb: string, answer: Answer, owed: Owed): Carried {
-  const problem = readProblem(answer.status, answer.text)
+  const problem = readProblem(answer.status, answer.told())
   const { day, recover } = owed.data as { day?: string | null; recover?: boolean } // Of a reading of failures alone.
   const data = {
     ...{ operation: verb, httpStatus: answer.status, code: clearCode(problem) },

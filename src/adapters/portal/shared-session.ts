@@ -208,8 +208,8 @@ export class SharedSession implements Authenticated {
   }
 }
 
-function refusalIn({ status, text }: Answer): string {
-  const code = clearCode(readProblem(status, text)) ?? ''
+function refusalIn({ status, told }: Answer): string {
+  const code = clearCode(readProblem(status, told())) ?? ''
   if (code === 'PLAT-ER2033') return quiet
   const because = `the portal answered the login ${status} ${code}`.trim()
   const isNo = status >= 400 && status < 500 && status !== 408 && status !== 429

@@ -41,7 +41,7 @@ export async function withToken(
   const again = await send(newer.value)
   if (!isRejected(again)) return served(tokens, newer.value, again)
   const none = await tokens.giveUp(newer.value)
-  const code = clearCode(readProblem(401, again.answer.text))
+  const code = clearCode(readProblem(401, again.answer.told()))
   return code === null ? none : { ...none, because: `${none.because}: ${code}` }
 }
 

@@ -86,7 +86,7 @@ function undone(owed: Owed): Carried {
 }
 
 function declined(answer: Answer, owed: Owed): Carried {
-  const problem = readProblem(answer.status, answer.text)
+  const problem = readProblem(answer.status, answer.told())
   return {
     type: 'validationService.declined',
     data: { httpStatus: answer.status, code: clearCode(problem) },

@@ -1,0 +1,68 @@
+import { isCpf } from '../cpf.ts'
+import { parseJson } from './json.ts'
+
+const shown = '***'
+
+/** Says nothing about who sends. Any other header may be a credential: a host's own way to authenticate is not known. */
+const harmlessHeaders: ReadonlySet<string> = new Set(['accept', 'content-type', 'role-type'])
+const schemes = /^(bearer|basic|digest|negotiate|token)$/i
+
+/** What is shorter would be found in any text. */
+const secretMin = 4
+/** What is shorter is a secret only where it stands by itself. */
+const longMin = 8
+
+/**
+ * What hides in an answer what its request carried: every header but those that say nothing, the members of its body
+ * that begin with `chave`, and every CPF. Gateways and portals quote in their errors what they refuse. Found are the
+ * value and its words, also escaped as in JSON, XML or an address, and a CPF with any punctuation; not a part of a
+ * value, nor what is shorter than four characters.
+ */
+export async function hideSent(request: Request): Promise<(text: string) => string> {
+  const body = request.body === null ? '' : await request.text()
+  const headers = [...request.headers].filter(([name]) => !harmlessHeaders.has(name))
+  const secrets = new Set([...headers.flatMap(([, value]) => wordsOf(value)), ...keysIn(body)])
+  const cpfs = new Set(`${request.url} ${body}`.match(/(?<!\d)\d{11}(?!\d)/g)?.filter(isCpf))
+  return text => {
+    const patterns = [
+      ...[...secrets].toSorted((a, b) => b.length - a.length).map(patternOf),
+      ...[...cpfs].map(cpfPattern),
+    ]
+    return patterns.length === 0 ? text : text.replace(new RegExp(patterns.join('|'), 'giu'), shown)
+  }
+}
+
+/** A header's value, its words, and what its Basic credentials are made of. */
+function wordsOf(value: string): string[] {
+  const [, credentials = ''] = /^basic\s+(\S+)$/i.exec(value) ?? []
+  const pair = Buffer.from(credentials, 'base64').toString()
+  const words = [value, ...value.split(/[\s;,]+/), ...value.split(/[\s;,=]+/), pair, ...pair.split(':')]
+  return words.filter(word => word.length >= secretMin && !schemes.test(word))
+}
+
+function keysIn(body: string): string[] {
+  const sent = parseJson(body)
+  const members = typeof sent === 'object' && sent !== null ? Object.entries(sent) : []
+  return members.flatMap(([name, value]) => {
+    return /^chave/i.test(name) && typeof value === 'string' && value.length >= secretMin ? [value] : []
+  })
+}
+
+function patternOf(secret: string): string {
+  const pattern = [...secret].map(formsOf).join('')
+  return secret.length < longMin ? `(?<![\\p{L}\\p{N}])${pattern}(?![\\p{L}\\p{N}])` : pattern
+}
+
+/** A character as it stands, behind the backslashes of JSON, or as an escape of JSON, of an address or of XML. */
+function formsOf(character: string): string {
+  if (/[a-z0-9]/i.test(character)) return character
+  const code = (character.codePointAt(0) ?? 0).toString(16)
+  const inAddress = Buffer.from(character).toString('hex').replace(/../g, '%$&')
+  const others = character === ' ' ? '|\\+' : ''
+  return `(?:\\\\{0,3}\\u{${code}}|\\\\{1,3}u${code.padStart(4, '0')}|${inAddress}|&#?\\w{1,8};${others})`
+}
+
+/** Its digits, with what people, addresses and forms write between them. */
+function cpfPattern(cpf: string): string {
+  return [...cpf].join('(?:[^\\p{L}\\p{N}]{0,3}|%[0-9a-f]{2})')
+}
