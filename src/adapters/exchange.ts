@@ -74,15 +74,19 @@ function writable(write: () => Request): Request {
   try {
     return write()
   } catch {
-    // Without the reason: it quotes the value.
-    throw new AverbaError(
-      'MISCONFIGURED',
-      'Cannot write the request: its address or a credential is malformed',
-      {
-        hint: 'A credential may hold no line break, nor what a header cannot carry: look at where it is read',
-      },
-    )
+    throw unwritable()
   }
+}
+
+/** Without the reason: what refuses to write a credential quotes it. */
+export function unwritable(): AverbaError {
+  return new AverbaError(
+    'MISCONFIGURED',
+    'Cannot write the request: its address or a credential is malformed',
+    {
+      hint: 'A credential holds no line break, and nothing else that a header cannot carry: look at where it is read',
+    },
+  )
 }
 
 function isRepeatable(error: unknown, effectClass: EffectClass): boolean {

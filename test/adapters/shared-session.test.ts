@@ -1,10 +1,11 @@
+import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { createPortalClient } from '../../src/adapters/portal/client.ts'
 import { shareInMemory } from '../../src/adapters/portal/shared-session.ts'
 import { simulatePortal } from '../../src/adapters/portal/simulator.ts'
 import { systemClock, systemEntropy } from '../../src/clock.ts'
 import { AverbaError } from '../../src/errors.ts'
-import { portalSession } from '../../src/index.ts'
+import { portalAccessKeys, portalSession, staticHeaders } from '../../src/index.ts'
 import type { Owed } from '../../src/message.ts'
 
 const owed: Owed = {
@@ -50,4 +51,21 @@ test('what the portal did counts as done, although another process keeps the ses
   const outcome = await performers['portal.subscribe']?.perform(owed, {})
   expect(outcome).toMatchObject({ status: 'settled', fact: { type: 'portal.subscribed' } })
   expect(await performers['portal.listSubscriptions']?.perform(owed, {})).toMatchObject({ status: 'settled' })
+})
+
+const malformed = 'AAA\ncanario'
+test.each([
+  ['an access key', portalAccessKeys({ clientId: 'x', clientSecret: malformed, roleType: 'IMPEXP' })],
+  ['a header of the host’s own', staticHeaders({ authorization: malformed })],
+])('%s that no request can carry is MISCONFIGURED, and quoted nowhere', async (_, authenticate) => {
+  const performers = createPortalClient({
+    baseUrl: 'https://portal.exemplo.br',
+    authenticate,
+    clock: systemClock,
+    fetch: async () => new Response('[]'),
+    secretsOf: async () => ({}),
+  })
+  const error = await performers['portal.listSubscriptions']?.perform(owed, {}).catch(error => error)
+  expect(error).toMatchObject({ name: 'AverbaError', code: 'MISCONFIGURED', hint: expect.any(String) })
+  expect(inspect(error, { depth: null, showHidden: true })).not.toContain('canario')
 })

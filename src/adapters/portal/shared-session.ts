@@ -1,7 +1,7 @@
 import { fromInstant, toInstant } from '../../clock.ts'
 import { AverbaError } from '../../errors.ts'
 import type { Instant } from '../../message.ts'
-import { type Answer, type Exchange, type ExchangeOptions, exchange } from '../exchange.ts'
+import { type Answer, type Exchange, type ExchangeOptions, exchange, unwritable } from '../exchange.ts'
 import { parseJson } from '../json.ts'
 import { clearCode, readProblem } from '../problem.ts'
 import type { Authenticated, Barred, Call } from './authentication.ts'
@@ -155,7 +155,7 @@ export class SharedSession implements Authenticated {
     const { baseUrl, login, times } = this.#options
     const closed = await times.before(operation)
     if (closed) return closed
-    const request = await login.write(baseUrl)
+    const request = await written(login, baseUrl)
     const result = await exchange(this.#options, 'once', () => request.clone())
     if (result.status === 'unsent') return { status: 'deferred', because: result.because }
     // Perhaps somebody is logged in now, whose tokens nobody has.
@@ -205,6 +205,14 @@ export class SharedSession implements Authenticated {
     const text = await this.#share.find()
     const kept = text === undefined ? undefined : parseJson(text)
     return typeof kept === 'object' && kept !== null ? { ...none, ...kept } : none
+  }
+}
+
+async function written(login: PortalLogin, baseUrl: string): Promise<Request> {
+  try {
+    return await login.write(baseUrl)
+  } catch (error) {
+    throw error instanceof AverbaError ? error : unwritable()
   }
 }
 
