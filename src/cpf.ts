@@ -22,13 +22,35 @@ export function parseCpf(text: string): Cpf {
   })
 }
 
+/** What people, addresses and word processors put between the digits: full stops, dashes of any kind, slashes, blanks. */
+const gap = String.raw`[.\-/_\s\p{Pd}\u2212\p{Cf}]{0,2}`
+const written = new RegExp(String.raw`(?<!\d)\d{3}${gap}\d{3}${gap}\d{3}${gap}\d{2}(?!\d)`, 'gu')
+
 /**
- * Reports whether something that looks like a CPF stands in the text: eleven digits that are not part of a
- * longer number, plain or with the usual punctuation, with correct check digits.
+ * Reports whether something that looks like a CPF stands in the text: eleven digits that are not part of a longer
+ * number, with correct check digits, and with up to two signs after the third, the sixth and the ninth of them or
+ * without; also percent-encoded, and in full-width digits. Nowhere else may a sign stand, so that times, ids and
+ * digests are not taken for one: of other numbers that are written in these very groups, such as `192.168.100.12`, one
+ * in a hundred is.
  */
 export function holdsCpf(text: string): boolean {
-  const candidates = text.match(/(?<!\d)(\d{11}|\d{3}\.\d{3}\.\d{3}-\d{2})(?!\d)/g) ?? []
-  return candidates.some(candidate => isCpf(candidate.replace(/[.-]/g, '')))
+  return holdsWritten(text) || (text.includes('%') && holdsWritten(decoded(text)))
+}
+
+function holdsWritten(text: string): boolean {
+  const plain = /[^\0-\x7f]/.test(text) ? text.normalize('NFKC') : text
+  return plain.match(written)?.some(candidate => isCpf(candidate.replace(/\D/g, ''))) ?? false
+}
+
+/** What is encoded badly stays as it is, and the rest is decoded. */
+function decoded(text: string): string {
+  return text.replace(/(?:%[\da-f]{2})+/gi, encoded => {
+    try {
+      return decodeURIComponent(encoded)
+    } catch {
+      return encoded
+    }
+  })
 }
 
 /**

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { createIds, systemClock, toInstant } from '../src/clock.ts'
 import { isCnpj, parseCnpj } from '../src/cnpj.ts'
-import { isCpf, parseCpf, refusePersonalId } from '../src/cpf.ts'
+import { holdsCpf, isCpf, parseCpf, refusePersonalId } from '../src/cpf.ts'
+import { seededEntropy } from '../src/simulation/seeded-entropy.ts'
 
 describe('CPF', () => {
   test.each(['25774435016', '00000000191', '11144477735'])('%s is one', text => {
@@ -36,16 +38,53 @@ describe('CPF', () => {
 })
 
 describe('an id given by the host', () => {
-  test.each(['25774435016', 'pedido-257.744.350-16', 'x25774435016y'])('%s looks like a CPF', id => {
+  test.each([
+    '25774435016',
+    'pedido-257.744.350-16',
+    'x25774435016y',
+    '257744350-16',
+    '257.744.35016',
+    '257 744 350 16',
+    '257-744-350-16',
+    '257.744.350/16',
+    '257. 744. 350 -16',
+    '257_744_350_16',
+    'pedido%2F257%2E744%2E350%2D16',
+    '100%25774435016',
+    '%E2%80%93257%E2%80%93744350%E2%80%9316%E2',
+    '257.744.350–16',
+    '257\u00a0744\u00a0350\u00a016',
+    '257.744.350\u00ad-16',
+    '２５７．７４４．３５０－１６',
+    '11144477730 257744350-16',
+  ])('%s looks like a CPF', id => {
     expect(() => refusePersonalId(id, 'command id')).toThrow(expect.objectContaining({ code: 'PERSONAL_ID' }))
   })
 
-  test.each(['pedido-1', '20261120257744350167', '0190b0f0-7a3e-7cc0-8f21-3c1f2f9d4b10'])(
-    '%s does not',
-    id => {
-      expect(() => refusePersonalId(id, 'command id')).not.toThrow()
-    },
-  )
+  test.each([
+    'pedido-1',
+    '20261120257744350167',
+    '0190b0f0-7a3e-7cc0-8f21-3c1f2f9d4b10',
+    '257744350-17',
+    '25-774-435-016',
+    '2577.4435.016',
+    '257744350---16',
+    '257,744,350,16',
+    '257%30744350%3016',
+    '2026-257744350-167',
+    '25.774.435/0160-16',
+  ])('%s does not', id => {
+    expect(() => refusePersonalId(id, 'command id')).not.toThrow()
+  })
+
+  test('no time and no id of ours is taken for one', () => {
+    const newId = createIds(systemClock, seededEntropy(1))
+    const dayMs = 86_400_000
+    const taken = Array.from({ length: 20_000 }, (_, i) => [toInstant(i * dayMs + i * 61_003), newId()])
+      .flat()
+      .filter(holdsCpf)
+    expect(taken).toEqual([])
+  })
 })
 
 describe('CNPJ', () => {
