@@ -1,4 +1,4 @@
-import { readIso } from './adapters/brasilia.ts'
+import { readEntries } from './adapters/consent/protocol.ts'
 import type { ConsentimentoDetalhado } from './adapters/consent/wire.ts'
 import type { Area } from './area.ts'
 import { parseCnpj } from './cnpj.ts'
@@ -33,6 +33,7 @@ export interface Consent {
 
 /** A consent with all that the service tells of it. */
 export interface ConsentDetail extends Consent, Partial<DetailMembers> {
+  /** As the service gave it; what has no status is left out. */
   readonly historico: readonly {
     readonly status: string
     readonly dataHora: Instant | null
@@ -205,11 +206,7 @@ export function createConsents(area: Area): Consents {
         ...(Object.fromEntries(
           Object.entries(members).filter(([, value]) => value !== undefined),
         ) as Partial<DetailMembers>), // The same members.
-        historico: (historico ?? []).map(({ status, dataHora, dataExpiracao }) => ({
-          status,
-          dataHora: readIso(dataHora),
-          dataExpiracao: readIso(dataExpiracao),
-        })),
+        historico: readEntries(historico).filter(entry => entry !== undefined),
       }
     },
     approve: (which, why) => change('approve', which, why),

@@ -1,3 +1,4 @@
+import { holdsCpf } from '../cpf.ts'
 import type { Json, Problem } from '../message.ts'
 
 const textMax = 300
@@ -37,10 +38,11 @@ export function problemPart(problem: Problem): Json {
   return { ...problem }
 }
 
-/** A code that may stand in clear: short, and of letters, digits, dots and dashes only. */
+/** A code that may stand in clear: short, of letters, digits, dots and dashes only, and naming nobody. */
 export function clearCode(problem: Problem): string | null {
   const { code } = problem
-  return code !== undefined && /^[\w.-]{1,40}$/.test(code) && !/\d{7}/.test(code) ? code : null
+  const isClear = code !== undefined && /^[\w.-]{1,40}$/.test(code) && !/\d{7}/.test(code) && !holdsCpf(code)
+  return isClear ? code : null
 }
 
 function parseObject(text: string): Record<string, unknown> {

@@ -5,7 +5,7 @@ import { createPortalClient } from '../../src/adapters/portal/client.ts'
 import { readList } from '../../src/adapters/portal/protocol.ts'
 import { staticHeaders } from '../../src/adapters/portal/static-headers.ts'
 import { limits, sourceRanges } from '../../src/adapters/portal/wire.ts'
-import { readProblem } from '../../src/adapters/problem.ts'
+import { clearCode, readProblem } from '../../src/adapters/problem.ts'
 import { createReceiver } from '../../src/adapters/receiver.ts'
 import { createTokenClient } from '../../src/adapters/token/client.ts'
 import { readToken } from '../../src/adapters/token/protocol.ts'
@@ -80,6 +80,18 @@ test('a problem is read whichever of its fields are null', () => {
   expect(readProblem(400, JSON.stringify(all))).toEqual(read)
   const none = { ...all, title: null, detail: null, instance: null, properties: null }
   expect(readProblem(400, JSON.stringify(none))).toEqual({ status: 400, type: all.type })
+})
+
+test.each([
+  ['PLAT-ER1', 'PLAT-ER1'],
+  [900_901, '900901'],
+  ['x'.repeat(41), null],
+  ['a b', null],
+  ['1234567', null],
+  ['257.744.350-16', null],
+  ['cpf_257_744_350_16', null],
+])('of the code %s in clear stands %s', (code, clear) => {
+  expect(clearCode(readProblem(400, JSON.stringify({ code })))).toBe(clear)
 })
 
 test('an id is any text of 1 to 200 characters', () => {

@@ -57,6 +57,34 @@ test('a wait that the service asks for is kept', async () => {
   await world.close()
 })
 
+test.each([
+  ['a text', 'abc', []],
+  ['null', null, []],
+  ['an object', { status: 'ATIVO' }, []],
+  ['a number', 7, []],
+  ['entries that are none', [null, 1, [], {}, { status: 1 }], []],
+  [
+    'one entry, and an odd one',
+    [{ status: 'NOVO', dataHora: { a: 1 } }, null],
+    [{ status: 'NOVO', dataHora: null, dataExpiracao: null }],
+  ],
+])('a consent whose history is %s is had in full', async (_, historico, shown) => {
+  const world = await simulate({
+    intercept: async (request, forward) => {
+      const answer = await forward(request)
+      const isDetail = request.method === 'GET' && /consentimentos\/\d+\//.test(request.url)
+      return isDetail ? Response.json({ ...((await answer.json()) as object), historico }) : answer
+    },
+  })
+  const { averba, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.consents.sync({ subject })
+  const [first] = await averba.consents.list({ subject })
+  const detail = await averba.consents.get({ subject, id: first?.id ?? '' })
+  expect(detail).toMatchObject({ id: first?.id, historico: shown })
+  await world.close()
+})
+
 test('one record that cannot be read does not hide the others, and is kept as it came', async () => {
   const list = [consent(), { id: 'b', status: 'SUSPENSO' }, 7, consent({ id: 'c', dataHora: null, extra: 1 })]
   const { world, subject } = await givenList(() => Response.json(list))

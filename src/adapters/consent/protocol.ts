@@ -148,9 +148,9 @@ const detailSchema = z.looseObject({
   dataExpiracao: optionalText,
   usuario: controllerSchema,
   titular: titularSchema,
-  historico: z.array(z.unknown()).catch([]),
+  historico: z.unknown(),
 })
-const entrySchema = z.looseObject({ status: z.string(), dataHora: optionalText })
+const entrySchema = z.looseObject({ status: z.string(), dataHora: optionalText, dataExpiracao: optionalText })
 /** A longer history is not taken into the log: it stands in the sealed detail alone. */
 const entriesMax = 200
 
@@ -160,12 +160,28 @@ export interface Entry {
   readonly since: Instant | null
 }
 
+/** Reads `historico` as the service gave it, by entries: `undefined` where there is none with a status. */
+export function readEntries(
+  historico: unknown,
+): readonly (
+  | { readonly status: string; readonly dataHora: Instant | null; readonly dataExpiracao: Instant | null }
+  | undefined
+)[] {
+  const entries: readonly unknown[] = Array.isArray(historico) ? historico : []
+  return entries.map(entry => {
+    const { data } = entrySchema.safeParse(entry)
+    if (!data) return undefined
+    const { status, dataHora, dataExpiracao } = data
+    return { status, dataHora: readIso(dataHora), dataExpiracao: readIso(dataExpiracao) }
+  })
+}
+
 /** Reads a history, the oldest entry first. One that cannot be put in order stays as the service gave it. */
-function readHistory(entries: readonly unknown[]): readonly Entry[] {
+function readHistory(historico: unknown): readonly Entry[] {
+  const entries = readEntries(historico)
   if (entries.length > entriesMax) return []
   const read = entries.map(entry => {
-    const { data } = entrySchema.safeParse(entry)
-    return { status: statusSchema.safeParse(data?.status).data ?? null, since: readIso(data?.dataHora) }
+    return { status: statusSchema.safeParse(entry?.status).data ?? null, since: entry?.dataHora ?? null }
   })
   if (read.some(entry => entry.since === null)) return read
   return read.toSorted((a, b) => (a.since ?? '').localeCompare(b.since ?? ''))
