@@ -21,6 +21,8 @@ export interface Target {
 /** Messages that are decided and recorded together, and what comes to be looked up by them. */
 export interface Delivery {
   readonly targets: readonly Target[]
+  /** The stream that it is about, where it may have no target: see `Append`. */
+  readonly concerns?: string
   readonly claims?: readonly Claim[]
   /** What nothing may have been recorded under for a while: see `Append`. */
   readonly recent?: RecentDigest

@@ -86,12 +86,13 @@ export class Engine {
    * Decides a command and records what follows from it. The same id gives the same answer again.
    *
    * @param input what the command id stands for, personal data included: kept as a keyed digest only
-   * @throws {AverbaError} `REFUSED`, `CONFLICT`, `COMMAND_REUSED`
+   * @throws {AverbaError} `REFUSED`, `CONFLICT`, `COMMAND_REUSED`, and `SUBJECT_ERASED` where the digest went with the person
    */
   async handle(input: Json, deliver: () => Promise<Delivery>, about: About = {}): Promise<Handled> {
     const { store, createId } = this.#parts
     const commandId = about.commandId ?? createId()
-    const digest = store.digest('command', canonicalJson(input, { fractions: true }))
+    // With the id in it, no two commands have the same digest, whomever they are about.
+    const digest = store.digest('command', canonicalJson({ commandId, input }, { fractions: true }))
     const isNew = about.commandId === undefined
     const known = isNew ? undefined : await store.receipt(commandId)
     if (known) return replay(known, digest)
@@ -273,6 +274,15 @@ export class Engine {
 }
 
 function replay(receipt: Receipt, digest: Uint8Array): Handled {
+  if (receipt.digest.length === 0) {
+    throw new AverbaError(
+      'SUBJECT_ERASED',
+      `Cannot use the command id "${receipt.commandId}" again: its data subject was erased`,
+      {
+        hint: 'What it was given is gone, and it is not done again. subjects.receipt says what became of the person',
+      },
+    )
+  }
   if (!Buffer.from(digest).equals(Buffer.from(receipt.digest))) {
     throw new AverbaError(
       'COMMAND_REUSED',

@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto'
 import type { Area } from './area.ts'
+import { parseCpf } from './cpf.ts'
 import type { Delivery } from './decisions.ts'
 import { type ErasureReceipt, readReceipt } from './erasure-receipt.ts'
 import { AverbaError } from './errors.ts'
 import { checkBasis, checkId } from './given.ts'
+import type { Recorded } from './message.ts'
 import type { Ask } from './outcome.ts'
 import { checkKinds, kindOf, type PartKind } from './part-kinds.ts'
 import { listOf } from './proof/erasure.ts'
@@ -52,12 +54,31 @@ const staying: ReadonlySet<string> = new Set(['recovery'])
 export function createErasures(area: Area): Erasures {
   const { commands, engine, store, subjects } = area
 
-  /** The subject, also one of whom something was kept. */
-  async function find(who: Who): Promise<SubjectRef> {
-    if ('cpf' in who) return subjects.find(who)
+  /** The subject, also one of whom something was kept, and by CPF the one who was erased under the same command id. */
+  async function find(who: Who, commandId: string | undefined): Promise<SubjectRef> {
+    if ('cpf' in who) {
+      const before = commandId === undefined ? undefined : await erasedUnder(commandId)
+      if (before && !(await wasThere(who, before)))
+        return before.stream.slice('subject-'.length) as SubjectRef // On theirs.
+      return subjects.find(who)
+    }
     const state = await store.owners.stateOf(`subject-${who.subject}`)
     if (state !== undefined) return who.subject
     throw new AverbaError('NOT_FOUND', 'Cannot find the data subject: nobody is enrolled under it')
+  }
+
+  async function erasedUnder(commandId: string): Promise<Recorded | undefined> {
+    const before = await store.receipt(commandId)
+    const event = before && (await store.readAt(before.position))
+    return event?.type === 'subject.erased' ? event : undefined
+  }
+
+  /** Whether a CPF is that of somebody else: who was met after an erasure may be whom it erased, and nothing can tell. */
+  async function wasThere({ cpf }: { cpf: string }, { position }: Recorded): Promise<boolean> {
+    const known = await store.lookUp('cpf', parseCpf(cpf))
+    if (known === undefined) return false
+    const [first] = await store.read({ stream: `subject-${known}`, limit: 1 })
+    return first !== undefined && first.position < position
   }
 
   async function deliver(subject: SubjectRef, options: EraseOptions): Promise<Delivery> {
@@ -79,7 +100,9 @@ export function createErasures(area: Area): Erasures {
       const isTold = machine === 'consent' || machine === 'validation'
       return isTold ? [{ stream, message: { type: `${machine}.erase`, data: {} } }] : []
     })
-    const person = { owner, subject, until, claims, keepsKey, kept: kept.map(part => part.position) }
+    const { commands, streams } = found
+    const places = kept.map(part => part.position)
+    const person = { owner, subject, until, claims, commands, streams, keepsKey, kept: places }
     return {
       targets: [...others, { stream: owner, message: { type: 'subject.erase', data } }],
       destroys: { parts: gone, person },
@@ -108,19 +131,16 @@ export function createErasures(area: Area): Erasures {
       checkKinds(keep)
       const done = await engine.admit(() => goOn(who, keep))
       if (done) return done
-      let subject: SubjectRef | undefined
-      const input = { method: 'subjects.erase', ...who, requester, legalBasis, keep: [...keep] }
-      const outcome = await commands.send(
+      const subject = await engine.admit(() => find(who, ask.commandId))
+      // What the command id stands for may hold no CPF: it outlives the erasure.
+      const input = { method: 'subjects.erase', subject, requester, legalBasis, keep: [...keep] }
+      await commands.send(
         input,
-        async () => {
-          subject = await find(who)
-          return deliver(subject, options)
-        },
+        () => deliver(subject, options),
         { ...ask, basis: { purpose: 'erasure', legalBasis } },
         async () => undefined,
       )
-      const erased = await store.readAt(outcome.position)
-      const made = await receipt((subject ?? erased?.stream.slice('subject-'.length)) as SubjectRef) // It is on their stream.
+      const made = await receipt(subject)
       if (!made) throw new TypeError('An erasure was recorded and has no receipt')
       return made
     },

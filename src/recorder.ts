@@ -111,6 +111,7 @@ export class Recorder {
       ...(about && { about }),
       ...(receipt && { receipt }),
       ...(settles && { settles }),
+      ...(delivery.concerns !== undefined && { concerns: delivery.concerns }),
       ...(refused === undefined && delivery.claims && { claims: delivery.claims }),
       ...(refused === undefined && delivery.recent && { recent: delivery.recent }),
       ...(refused === undefined && delivery.moves && { moves: delivery.moves }),

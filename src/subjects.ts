@@ -44,7 +44,8 @@ export class Subjects {
   /** What has to be recorded for a CPF to have a subject: nothing when it has one. */
   async meet(cpf: Cpf, origin: Origin): Promise<Delivery & { readonly subject: SubjectRef }> {
     const known = await this.#store.lookUp('cpf', cpf)
-    if (known !== undefined) return { subject: known as SubjectRef, targets: [], claims: [] } // As above.
+    if (known !== undefined)
+      return { subject: known as SubjectRef, targets: [], claims: [], concerns: `subject-${known}` } // As above.
     const subject = this.#createId() as SubjectRef // Made here.
     const parts = { cpf: { owner: `subject-${subject}`, value: cpf } }
     const message = { type: 'subject.enrol', data: { subject, origin }, parts }

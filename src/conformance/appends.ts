@@ -265,23 +265,25 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       const parts = { cpf: { owner, value: '25774435016' }, name: { owner, value: 'x' } }
       const item = { stream: owner, event, because: 'subject.enrol', machine, parts }
       const recent = { digest, since: Date.parse(at), until: Date.parse(at) }
-      await store.append({ ...toStream(owner, 'none'), events: [item], claims: [claim], recent })
+      const receipt = { commandId: 'c1', digest, code: 'accepted' as const, detail: '' }
+      await store.append({ ...toStream(owner, 'none'), events: [item], claims: [claim], recent, receipt })
+      const bare = { ...toStream(owner, 'any'), events: [], receipt: { ...receipt, commandId: 'c2' } }
+      await store.append(bare)
       const erased = { stream: owner, event: { type: 'subject.erased', data: {} }, because: 'subject.erase' }
+      const found = { commands: ['c1'], streams: [owner] }
       const erasing = {
         ...toStream(owner, 1),
         events: [{ ...erased, machine }],
         destroys: {
-          parts: [
-            { position: 2, name: 'cpf' },
-            { position: 2, name: 'name' },
-          ],
-          person: { owner, subject: 'one', until: 2, claims: [claim], keepsKey: false, kept: [] },
+          parts: ['cpf', 'name'].map(name => ({ position: 2, name })),
+          person: { ...found, owner, subject: 'one', until: 2, claims: [claim], keepsKey: false, kept: [] },
         },
       }
       expect((await store.append(erasing)).status).toBe('appended')
       expect(await store.open(`${owner}/1/cpf`)).toBeUndefined()
       expect(await store.owners.stateOf(owner)).toBe('erased')
       expect(await store.findRecent(recent)).toBeUndefined()
+      for (const id of ['c1', 'c2']) expect((await store.receipt(id))?.digest).toHaveLength(0)
       // Nothing stands for the person any more: the digest can be claimed as if it were new.
       expect((await store.append({ ...toStream('token-a', 'none'), claims: [claim], recent })).status).toBe(
         'appended',

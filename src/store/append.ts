@@ -51,6 +51,8 @@ export interface Append {
   readonly about?: { commandId?: string; correlationId?: string; actor?: Actor; basis?: Basis }
   /** What to remember of the command: asked for again, it gives the same answer. */
   readonly receipt?: AskedReceipt
+  /** The stream that it is about, where it names none. */
+  readonly concerns?: string
   /** The effect that the last event ends. It must still be open. */
   readonly settles?: { readonly effect: string; readonly as: Settlement; readonly because: string }
   /** The effect that the last event puts off, parks, lets go, or begins an attempt at. */
@@ -94,6 +96,8 @@ export type AskedReceipt = NewReceipt & { readonly isNew?: boolean }
 export interface Receipt extends NewReceipt {
   readonly effect: string
   readonly position: number
+  /** What the command was about, where it recorded nothing; else empty. */
+  readonly stream: string
 }
 
 /** What became of an append: done, or why nothing at all was written. */
@@ -146,7 +150,8 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
       return conflict(`the effect "${effect}" has ended meanwhile`)
   }
   const { moves } = input
-  if (moves && (isInBatch(batch, moves.effect) || !(yield* canMove(moves)))) {
+  const isMoved = moves && (batch.moved.has(moves.effect) || hasEndedIn(batch, moves.effect))
+  if (moves && (isMoved || !(yield* canMove(moves)))) {
     return conflict(`the effect "${moves.effect}" stands elsewhere by now`)
   }
   const { destroys } = input
@@ -156,6 +161,8 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
   const { relocates } = input
   if (relocates && !(yield* canRelocate(relocates)))
     return conflict('a part was moved or destroyed meanwhile')
+  const concerned = input.concerns && (yield* findOwner(known, input.concerns))
+  if (concerned && concerned.isErased === 1) return conflict('whom it concerns was erased meanwhile')
   const owners = new Map<string, KnownOwner>()
   let isErased = false
   for (const { parts } of input.events) {
@@ -233,6 +240,7 @@ function commit(
       ...receipt,
       effect: owing ? `${owing.id}/0` : '',
       position,
+      stream: events.length > 0 ? '' : (input.concerns ?? input.streams.at(-1)?.stream ?? ''),
     })
   }
   return { status: 'appended', position, events }
@@ -297,10 +305,6 @@ function endsOf({ settles, events }: Append): string[] {
   const ends = settles ? [settles.effect] : []
   for (const { event } of events) if (event.cancels) ends.push(...event.cancels)
   return ends
-}
-
-function isInBatch(batch: Batch, effect: string): boolean {
-  return batch.moved.has(effect) || hasEndedIn(batch, effect)
 }
 
 function hasEndedIn({ ended, cancelled }: Batch, effect: string): boolean {

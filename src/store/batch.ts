@@ -85,8 +85,8 @@ function partRows({ recorded, parts }: StagedEvent): unknown[][] {
   return parts.map(({ name, owner, sealed }) => [recorded.position, name, owner, sealed])
 }
 
-function receiptRow({ commandId, digest, code, detail, effect, position }: Receipt): unknown[] {
-  return [commandId, digest, code, detail, effect, position]
+function receiptRow({ commandId, digest, code, detail, effect, position, stream }: Receipt): unknown[] {
+  return [commandId, digest, code, detail, effect, position, stream]
 }
 
 /** Finds what a keyed digest stands for. */
@@ -104,9 +104,9 @@ const insertOwner = 'insert into owner_key (key, owner, epoch, wrapped, commitme
 const insertEvent =
   'insert into event (position, stream, version, type, header, leaf) values (?, ?, ?, ?, ?, ?)'
 const insertPart = 'insert into part (position, name, owner, sealed) values (?, ?, ?, ?)'
-const insertReceipt = `insert into receipt (command_id, digest, code, detail, effect, position)
-  values (?, ?, ?, ?, ?, ?)`
-const selectReceipt = `select command_id as "commandId", digest, code, detail, effect, position
+const insertReceipt = `insert into receipt (command_id, digest, code, detail, effect, position, stream)
+  values (?, ?, ?, ?, ?, ?, ?)`
+const selectReceipt = `select command_id as "commandId", digest, code, detail, effect, position, stream
   from receipt where command_id = ?`
 const upsertClaim = `insert into keyed_index (kind, digest, value) values (?, ?, ?)
   on conflict (kind, digest) do update set value = excluded.value`

@@ -18,6 +18,9 @@ export interface ErasedPerson {
   /** The end of the log when it was looked for. */
   readonly until: number
   readonly claims: readonly { readonly kind: string; readonly digest: Uint8Array }[]
+  /** The commands that led to what is recorded of the person, and the streams of those that led to nothing. */
+  readonly commands: readonly string[]
+  readonly streams: readonly string[]
   /** Something is kept, and so is the key that opens it. */
   readonly keepsKey: boolean
   /** Where the parts are that are kept: what comes with the same content is of somebody else from now on. */
@@ -39,13 +42,21 @@ export function* destroy({ parts, person }: Destruction): Steps<void> {
   )
   yield* forgetRecent(parts.map(({ position }) => position))
   if (!person) return
-  const { owner, claims, keepsKey, kept } = person
+  const { owner, claims, commands, streams, keepsKey, kept } = person
   yield* forgetRecent(kept)
   yield* each(
     deleteClaim,
     claims.map(({ kind, digest }) => [kind, digest]),
   )
   const none = new Uint8Array()
+  yield* each(
+    emptyReceipt,
+    commands.map(id => [none, id]),
+  )
+  yield* each(
+    emptyBareReceipts,
+    streams.map(stream => [none, stream]),
+  )
   if (keepsKey) yield* rows({ sql: markOwner, parameters: [owner] })
   else yield* rows({ sql: emptyOwner, parameters: [none, none, owner] })
 }
@@ -58,6 +69,8 @@ export function erasedOwner(owner: KnownOwner): KnownOwner {
 const selectNewer = 'select position from event where position > ? and header like ? limit 1'
 const deletePart = 'delete from part where position = ? and name = ?'
 const deleteClaim = 'delete from keyed_index where kind = ? and digest = ?'
+const emptyReceipt = 'update receipt set digest = ? where command_id = ?'
+const emptyBareReceipts = `update receipt set digest = ? where stream = ? and stream <> ''`
 const markOwner = 'update owner_key set is_erased = 1 where owner = ?'
 const emptyOwner =
   'update owner_key set is_erased = 1, epoch = 0, wrapped = ?, commitment = ? where owner = ?'

@@ -38,7 +38,10 @@ export interface Schema {
     commitment: Uint8Array
     is_erased: 0 | 1
   }
-  /** What a command id led to. `digest` is keyed, so that it cannot be used to guess the input. */
+  /**
+   * What a command id led to. `digest` is keyed, so that it cannot be used to guess the input, and empty once the person
+   * was erased. `stream` is what a command was about that recorded nothing: no header leads to its receipt.
+   */
   receipt: {
     command_id: string
     digest: Uint8Array
@@ -46,6 +49,7 @@ export interface Schema {
     detail: string
     effect: string
     position: number
+    stream: string
   }
   /** The ledger of calls owed to the outside: effect `n` of the event at `position`. */
   effect: {
@@ -170,7 +174,9 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       'detail text not null',
       'effect text not null',
       `position ${integer} not null`,
+      'stream text not null',
     ),
+    "create index receipt_bare on receipt (stream) where stream <> ''",
     indexed(
       'effect',
       `position ${integer} not null references event (position)`,

@@ -24,6 +24,8 @@ export interface Survey {
   readonly parts: readonly NamedPart[]
   /** The streams that speak of the person. */
   readonly streams: readonly string[]
+  /** The ids of the commands that those events came of. */
+  readonly commands: readonly string[]
   /** The calls that are owed and have not ended, but for those that an erasure owes. */
   readonly effects: readonly string[]
   /** The keyed digests that lead to the person, or to what is theirs. */
@@ -52,13 +54,14 @@ export async function findMarks(connection: Connection, subject: string): Promis
   const parts: NamedPart[] = []
   const streams = new Map<number, string>()
   const values = new Set([subject])
+  const commands = new Set<string>()
   let until = 0
   for (;;) {
     const { found, last, end } = await connection.read(() => readFound(subject, until))
     for (const row of found) {
       streams.set(row.key, row.stream)
-      const { parts: marks = [], data }: { parts?: readonly PartMark[]; data: { record?: unknown } } =
-        parseHeader(row.header)
+      const { parts: marks = [], data, commandId }: SurveyedHeader = parseHeader(row.header)
+      if (commandId !== undefined) commands.add(commandId)
       // What has no stream of its own is found under the id that the event gives it.
       if (typeof data.record === 'string') values.add(data.record)
       for (const { name, hash } of marks.filter(mark => mark.owner === owner))
@@ -69,7 +72,7 @@ export async function findMarks(connection: Connection, subject: string): Promis
     await giveWay()
   }
   for (const name of streams.values()) values.add(name).add(name.slice(name.indexOf('-') + 1))
-  return { until, parts, streams, values }
+  return { until, parts, streams, values, commands: [...commands] }
 }
 
 /** No index leads from a value to its digests: none is needed otherwise. */
@@ -109,11 +112,18 @@ function* readFound(
   return { found, last, end }
 }
 
+interface SurveyedHeader {
+  readonly parts?: readonly PartMark[]
+  readonly data: { readonly record?: unknown }
+  readonly commandId?: string
+}
+
 /** What headers say of a person. */
 interface Marked {
   readonly until: number
   readonly parts: readonly NamedPart[]
   readonly streams: ReadonlyMap<number, string>
+  readonly commands: readonly string[]
   /** What the index may lead to. */
   readonly values: ReadonlySet<string>
 }
@@ -122,7 +132,7 @@ interface Found extends Omit<Marked, 'values'> {
   readonly claims: Survey['claims']
 }
 
-function* readRest(owner: string, { until, parts, streams, claims }: Found): Steps<Survey> {
+function* readRest(owner: string, { until, parts, streams, commands, claims }: Found): Steps<Survey> {
   const open = yield* rows<{ stream: number; version: number; n: number }>({
     sql: selectOpen,
     parameters: [],
@@ -138,7 +148,7 @@ function* readRest(owner: string, { until, parts, streams, claims }: Found): Ste
     const row = yield* first<{ ending: Uint8Array }>({ sql: selectEnding, parameters: [position, name] })
     there.push(row ? { ...part, ending: toHex(row.ending) } : part)
   }
-  const survey = { until, parts: there, streams: [...streams.values()], effects, claims }
+  const survey = { until, parts: there, streams: [...streams.values()], commands, effects, claims }
   return key ? { ...survey, keyEnding: toHex(key.ending) } : survey
 }
 

@@ -1,10 +1,15 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
+import { systemEntropy } from '../../src/clock.ts'
 import { diagnoseStore, valueOf, verifyLog } from '../../src/index.ts'
+import type { Json } from '../../src/message.ts'
+import { canonicalJson } from '../../src/proof/canonical-json.ts'
 import { checkErasureReceipt } from '../../src/proof/erasure.ts'
 import { simulate } from '../../src/simulation/index.ts'
+import { openKeyringFile } from '../../src/vault/keyring.ts'
 
 const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-erasure-')), 'log.sqlite')
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
@@ -100,4 +105,66 @@ test('a reveal is an event before anything is opened, and gives nothing of what 
   await averba.subjects.erase({ subject }, asked)
   expect(await averba.subjects.reveal(row, asking)).toEqual({ ...row, record: null })
   await world.close()
+})
+
+test('nothing that outlives an erasure is equal for the old and the new subject, and no CPF leads to the old one', async () => {
+  const store = newStore()
+  const world = await simulate({ averba: { store } })
+  const { averba, samples } = world
+  const { cpf } = samples
+  const claims = { nome: 'X' }
+  const subject = await averba.consents.enrol({ cpf }, { commandId: 'enrol-1' })
+  await averba.consents.enrol({ cpf }, { commandId: 'enrol-2' })
+  await averba.consents.enrol({ cpf: '52998224725' }, { commandId: 'enrol-of-another' })
+  valueOf(await averba.validations.validate({ id: 'p1', cpf, claims }))
+  const erasing = { ...asked, commandId: 'erase-1' }
+  const receipt = await averba.subjects.erase({ cpf }, erasing)
+  // Asked again under its id, though nothing leads from the CPF to the person any more.
+  expect(await averba.subjects.erase({ cpf }, erasing)).toEqual(receipt)
+  await expect(averba.subjects.erase({ cpf: '52998224725' }, erasing)).rejects.toMatchObject({
+    code: 'COMMAND_REUSED',
+  })
+
+  const again = [
+    averba.consents.enrol({ cpf }, { commandId: 'enrol-1' }),
+    averba.consents.enrol({ cpf }, { commandId: 'enrol-2' }),
+    averba.validations.validate({ id: 'p1', cpf, claims }),
+  ]
+  for (const each of await Promise.allSettled(again))
+    expect(each).toMatchObject({ status: 'rejected', reason: { code: 'SUBJECT_ERASED' } })
+  await expect(averba.consents.enrol({ cpf }, { commandId: 'enrol-of-another' })).rejects.toMatchObject({
+    code: 'COMMAND_REUSED',
+  })
+  const next = await averba.consents.enrol({ cpf }, { commandId: 'enrol-3' })
+  expect(next).not.toBe(subject)
+  expect((await averba.subjects.erase({ cpf }, asked)).subject).toBe(next)
+  // Who was met since may be the same person: the id stands for the erasure that it asked for.
+  for (let i = 0; i < 2; i++) await averba.consents.enrol({ cpf })
+  expect((await averba.subjects.erase({ cpf }, erasing)).subject).toBe(subject)
+  await world.close()
+
+  const file = new Database(store, { readonly: true })
+  const rows = file.prepare('select command_id as id, digest from receipt').all() as {
+    id: string
+    digest: Buffer
+  }[] // Its columns.
+  file.close()
+  const left = rows.filter(({ digest }) => digest.length > 0)
+  expect(new Set(left.map(({ digest }) => digest.toString('hex'))).size).toBe(left.length)
+  const keyring = openKeyringFile(`${store}.keys`, systemEntropy)
+  const inputs = [
+    { method: 'consents.enrol', cpf },
+    { method: 'validations.validate', cpf, claims },
+  ]
+  const digestOf = (value: Json) =>
+    Buffer.from(keyring.digest('command', canonicalJson(value, { fractions: true }))).toString('hex')
+  const found = left.filter(({ id, digest }) =>
+    inputs.some(input =>
+      [digestOf(input), digestOf({ commandId: id, input })].includes(digest.toString('hex')),
+    ),
+  )
+  // Of the third, who was met last and is there.
+  expect(found).toHaveLength(2)
+  const { problems } = await diagnoseStore({ store, isDeep: true })
+  expect(problems).toEqual([])
 })

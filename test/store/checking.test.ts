@@ -137,7 +137,7 @@ describe('a deep look finds', () => {
     ],
     [
       'a receipt of no event',
-      "insert into receipt values ('z', zeroblob(32), 'refused', '', '', 99999)",
+      "insert into receipt values ('z', zeroblob(32), 'refused', '', '', 99999, '')",
       'receipts',
     ],
     [

@@ -406,7 +406,8 @@ test('an append that meets an erased owner is turned away, bare or refused, as i
 
   // Of one transaction: what comes before an erasure makes it late, what comes after it has no parts.
   const { until } = await store.owners.survey(stays)
-  const person = { owner: `subject-${stays}`, subject: stays, until, claims: [], keepsKey: false, kept: [] }
+  const none = { claims: [], commands: [], streams: [], kept: [] }
+  const person = { owner: `subject-${stays}`, subject: stays, until, keepsKey: false, ...none }
   const erasing = { ...about(gone), destroys: { parts: [], person } }
   const results = await Promise.all([store.append(about(stays)), store.append(erasing)])
   expect(results.map(result => result.status)).toEqual(['appended', 'conflict'])
