@@ -5,9 +5,10 @@ import type { Area } from './area.ts'
 import type { RecordPortion } from './attempts.ts'
 import { giveWay } from './clock.ts'
 import type { Delivery, Target } from './decisions.ts'
-import type { Carried, Instant, Json, Owed } from './message.ts'
-import { sealedBody } from './notification.ts'
+import type { Carried, Instant, Json, Owed, PartAddress } from './message.ts'
+import { openUnlessArchived, sealedBody } from './notification.ts'
 import type { Claim } from './store/append.ts'
+import { type Place, placeOf } from './store/relocation.ts'
 import { type Found, StoredNotifications } from './stored-notifications.ts'
 import { portalStream } from './subscription-routes.ts'
 
@@ -106,6 +107,7 @@ class Portion {
   readonly linked: string[] = []
   readonly #targets: Target[] = []
   readonly #claims: Claim[] = []
+  readonly #destroyed: Place[] = []
   readonly #area: Area
   readonly #stored: StoredNotifications
   readonly #recovers: boolean
@@ -117,7 +119,12 @@ class Portion {
   }
 
   get delivery(): Delivery {
-    return { targets: this.#targets, claims: this.#claims }
+    const delivery = { targets: this.#targets, claims: this.#claims }
+    if (this.#destroyed.length === 0) return delivery
+    const parts = this.#destroyed.map(placeOf)
+    const data = { kind: 'notification.body', rule: 'recovered', parts }
+    const telling = { stream: 'retention-notification.body', message: { type: 'retention.apply', data } }
+    return { ...delivery, targets: [...this.#targets, telling], destroys: { parts: this.#destroyed } }
   }
 
   async take(item: ListedFailure): Promise<void> {
@@ -127,8 +134,10 @@ class Portion {
     const isOpen = this.#recovers && (await this.#isUnknown('recovery', item))
     if (!isOpen || subscription === undefined) return
     const stream = `subscription-${subscription}`
-    if (known !== undefined && (await this.#wasForeign(known))) this.#tell(item, failure, stream)
+    const row = known === undefined ? undefined : await this.#rowOf(known)
+    if (row && row.subscription === null) this.#tell(item, failure, stream)
     await this.#recover(item, failure, stream)
+    if (row?.content) await this.#destroyContent(row.content)
   }
 
   /** Records a failure that is new, and gives our id of it. */
@@ -139,8 +148,14 @@ class Portion {
     return failure
   }
 
+  /** Its content apart, which has another end than the rest; and none where it goes into the inbox, to whom it is for. */
   #tell({ remoteId, evento, failedAt, record }: ListedFailure, failure: string, stream: string): void {
-    const parts = { failure: { owner: stream, value: record } }
+    const { conteudo = null, ...rest } = record as { conteudo?: Json } // As in contentOf.
+    const isForInbox = this.#recovers && stream !== portalStream
+    const parts = {
+      failure: { owner: stream, value: rest },
+      ...(conteudo !== null && !isForInbox && { content: { owner: stream, value: conteudo } }),
+    }
     const common = { failure, evento, failedAt }
     const message =
       stream === portalStream
@@ -149,11 +164,20 @@ class Portion {
     this.#targets.push({ stream, message })
   }
 
-  /** Reports whether a failure was read before there was a subscription of ours for its event. */
-  async #wasForeign(failure: string): Promise<boolean> {
+  /** What is known of a failure. It has no subscription where it was read before there was one of ours for its event. */
+  #rowOf(failure: string) {
     const { views } = this.#area
-    const query = views.selectFrom('failures').select('subscription').where('failure', '=', failure)
-    return (await query.executeTakeFirst())?.subscription === null
+    const query = views.selectFrom('failures').select(['subscription', 'content'])
+    return query.where('failure', '=', failure).executeTakeFirst()
+  }
+
+  /** What is in the inbox now, for whom it is for, need not be kept beside it. */
+  async #destroyContent(address: PartAddress): Promise<void> {
+    const { store } = this.#area
+    if ((await openUnlessArchived(this.#area)(address)) === undefined) return
+    const [stream = '', version = '', name = ''] = address.split('/')
+    const [event] = await store.read({ stream, fromVersion: Number(version), limit: 1 })
+    if (event) this.#destroyed.push({ position: event.position, name })
   }
 
   async #recover(item: ListedFailure, failure: string, stream: string): Promise<void> {

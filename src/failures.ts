@@ -8,11 +8,15 @@ import { type AnsweredFailure, contentOf } from './failure-routes.ts'
 import { type Listed, listedBy } from './listed.ts'
 import { type HarvestReason, harvestDueAt } from './machines/portal.ts'
 import type { Instant } from './message.ts'
+import { openUnlessArchived, type SealedBody } from './notification.ts'
 import { type Outcome, valueOf } from './outcome.ts'
 import { portalStream } from './subscription-routes.ts'
 import type { FailureRow } from './views/failures.ts'
 
-/** A failed delivery as the portal recorded it (document 3, section 2), content included. */
+/**
+ * A failed delivery as the portal recorded it (document 3, section 2). Its content is that of its notification once there is
+ * one; empty where it was destroyed or moved out.
+ */
 export interface Failure extends Pick<Falha, 'id' | 'descricao' | 'evento' | 'conteudo'> {
   readonly data: Instant | null
   /** The notification with its content, once that was looked for. */
@@ -79,9 +83,18 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
   async function toFailure(row: FailureRow): Promise<Failure> {
     const record = (await store.open(row.record)) as Falha // Sealed below.
     const { id, descricao, evento } = record
-    const conteudo = contentOf({ record }) ?? ''
+    const conteudo = await contentAt(row)
     const { failed_at: data, notification, recovery } = row
     return { id, data, descricao, evento, conteudo, notification, recovery }
+  }
+
+  async function contentAt({ content, notification }: FailureRow): Promise<string> {
+    const open = openUnlessArchived(area)
+    const kept = content === null ? undefined : await open(content)
+    if (kept !== undefined) return contentOf({ record: { conteudo: kept } }) ?? ''
+    if (notification === null) return ''
+    const body = (await open(`notification-${notification}/1/body`)) as SealedBody | undefined // As `sealedBody` made it.
+    return Buffer.from(body?.bytes ?? '', 'base64').toString()
   }
 
   async function read(day: string | undefined, recover: boolean): Promise<readonly AnsweredFailure[]> {

@@ -4,7 +4,14 @@ import { AverbaError } from './errors.ts'
 export const partKinds = {
   'validation.claims': ['validation.requested/claims'],
   'validation.result': ['validation.answered/result', 'validation.inconclusive/unreadable'],
-  'notification.body': ['notification.received/body', 'notification.recovered/body'],
+  'notification.body': [
+    'notification.received/body',
+    'notification.recovered/body',
+    // What the portal recorded of deliveries that failed: of whom, nobody knows.
+    'subscription.failing/content',
+    'portal.foreignFailure/content',
+    'portal.failuresListed/unreadable',
+  ],
   'consent.detail': ['consent.described/detail'],
 } as const
 

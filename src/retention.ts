@@ -98,6 +98,8 @@ export class Retention {
         .executeTakeFirst()
       return row?.state === 'answered' || row?.state === 'declined' || typeof row?.resolved_at === 'string'
     }
+    // Of a failure record: what is recovered is read anew.
+    if (!stream.startsWith('consent-')) return true
     const row = await views
       .selectFrom('consents')
       .select(['status', 'knowledge'])

@@ -11,8 +11,10 @@ export interface FailureRow {
   subscription: string | null
   failed_at: Instant | null
   read_at: Instant
-  /** Where the portal's record stands, sealed: description and content. */
+  /** Where the portal's record stands, sealed, without its content. */
   record: PartAddress
+  /** Where its content stands, sealed; null where it went into the inbox at once, or there was none. */
+  content: PartAddress | null
   /** The notification with its content, and whether that was stored before or recovered from the record. */
   notification: string | null
   recovery: 'stored' | 'recovered' | null
@@ -21,7 +23,7 @@ export interface FailureRow {
 /** The view of failed deliveries. */
 export const failures = defineView<FailureRow, RecordedOf<SubscriptionEvent | PortalEvent>>({
   name: 'failures',
-  version: 3,
+  version: 4,
   columns: {
     failure: 'text',
     evento: 'text',
@@ -29,6 +31,7 @@ export const failures = defineView<FailureRow, RecordedOf<SubscriptionEvent | Po
     failed_at: 'text',
     read_at: 'text',
     record: 'text',
+    content: 'text',
     notification: 'text',
     recovery: 'text',
   },
@@ -47,6 +50,7 @@ export const failures = defineView<FailureRow, RecordedOf<SubscriptionEvent | Po
     const common = {
       read_at: event.at,
       record: `${event.id}/failure`,
+      content: event.parts?.some(part => part.name === 'content') ? `${event.id}/content` : null,
       notification: null,
       recovery: null,
     }

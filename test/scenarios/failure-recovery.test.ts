@@ -2,8 +2,15 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Averba, type Notification, openAverba, valueOf } from '../../src/index.ts'
-import { simulate, type World } from '../../src/simulation/index.ts'
+import {
+  type Averba,
+  diagnoseStore,
+  type Notification,
+  openAverba,
+  valueOf,
+  verifyLog,
+} from '../../src/index.ts'
+import { seededEntropy, simulate, type World } from '../../src/simulation/index.ts'
 
 const evento = 'dimp-situacao-import'
 const subscriptions = [{ evento, chaveSecreta: 'chave-um' }]
@@ -86,6 +93,75 @@ test('what was recovered stays so when its person is erased, and is not recovere
     { read: 1, recovered: 0, stored: 0 },
   ])
   expect(await inbox(averba)).toMatchObject([{ origin: 'delivered', body: null }])
+  await world.close()
+})
+
+test('a failure record keeps no content of what is in the inbox: it goes with the person who was addressed', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-failures-')), 'log.sqlite')
+  const world = await given(store)
+  const { averba, faults, portal, samples } = world
+  const { cpf } = samples
+  const body = { cpf, nome: 'Maria de Exemplo' }
+  await averba.consents.enrol({ cpf })
+  await faults.add({ kind: 'lose', service: 'receiver', times: 2 })
+  const about = { evento, destinatarioTipo: 'CPF', destinatarioId: cpf } as const
+  await portal.notify({ ...about, body })
+  const contents = async () => (await averba.subscriptions.failures()).map(each => each.conteudo)
+  // Read before it is looked for in the inbox.
+  expect(await contents()).toEqual([JSON.stringify(body)])
+  const sealed = async () => {
+    const rows = await averba.views.selectFrom('failures').selectAll().execute()
+    const asking = { actor: { kind: 'person', ref: 'atendente-7' }, purpose: 'conferência' } as const
+    return Promise.all(rows.map(async row => (await averba.subjects.reveal(row, asking)).content))
+  }
+  expect(await sealed()).toEqual([JSON.stringify(body)])
+  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { stored: 1, recovered: 0 }])
+  expect(await sealed()).toEqual([null])
+  // Another one is linked as it is read.
+  await portal.notify({ ...about, body: { ...body, n: 2 } })
+  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { stored: 1, recovered: 0 }])
+  expect(await sealed()).toEqual([null, null])
+  expect(await contents()).toEqual([JSON.stringify(body), JSON.stringify({ ...body, n: 2 })])
+  await averba.subjects.erase({ cpf }, { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' })
+  expect(await contents()).toEqual(['', ''])
+  await averba.subscriptions.harvest()
+  expect(await contents()).toEqual(['', ''])
+  for (const { differences } of await averba.rebuild()) expect(differences).toBe(0)
+  await world.close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+  expect((await verifyLog({ store })).faults).toEqual([])
+})
+
+test('the content of failures that nobody recovers, or that are of others, goes when its days are over', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-failures-')), 'log.sqlite')
+  const world = await given(store)
+  const { averba, clock, portal } = world
+  await lose(world, { numero: '26BR1' })
+  const foreign = 'talp-altsit-lpco-anu'
+  const theirs = { evento: foreign, endpoint: 'https://outro.exemplo.br/', chaveSecreta: 'deles' }
+  const made = await portal.fetch(
+    new Request('https://portal.exemplo.br/portal/api/ext/webhook', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'sessao-de-exemplo' },
+      body: JSON.stringify(theirs),
+    }),
+  )
+  expect(made.status).toBe(200)
+  expect(await notify(world, { numero: '26BR2' }, foreign)).toMatchObject([{ isDelivered: false }])
+  const contents = async () => {
+    const failures = await averba.subscriptions.failures({ day: '2026-11-20' })
+    return failures.map(each => each.conteudo).sort()
+  }
+  expect(await contents()).toEqual(['{"numero":"26BR1"}', '{"numero":"26BR2"}'])
+  const rows = await averba.views.selectFrom('failures').select('subscription').execute()
+  expect(rows.map(row => row.subscription === null).sort()).toEqual([false, true])
+  await clock.advance(dayMs + secondMs)
+  // One that harvests nothing.
+  const retention = { 'notification.body': { days: 1 } }
+  const keeping = await openAverba({ store, clock, entropy: seededEntropy(9), retention, schedules: true })
+  await keeping.settle()
+  await keeping.close()
+  expect(await contents()).toEqual(['', ''])
   await world.close()
 })
 
