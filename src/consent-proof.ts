@@ -1,9 +1,8 @@
 import type { Area } from './area.ts'
-import { toInstant } from './clock.ts'
-import { answerFrom, isWithin, lastAt, readStory, type Story, untilOf } from './consent-story.ts'
+import { answerAbout, readStory, type Story } from './consent-story.ts'
 import { parseCpf } from './cpf.ts'
 import { AverbaError } from './errors.ts'
-import { checkInstant } from './given.ts'
+import { checkCome, knownUntil } from './known-until.ts'
 import type { Instant } from './message.ts'
 import type { ConsentReport, ReportedAnswer } from './pages/consent-report.ts'
 import { wordsOf } from './pages/describe.ts'
@@ -16,7 +15,10 @@ import { proveInclusion } from './store/prove.ts'
 import { describeLog, maskCpf, toEntry } from './subject-report.ts'
 import type { Which } from './subjects.ts'
 
-/** What is asked of a consent: whether it stood at an instant, by what was known at another, or up to a position. */
+/**
+ * What is asked of a consent: whether it stood at an instant, by what was known at another, or up to a position. Neither
+ * may be still to come.
+ */
 export interface ConsentQuestion {
   readonly consent: Which
   readonly at: Instant
@@ -32,24 +34,24 @@ export interface ConsentQuestion {
  * `INVALID_INPUT`
  */
 export async function proveConsent(
-  { store, subjects, clock }: Area,
+  area: Area,
   { consent: which, at, knownAt = at }: ConsentQuestion,
   language: Language,
 ): Promise<ConsentReport> {
-  checkInstant(at, 'at')
+  const { store, subjects, clock } = area
   const words = wordsOf(language)
-  const until = untilOf(knownAt) ?? { at }
+  await checkCome(area, at, 'at')
   const subject = await subjects.find(which)
+  const known = await knownUntil(area, knownAt)
   const { size, note } = await store.checkpoint()
-  const all = await readStory(store, subject, which.id, { position: size })
-  const story = await readStory(store, subject, which.id, until)
+  const all = await readStory(store, subject, which.id, size)
+  const story = await readStory(store, subject, which.id, known.position)
   const [appeared] = all.events
   if (appeared?.type !== 'consent.appeared')
     throw new AverbaError('NOT_FOUND', 'Cannot prove the consent: nobody has seen it')
-  const known = 'at' in until ? until.at : ((await lastAt(store, until.position)) ?? toInstant(clock.now()))
   const log = await describeLog(store, size)
-  const told = reliedOn(story).filter(({ position }) => position <= size)
-  const later = reliedOn(all).filter(event => !isWithin(event, until))
+  const told = reliedOn(story)
+  const later = reliedOn(all).filter(({ position }) => position > known.position)
   const positions = [1, ...told.map(each => each.position), ...later.map(each => each.position)]
   const events = await store.reader.read(() => proveInclusion(positions, size))
   const { origin = '' } = parseCheckpoint(note) ?? {}
@@ -63,9 +65,10 @@ export async function proveConsent(
     consent: appeared.stream,
     controller: controllerOf(all),
     at,
-    knownAt: known,
-    answer: toAnswer(answerFrom(story, at, known, {}), words),
-    today: toAnswer(answerFrom(all, at, at > log.at ? at : log.at, {}), words),
+    knownAt: known.at,
+    knownPosition: known.position,
+    answer: toAnswer(answerAbout(story, at, known.at, {}, clock), words),
+    today: toAnswer(answerAbout(all, at, at > log.at ? at : log.at, {}, clock), words),
     timeline: told.map(event => toEntry(event, words)),
     later: later.map(event => toEntry(event, words)),
     proof: { key, checkpoint: note, events },

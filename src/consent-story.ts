@@ -1,44 +1,35 @@
+import { type Clock, fromInstant, toInstant } from './clock.ts'
 import { type ConsentRecorded, tell } from './consent-timeline.ts'
-import { AverbaError } from './errors.ts'
-import { checkInstant } from './given.ts'
+import { nearNowMs } from './known-until.ts'
 import type { SubjectEvent } from './machines/subject-messages.ts'
-import type { Instant, Recorded } from './message.ts'
+import type { Instant } from './message.ts'
 import type { Standing } from './standings.ts'
 import type { Store } from './store/store.ts'
 import type { SubjectRef } from './subjects.ts'
 import type { RecordedOf } from './view.ts'
 
-/** What the log holds of a consent up to a point. */
+/** What the log holds of a consent up to a position. */
 export interface Story {
   readonly stream: string | undefined
   readonly events: readonly ConsentRecorded[]
   readonly synced: RecordedOf<Extract<SubjectEvent, { type: 'subject.synced' }>> | undefined
 }
 
-/** A point of the log, by position or by time: included. */
-export type Until = { readonly position: number } | { readonly at: Instant }
-
-const endless: Until = { position: Number.MAX_SAFE_INTEGER }
-
-/** Reports whether an event had been recorded by then. */
-export function isWithin(event: Pick<Recorded, 'at' | 'position'>, until: Until): boolean {
-  return 'at' in until ? event.at <= until.at : event.position <= until.position
-}
-
-/** Reads what the log holds of a consent, by its id at the service, up to a point. */
+/** Reads what the log holds of a consent, by its id at the service, up to a position: included. */
 export async function readStory(
   store: Store,
   subject: SubjectRef,
   id: string,
-  until: Until = endless,
+  until = Number.MAX_SAFE_INTEGER,
 ): Promise<Story> {
   const consent = await store.lookUp('consent', `${subject}\0${id}`)
   const stream = consent === undefined ? undefined : `consent-${consent}`
   const events: ConsentRecorded[] = []
   for (let after = 0; stream !== undefined; after = events.at(-1)?.position ?? after) {
     const page = await store.read({ stream, after })
-    events.push(...(page.filter(event => isWithin(event, until)) as ConsentRecorded[])) // Its own stream.
-    if (page.length === 0 || !page.every(event => isWithin(event, until))) break
+    const known = page.filter(({ position }) => position <= until)
+    events.push(...(known as ConsentRecorded[])) // Its own stream.
+    if (page.length === 0 || known.length < page.length) break
   }
   const [first] = events
   return { stream, events, synced: first && (await syncedSince(store, subject, first.position, until)) }
@@ -49,18 +40,12 @@ async function syncedSince(
   store: Store,
   subject: SubjectRef,
   since: number,
-  until: Until,
+  until: number,
 ): Promise<Story['synced']> {
   const filter = { stream: `subject-${subject}`, types: ['subject.synced'], backward: true, limit: 50 }
-  let before = 'position' in until ? Math.min(until.position + 1, Number.MAX_SAFE_INTEGER) : undefined
-  for (;;) {
-    const page = (await store.read({
-      ...filter,
-      ...(before !== undefined && { after: before }),
-    })) as NonNullable<Story['synced']>[] // Of this type.
-    const found = page.find(
-      event => event.position > since && isWithin(event, until) && !event.data.isPartial,
-    )
+  for (let before = Math.min(until + 1, Number.MAX_SAFE_INTEGER); ; ) {
+    const page = (await store.read({ ...filter, after: before })) as NonNullable<Story['synced']>[] // Of this type.
+    const found = page.find(({ position, data }) => position > since && !data.isPartial)
     const last = page.at(-1)
     if (found || !last || last.position <= since) return found
     before = last.position
@@ -92,19 +77,29 @@ export function answerFrom(
   }
 }
 
-/** The point that a host means; `undefined` for now. */
-export function untilOf(knownAt: Instant | number | undefined): Until | undefined {
-  if (knownAt === undefined) return undefined
-  if (typeof knownAt !== 'number') {
-    checkInstant(knownAt, 'knownAt')
-    return { at: knownAt }
-  }
-  if (Number.isSafeInteger(knownAt) && knownAt >= 0) return { position: knownAt }
-  throw new AverbaError('INVALID_INPUT', 'Cannot use "knownAt": it is no position of the log')
+/**
+ * The same about an instant that a host names. One of about now is now by the log too, whose times stay ahead after a clock
+ * was: what is recorded in them already counts, and where the two differ, the one by which the consent does not stand.
+ */
+export function answerAbout(
+  story: Story,
+  at: Instant,
+  knownAt: Instant,
+  options: Parameters<typeof answerFrom>[3],
+  clock: Clock,
+): Standing {
+  const standing = answerFrom(story, at, knownAt, options)
+  const recordedAt = lastOf(story)
+  const isNow = recordedAt > clock.now() && fromInstant(at) >= clock.now() - nearNowMs
+  if (!standing.effective || !isNow || recordedAt <= fromInstant(at)) return standing
+  return answerFrom(story, toInstant(recordedAt), knownAt, options)
 }
 
-/** When the last event up to a position was recorded. */
-export async function lastAt(store: Store, position: number): Promise<Instant | undefined> {
-  const [event] = await store.read({ after: position + 1, backward: true, limit: 1 })
-  return event?.at
+/** Now, and never before what is recorded: the machine's clock may have been set back. */
+export function nowAfter(story: Story, clock: Clock): Instant {
+  return toInstant(Math.max(clock.now(), lastOf(story)))
+}
+
+function lastOf({ events, synced }: Story): number {
+  return Math.max(0, ...[events.at(-1), synced].flatMap(event => (event ? [fromInstant(event.at)] : [])))
 }

@@ -1,11 +1,12 @@
 import type { Area } from './area.ts'
-import { fromInstant, toInstant } from './clock.ts'
+import { fromInstant } from './clock.ts'
 import type { ConsentReadings, Fresh } from './consent-readings.ts'
-import { answerFrom, askedAtOf, lastAt, readStory, type Story, untilOf } from './consent-story.ts'
+import { answerAbout, answerFrom, askedAtOf, nowAfter, readStory, type Story } from './consent-story.ts'
 import { type ConsentRecorded, tell } from './consent-timeline.ts'
 import type { Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import { checkBasis, checkInstant } from './given.ts'
+import { knownUntil } from './known-until.ts'
 import type { Use } from './machines/consent-events.ts'
 import type { Reason } from './machines/consent-standing.ts'
 import type { SubjectEvent } from './machines/subject-messages.ts'
@@ -30,11 +31,12 @@ export interface Standing {
 export interface Standings {
   /**
    * Says whether a consent stood at an instant of the service's time, by what was known at another: both are now
-   * when absent. Replayed from the log, so that the same question always gets the same answer. With `ageMaxMs` the
-   * service is read first when the last reading is older, unless `knownAt` asks about the past.
+   * when absent. Replayed from the log, so that the same question about what has passed always gets the same answer. With
+   * `ageMaxMs` the service is read first when the last reading is older, unless there is a `knownAt`.
    *
-   * @param options `knownAt` is an instant, or a position of the log
-   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`
+   * @param options `knownAt` is a position of the log, or an instant: one that has passed by the log's own times, one of
+   * now for all that is recorded. After a clock was ahead those times stay ahead of it, and only a position is exact.
+   * @throws {AverbaError} `NOT_FOUND`; `INVALID_INPUT`, also for a `knownAt` that has not come yet
    */
   standing(which: Which & Fresh, options?: { at?: Instant; knownAt?: Instant | number }): Promise<Standing>
   /**
@@ -74,12 +76,6 @@ interface Refreshed {
 export function createStandings(area: Area, readings: ConsentReadings): Standings {
   const { clock, commands, store, subjects } = area
 
-  /** Now, and never before what is recorded: the machine's clock may have been set back. */
-  function nowAfter({ events, synced }: Story): Instant {
-    const told = [events.at(-1), synced].flatMap(event => (event ? [fromInstant(event.at)] : []))
-    return toInstant(Math.max(clock.now(), ...told))
-  }
-
   /** Reads the service unless the last reading is fresh enough, and says when that failed: things stay stale. */
   async function refresh(
     subject: SubjectRef,
@@ -88,7 +84,7 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
     { at, ...ask }: { readonly at?: Instant | undefined } & Pick<Ask, 'waitMs' | 'signal'> = {},
   ): Promise<Refreshed> {
     const story = await readStory(store, subject, id)
-    const askedAt = nowAfter(story)
+    const askedAt = nowAfter(story, clock)
     const { readAt } = tell(story.events, askedNow(story))
     const isCovered = at !== undefined && readAt !== null && at <= readAt
     if (ageMaxMs === undefined || isCovered || area.isFresh(readAt, ageMaxMs))
@@ -108,7 +104,7 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
   }
 
   function askedNow(story: Story) {
-    const now = nowAfter(story)
+    const now = nowAfter(story, clock)
     return { at: now, knownAt: now, ageMaxMs: null, syncedAt: askedAtOf(story.synced) }
   }
 
@@ -117,19 +113,22 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
       const { ageMaxMs } = which
       if (at !== undefined) checkInstant(at, 'at')
       checkAge(ageMaxMs)
-      const until = untilOf(knownAt)
       const subject = await subjects.find(which)
-      if (!until) {
+      if (knownAt === undefined) {
         const { story, askedAt, hasFailed } = await refresh(subject, which.id, ageMaxMs, { at })
-        const now = nowAfter(story)
-        const standing = answerFrom(story, at ?? now, now, { ageMaxMs, askedAt })
+        const now = nowAfter(story, clock)
+        const options = { ageMaxMs, askedAt }
+        const standing =
+          at === undefined
+            ? answerFrom(story, now, now, options)
+            : answerAbout(story, at, now, options, clock)
         if (!standing.effective || !hasFailed || !isOfNoKnownAge(standing.readAt)) return standing
         const { until: _, ...stale } = standing
         return { ...stale, effective: false, because: 'stale' }
       }
-      const known =
-        'at' in until ? until.at : ((await lastAt(store, until.position)) ?? toInstant(clock.now()))
-      return answerFrom(await readStory(store, subject, which.id, until), at ?? known, known, { ageMaxMs })
+      const known = await knownUntil(area, knownAt)
+      const story = await readStory(store, subject, which.id, known.position)
+      return answerAbout(story, at ?? known.at, known.at, { ageMaxMs }, clock)
     },
     async use(which, ask = {}) {
       const basis = ask.basis ?? area.options.basis

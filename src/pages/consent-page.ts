@@ -18,7 +18,7 @@ export function writeConsentPage(report: ConsentReport): string {
 <p class="lead">${labels.consentLead}</p>
 <dl>
 <dt>${labels.instant}</dt><dd>${showInstant(at, labels)}</dd>
-<dt>${labels.knownAt}</dt><dd>${showInstant(knownAt, labels)}</dd>
+<dt>${labels.knownAt}</dt><dd>${showInstant(knownAt, labels)} <span class="soft">·</span> ${labels.position} ${report.knownPosition}</dd>
 <dt>${labels.consent}</dt><dd><code>${report.consent}</code></dd>
 <dt>${labels.controller}</dt><dd>${report.controller ?? labels.none}</dd>
 <dt>${labels.subject}</dt><dd>${report.cpf ?? labels.closed} <span class="soft">·</span> <code>${report.subject}</code></dd>

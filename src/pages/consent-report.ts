@@ -34,6 +34,8 @@ export interface ConsentReport {
   readonly at: Instant
   /** What was known then answers. */
   readonly knownAt: Instant
+  /** Up to where in the log that is: the last position that counts. */
+  readonly knownPosition: number
   readonly answer: ReportedAnswer
   /** The answer to the same question by all that is in the log by now. */
   readonly today: ReportedAnswer

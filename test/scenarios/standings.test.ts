@@ -215,6 +215,72 @@ test('a reading by a clock that was a day ahead is not fresh once the clock is s
   await plain.close()
 })
 
+/** A clock that was two days ahead while the service was read, and is right again; then the service revokes, and a list shows it. */
+async function givenClockWasAhead() {
+  const world = await simulate()
+  const { averba, clock, consentService, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [active] = await averba.consents.list({ subject, status: 'ATIVO' })
+  const which = { subject, id: active?.id ?? '' }
+  clock.jump(2 * dayMs)
+  valueOf(await averba.consents.sync({ subject }))
+  clock.jump(-2 * dayMs)
+  await clock.advance(minuteMs)
+  consentService.change(samples.cpf, which.id, 'REVOGADO')
+  await clock.advance(minuteMs)
+  return { world, which, now: (ms = 0) => toInstant(clock.now() + ms) }
+}
+
+test('after a clock was ahead, what is known now is all that is recorded, also to who names the instant', async () => {
+  const { world, which, now } = await givenClockWasAhead()
+  const { averba, clock } = world
+  valueOf(await averba.consents.sync(which))
+  await clock.advance(minuteMs)
+  const plain = await averba.consents.standing(which)
+  expect(plain.because).toBe('revoked')
+  // Who asks from another machine, or asked a moment ago, asks about now too.
+  for (const ms of [0, -2_000, 2_000]) {
+    const [at, knownAt] = [now(ms), now(ms)]
+    expect(await averba.consents.standing(which, { at })).toEqual(plain)
+    expect(await averba.consents.standing(which, { at, knownAt })).toEqual(plain)
+    const { answer, today, ...told } = JSON.parse(await averba.audit.prove({ consent: which, at, knownAt }))
+    expect([answer.because, today.because]).toEqual(['revoked', 'revoked'])
+    expect(told).toMatchObject({ knownAt, knownPosition: told.log.position, later: [] })
+  }
+  await world.close()
+})
+
+test('after a clock was ahead, a list that shows something else counts now, and not only when the clock gets there', async () => {
+  const { world, which, now } = await givenClockWasAhead()
+  const { averba, faults } = world
+  await faults.add({ kind: 'refuse', service: 'consentService', path: `/${which.id}`, times: 99 })
+  await averba.consents.sync(which)
+  const { because } = await averba.consents.standing(which)
+  expect(because).toBe('revoked')
+  expect((await averba.consents.standing(which, { at: now() })).because).toBe(because)
+  expect((await averba.consents.standing(which, { at: now(), knownAt: now() })).because).toBe(because)
+  await world.close()
+})
+
+test('nothing is known by an instant that has not come yet', async () => {
+  const { world, which, now } = await given('ATIVO')
+  const { audit, consents } = world.averba
+  const future = toInstant(world.clock.now() + 2 * minuteMs)
+  const refused = { code: 'INVALID_INPUT', message: 'Cannot use "knownAt": it has not come yet' }
+  await expect(consents.standing(which, { knownAt: future })).rejects.toMatchObject(refused)
+  await expect(audit.prove({ consent: which, at: now(), knownAt: future })).rejects.toMatchObject(refused)
+  for (const question of [{ at: future }, { at: future, knownAt: now() }]) {
+    await expect(audit.prove({ consent: which, ...question })).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: 'Cannot use "at": it has not come yet',
+    })
+  }
+  // By what is known now it expires then: that can be asked.
+  expect((await consents.standing(which, { at: '2028-01-01T00:00:00.000Z' })).because).toBe('expired')
+  await world.close()
+})
+
 test('a use is recorded with its purpose and legal basis, and answered again under its command id', async () => {
   const { world, which } = await given('ATIVO')
   const { consents } = world.averba

@@ -1,0 +1,67 @@
+import type { Area } from './area.ts'
+import { fromInstant, toInstant } from './clock.ts'
+import { AverbaError } from './errors.ts'
+import { checkInstant } from './given.ts'
+import type { Instant } from './message.ts'
+import { positionBefore } from './store/position-before.ts'
+import type { Store } from './store/store.ts'
+
+/**
+ * Our policy `near-now-1`: an instant that a host names is of about now when it is no further than this from our clock. The
+ * clocks of two machines differ, and asking takes a while.
+ */
+export const nearNowMs = 60_000
+
+/** Up to which position of the log what is recorded counts as known, and the instant that it stands for. */
+export interface KnownUntil {
+  readonly position: number
+  readonly at: Instant
+}
+
+type Log = Pick<Area, 'store' | 'clock'>
+
+/**
+ * Finds up to where the log was known. An instant that has passed is looked for in the log's own times; one that has not
+ * means its end, and so does one of about now where those times are ahead, as they stay after a clock was.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when it is neither an instant nor a position, or has not come yet
+ */
+export async function knownUntil({ store, clock }: Log, knownAt: Instant | number): Promise<KnownUntil> {
+  const [end] = await store.read({ backward: true, limit: 1 })
+  const last = { position: end?.position ?? 0, at: end?.at ?? toInstant(clock.now()) }
+  if (typeof knownAt === 'number') {
+    checkPosition(knownAt)
+    return knownAt < last.position ? timed(store, knownAt, last.at) : last
+  }
+  await checkCome({ store, clock }, knownAt, 'knownAt')
+  const [asked, now] = [fromInstant(knownAt), clock.now()]
+  const isAhead = fromInstant(last.at) > now
+  const isNow = asked >= now || (isAhead && asked >= now - nearNowMs)
+  if (isNow) return { position: last.position, at: knownAt }
+  return { position: await store.reader.read(() => positionBefore(toInstant(asked + 1))), at: knownAt }
+}
+
+/**
+ * Checks an instant that something is to be known of: neither by our clock nor by the log is it still to come.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`
+ */
+export async function checkCome({ store, clock }: Log, at: Instant, what: string): Promise<void> {
+  checkInstant(at, what)
+  if (fromInstant(at) <= clock.now() + nearNowMs) return
+  const [end] = await store.read({ backward: true, limit: 1 })
+  if (end && at <= end.at) return
+  throw new AverbaError('INVALID_INPUT', `Cannot use "${what}": it has not come yet`, {
+    hint: 'By our clock it is in the future, of which nothing is known. Give an instant that has passed',
+  })
+}
+
+function checkPosition(position: number): void {
+  if (Number.isSafeInteger(position) && position >= 0) return
+  throw new AverbaError('INVALID_INPUT', 'Cannot use "knownAt": it is no position of the log')
+}
+
+/** Before the first event the log has no time. */
+async function timed(store: Store, position: number, otherwise: Instant): Promise<KnownUntil> {
+  return { position, at: (await store.readAt(position))?.at ?? otherwise }
+}
