@@ -20,7 +20,7 @@ import { type Figures, readFigures } from './figures.ts'
 import { Followers } from './followers.ts'
 import { checkInstant, checkMs } from './given.ts'
 import { nameOf } from './handler-time.ts'
-import { checkHealth, type Health, type HealthOptions } from './health.ts'
+import { checkHealth, type Health, type HealthOptions, inWords } from './health.ts'
 import type { Hints } from './hints.ts'
 import { type IndexRebuilt, rebuildKeyedIndex } from './keyed-index.ts'
 import { createLog, type Log } from './log.ts'
@@ -223,6 +223,8 @@ export async function openOn(
     await store.close()
   }
 
+  /** Anybody may send any name: only one of ours is told. */
+  const named = (evento: string) => desired.isDeclared(evento) && { evento }
   const consents = createConsents(area)
   return {
     consents,
@@ -244,15 +246,18 @@ export async function openOn(
       tracing,
       onAnswered: (status, ms) => engine.hint('answered', { status, ms }),
       onRefused(status, because, evento) {
-        // Anybody may send any name: only one of ours is told.
-        const named = desired.isDeclared(evento) && { evento }
-        log({ message: `a notification was refused: ${because}`, status, ...named })
+        log({ message: `a notification was refused: ${because}`, status, ...named(evento) })
       },
       onStoreError: error =>
         log({ message: 'a notification was not stored: answered 503', error: nameOf(error) }),
       onMissed: reason => void subscriptions.harvestSoon(reason),
-      onMiswired: ({ code }) =>
-        log({ message: 'a notification did not reach the receiver whole', error: code }),
+      onMiswired: (error, evento) =>
+        log({
+          message: 'a notification did not reach the receiver whole',
+          error: error.code,
+          detail: inWords(error),
+          ...named(evento),
+        }),
     }),
     log: createLog(store, followers),
     effects: createEffects(area),

@@ -1,12 +1,21 @@
 import type { IncomingMessage } from 'node:http'
+import { AverbaError } from '../errors.ts'
 import type { Deadline } from './deadlines.ts'
+import type { ReceivedHead } from './received-head.ts'
 
-/** Reads a body to its end. `undefined` when it is over the bound or too late; throws when it was broken off. */
+/**
+ * Reads a body to its end. `undefined` when it is over the bound or too late; throws when it was broken off, and
+ * `BODY_CONSUMED` when it is not what was sent.
+ */
 export type ReadBody = (bytesMax: number, deadline: Deadline) => Promise<Uint8Array | undefined>
 
-/** Reads the body of a web request. */
-export function bodyOfRequest(request: Request): ReadBody {
+/** Reads the body of a web request. `undefined` when somebody reads it already. */
+export function bodyOfRequest(request: Request, head: ReceivedHead): ReadBody | undefined {
+  if (isTaken(request)) return undefined
   return async (bytesMax, deadline) => {
+    if (isTaken(request)) throw bodyConsumed()
+    // An adapter that hands on no body, and does not say that it has no bytes, has perhaps forgotten it.
+    if (request.body === null && head.contentLength === '') throw incomplete(0, 'an unknown number of')
     const chunks: Uint8Array[] = []
     let size = 0
     for await (const chunk of request.body ?? []) {
@@ -14,22 +23,85 @@ export function bodyOfRequest(request: Request): ReadBody {
       if (size > bytesMax || deadline.isOver) return undefined
       chunks.push(chunk)
     }
-    return Buffer.concat(chunks)
+    return whole(Buffer.concat(chunks), head)
   }
 }
 
-/** Reads the body of a request of node:http, without a web stream in between: they cost more than all the rest. */
-export function bodyOfIncoming(incoming: IncomingMessage): ReadBody {
-  return (bytesMax, deadline) =>
-    new Promise((resolve, reject) => {
-      const chunks: Uint8Array[] = []
-      let size = 0
-      incoming.on('data', (chunk: Uint8Array) => {
-        size += chunk.length
-        if (size <= bytesMax && !deadline.isOver) return void chunks.push(chunk)
-        resolve(undefined)
-      })
-      incoming.on('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)))
-      incoming.on('error', reject)
+/**
+ * Reads the body of a request of node:http, without a web stream in between: they cost more than all the rest.
+ * `undefined` when somebody has read of it. What lets it flow beside us, such as a log of bodies, waits until we read.
+ */
+export function bodyOfIncoming(incoming: IncomingMessage, head: ReceivedHead): ReadBody | undefined {
+  if (incoming.readableDidRead) return undefined
+  if (incoming.readableFlowing) incoming.pause()
+  return async (bytesMax, deadline) => {
+    const body = await readIncoming(incoming, bytesMax, deadline)
+    return body && whole(body, head)
+  }
+}
+
+function readIncoming(
+  incoming: IncomingMessage,
+  bytesMax: number,
+  deadline: Deadline,
+): Promise<Uint8Array | undefined> {
+  return new Promise((resolve, reject) => {
+    // Somebody may have let it flow again while its secrets were looked at.
+    if (incoming.readableDidRead) return reject(bodyConsumed())
+    const chunks: Uint8Array[] = []
+    let size = 0
+    const end = () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))
+    // Somebody has seen to its end that it is empty.
+    if (incoming.readableEnded) return end()
+    incoming.on('data', (chunk: Uint8Array | string) => {
+      const bytes = typeof chunk === 'string' ? bytesOf(chunk, incoming.readableEncoding) : chunk
+      if (!bytes) return reject(bodyConsumed())
+      size += bytes.length
+      if (size <= bytesMax && !deadline.isOver) return void chunks.push(bytes)
+      resolve(undefined)
     })
+    incoming.on('end', end)
+    incoming.on('error', reject)
+    // It may be ended by others without an error.
+    incoming.on('close', () => reject(new Error('The body was broken off')))
+    incoming.resume()
+  })
+}
+
+/** The bytes of text that `setEncoding` made of them. `undefined` where others may have made the same text. */
+function bytesOf(text: string, encoding: BufferEncoding | null): Uint8Array | undefined {
+  const isExact = encoding === 'utf8' && !text.includes('\uFFFD')
+  return isExact ? Buffer.from(text) : undefined
+}
+
+function isTaken({ bodyUsed, body }: Request): boolean {
+  return bodyUsed || body?.locked === true
+}
+
+/** The body, if it has as many bytes as were announced. Who sends an empty one can say so, and has to where it matters. */
+function whole(body: Uint8Array, { contentLength, contentEncoding, transferEncoding }: ReceivedHead) {
+  const { length } = body
+  if (contentLength === '') {
+    if (length === 0 && transferEncoding !== '') throw incomplete(0, 'an unknown number of')
+    return body
+  }
+  const announced = Number(contentLength)
+  // Hosts that unpack what is encoded leave the length that it had before.
+  const isUnpacked = contentEncoding !== '' && contentEncoding !== 'identity' && length > 0 && announced > 0
+  if (announced !== length && !isUnpacked) throw incomplete(length, announced)
+  return body
+}
+
+/** The body was read before it came to us. */
+export function bodyConsumed(): AverbaError {
+  return new AverbaError('BODY_CONSUMED', 'Cannot read the notification: its body was consumed before', {
+    hint: 'Put the receiver before any body parser',
+  })
+}
+
+function incomplete(bytes: number, announced: number | string): AverbaError {
+  const message = `Cannot read the notification: ${bytes} of ${announced} bytes of its body were handed on`
+  return new AverbaError('BODY_CONSUMED', message, {
+    hint: 'Hand on the body as it came: put the receiver before what reads it, and leave content-length as it is',
+  })
 }

@@ -8,6 +8,8 @@ const named = {
   'destinatario-tipo': 'recipientKind',
   'destinatario-id': 'recipientId',
   'content-length': 'contentLength',
+  'content-encoding': 'contentEncoding',
+  'transfer-encoding': 'transferEncoding',
   'x-forwarded-for': 'forwarded',
 } as const
 
@@ -49,6 +51,8 @@ function emptyHead(method: string): { method: string } & Record<Name, string> {
     recipientKind: '',
     recipientId: '',
     contentLength: '',
+    contentEncoding: '',
+    transferEncoding: '',
     forwarded: '',
   }
 }

@@ -5,7 +5,7 @@ import { isAuthentic } from './authentic.ts'
 import { type Deadline, Deadlines } from './deadlines.ts'
 import type { Secrets } from './portal/protocol.ts'
 import { limits, type RecipientKind, recipientKinds, sourceRanges } from './portal/wire.ts'
-import { bodyOfIncoming, bodyOfRequest, type ReadBody } from './received-body.ts'
+import { bodyConsumed, bodyOfIncoming, bodyOfRequest, type ReadBody } from './received-body.ts'
 import { headOfIncoming, headOfRequest, type ReceivedHead } from './received-head.ts'
 import { clientAddress, parseRanges } from './source-ranges.ts'
 import { noTracing, type Tracing } from './tracing.ts'
@@ -43,16 +43,17 @@ export interface ReceiverOptions {
   readonly onStoreError: (error: unknown) => void
   /** Told of a notification that the portal will have a failure record of, right after it was answered. */
   readonly onMissed?: (reason: Missed) => void
-  /** Told of a request that the host did not pass on whole. */
-  readonly onMiswired?: (error: AverbaError) => void
+  /** Told of a request that the host did not pass on whole, and of which event it said that it was. */
+  readonly onMiswired?: (error: AverbaError, evento: string) => void
 }
 
 /** Takes the portal's notifications: a 2xx is a commit (document 3, section 6). */
 export interface Receiver {
   /**
-   * Answers one request on any host. Without an address it is refused, unless sources are `any`.
+   * Answers one request on any host. Without an address it is refused, unless sources are `any`. A body that is not
+   * what was announced is answered 500.
    *
-   * @throws {AverbaError} `REMOTE_ADDRESS_MISSING`, `BODY_CONSUMED`: the host wired it wrongly
+   * @throws {AverbaError} `REMOTE_ADDRESS_MISSING`, `BODY_CONSUMED` when it was read before: the host wired it wrongly
    */
   fetch(request: Request, from?: { remoteAddress: string }): Promise<Response>
   /** The same for node:http and node:https, and for what hands on their requests. */
@@ -87,18 +88,6 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const { tracing = noTracing } = options
   const elapsedMs = stopwatchOf(clock)
   const deadlines = new Deadlines(clock, budgetMs)
-  const miswired = (code: 'BODY_CONSUMED' | 'REMOTE_ADDRESS_MISSING', message: string, hint: string) => {
-    const error = new AverbaError(code, message, { hint })
-    options.onMiswired?.(error)
-    return error
-  }
-  const bodyConsumed = () =>
-    miswired(
-      'BODY_CONSUMED',
-      'Cannot read the notification: its body was consumed before',
-      'Put the receiver before any body parser',
-    )
-
   /** What can be told from the head alone. */
   function refuse(head: ReceivedHead, remoteAddress: string): Answer | undefined {
     if (head.method !== 'POST') return { status: 405, text: 'Only POST is taken here' }
@@ -125,6 +114,22 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return { status: 200 }
   }
 
+  /** Tells of what kept a notification from being stored, and says so. */
+  function fail(error: unknown, { evento }: ReceivedHead): Answer {
+    if (error instanceof AverbaError && error.code === 'BODY_CONSUMED') {
+      options.onMiswired?.(error, evento)
+      return { status: 500, text: `${error.message}. ${error.hint}` }
+    }
+    options.onStoreError(error)
+    return { status: 503, text: 'It could not be stored' }
+  }
+
+  /** A body that cannot be had any more is told at once. Where it came from the portal, that has a record of it. */
+  function failConsumed(error: AverbaError, head: ReceivedHead, remoteAddress: string): Answer {
+    if (!refuse(head, remoteAddress)) options.onMissed?.('unstored')
+    return fail(error, head)
+  }
+
   /** The first of two ends: it is done, or its time is over. */
   function inTime(head: ReceivedHead, readBody: ReadBody): Promise<Answer> {
     const began = clock.now()
@@ -144,18 +149,24 @@ export function createReceiver(options: ReceiverOptions): Receiver {
           end(answer, isLate ? 'late' : undefined)
         },
         error => {
-          options.onStoreError(error)
-          if (!deadline.isOver) end({ status: 503, text: 'It could not be stored' }, 'unstored')
+          const answer = fail(error, head)
+          if (!deadline.isOver) end(answer, 'unstored')
         },
       )
     })
   }
 
-  async function receive(head: ReceivedHead, remoteAddress: string, readBody: ReadBody): Promise<Answer> {
+  async function receive(
+    head: ReceivedHead,
+    remoteAddress: string,
+    readBody: ReadBody | undefined,
+  ): Promise<Answer> {
     const began = elapsedMs()
     // Whose trace the sender says that it belongs to is not asked: anybody may say it.
     const answer = await tracing.span('server', 'averba notification', {}, async end => {
-      const made = refuse(head, remoteAddress) ?? (await inTime(head, readBody))
+      const made = readBody
+        ? (refuse(head, remoteAddress) ?? (await inTime(head, readBody)))
+        : failConsumed(bodyConsumed(), head, remoteAddress)
       end({ 'http.response.status_code': made.status })
       return made
     })
@@ -167,31 +178,38 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
   return {
     async fetch(request, from) {
+      const head = headOfRequest(request)
       if (!from && isAllowed) {
-        throw miswired(
-          'REMOTE_ADDRESS_MISSING',
-          'Cannot check where the notification comes from',
-          "Pass { remoteAddress }, or set receiver.sources to 'any' when another layer checks it",
-        )
+        const error = addressMissing()
+        options.onMiswired?.(error, head.evento)
+        throw error
       }
-      if (request.bodyUsed) throw bodyConsumed()
       const remoteAddress = from?.remoteAddress ?? ''
-      const { status, text } = await receive(headOfRequest(request), remoteAddress, bodyOfRequest(request))
+      const readBody = bodyOfRequest(request, head)
+      if (!readBody) {
+        const error = bodyConsumed()
+        failConsumed(error, head, remoteAddress)
+        throw error
+      }
+      const { status, text } = await receive(head, remoteAddress, readBody)
       return text === undefined
         ? new Response(null, { status, headers: noContent })
         : new Response(`${text}\n`, { status })
     },
     listener(incoming, outgoing) {
-      if (incoming.readableDidRead) {
-        const { message, hint } = bodyConsumed()
-        return write(outgoing, { status: 500, text: `${message}. ${hint}` })
-      }
       const { remoteAddress = '' } = incoming.socket
-      void receive(headOfIncoming(incoming), remoteAddress, bodyOfIncoming(incoming)).then(answer =>
+      const head = headOfIncoming(incoming)
+      void receive(head, remoteAddress, bodyOfIncoming(incoming, head)).then(answer =>
         write(outgoing, answer),
       )
     },
   }
+}
+
+function addressMissing(): AverbaError {
+  return new AverbaError('REMOTE_ADDRESS_MISSING', 'Cannot check where the notification comes from', {
+    hint: "Pass { remoteAddress }, or set receiver.sources to 'any' when another layer checks it",
+  })
 }
 
 /** What is left of a body that was not read to its end would have to be taken in: the connection ends instead. */

@@ -1,11 +1,20 @@
 import { mkdtempSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { openSocket } from '../../src/adapters/transport.ts'
 import { systemClock } from '../../src/clock.ts'
-import { type Averba, type AverbaOptions, openAverba, serveReceivers, valueOf } from '../../src/index.ts'
+import {
+  type Averba,
+  type AverbaOptions,
+  type LogLine,
+  openAverba,
+  serveReceivers,
+  valueOf,
+} from '../../src/index.ts'
 import { type RunningServices, samples, startServices } from '../../src/simulation/index.ts'
 
 const { cpf, cnpj } = samples
@@ -122,6 +131,41 @@ test('what was lost while no receiver stood there comes back from the failure re
     ['delivered', { numero: 2 }, cnpj],
     ['recovered', { numero: 1 }, undefined],
   ])
+})
+
+test('what a host read before the receiver did comes back from the failure records, once, and is handled', async () => {
+  const subscriptions = [{ evento, chaveSecreta: 'uma-chave' }]
+  const receiver = { publicUrl: 'https://lido.exemplo.br/averba', sources: ['127.0.0.0/8'] }
+  const lines: LogLine[] = []
+  const averba = await open({ subscriptions, receiver, logger: line => void lines.push(line) })
+  for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
+  const handled: unknown[] = []
+  averba.notifications.handle(evento, 'crm', async ({ body }) => void handled.push(body))
+  const server = createServer(services.receiver, (incoming, outgoing) => {
+    incoming.once('data', () => averba.receiver.listener(incoming, outgoing))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  services.connect('lido.exemplo.br', (server.address() as AddressInfo).port)
+  for (const numero of ['26BR1', '26BR2']) {
+    const to = { destinatarioTipo: 'CNPJ', destinatarioId: cnpj } as const
+    expect(await services.portal.notify({ evento, ...to, body: { numero } })).toMatchObject([
+      { description: 'HTTP 500' },
+    ])
+  }
+  expect(lines).toContainEqual({
+    message: 'a notification did not reach the receiver whole',
+    error: 'BODY_CONSUMED',
+    detail:
+      'Cannot read the notification: its body was consumed before: Put the receiver before any body parser',
+    evento,
+  })
+  const reasons: unknown[] = []
+  for await (const { data } of averba.log.read({ types: ['portal.harvestHastened'] })) reasons.push(data)
+  expect(reasons).toContainEqual(expect.objectContaining({ reason: 'unstored' }))
+  await averba.subscriptions.harvest()
+  await averba.settle()
+  expect(handled).toEqual([{ numero: '26BR1' }, { numero: '26BR2' }])
 })
 
 test('the tenants of one server have secrets and logs of their own, and none takes what is for another', async () => {

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const root = resolve(import.meta.dirname, '../..')
 
-test('Deno.serve: notifications are stored before they are acknowledged, and handled', async () => {
+test('Deno.serve and node:http: notifications are stored before they are acknowledged, and handled', async () => {
   const args = ['run', '--allow-all', '--no-check', '--no-lock', '--node-modules-dir=manual']
   const script = join(import.meta.dirname, 'receiver-on-deno.ts')
   const { stdout } = await promisify(execFile)(join(root, 'node_modules/.bin/deno'), [...args, script], {
@@ -13,7 +13,9 @@ test('Deno.serve: notifications are stored before they are acknowledged, and han
   })
   expect(JSON.parse(stdout.trim().split('\n').at(-1) ?? '')).toEqual({
     statuses: [200, 401, 200],
-    handled: [{ numero: '26BR1' }],
-    states: [{ state: 'handled', copies: 2 }],
+    forgotten: 500,
+    listened: { log: 200, drain: 200, decode: 200, read: 500 },
+    handled: [{ numero: '26BR1' }, { numero: 'não log' }, { numero: 'não drain' }, { numero: 'não decode' }],
+    states: [2, 1, 1, 1].map(copies => ({ state: 'handled', copies })),
   })
 })

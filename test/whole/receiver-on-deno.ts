@@ -1,5 +1,7 @@
-/** A receiver behind Deno.serve on a SQLite file, with a handler. Prints what happened as one JSON object. */
+/** A receiver behind Deno.serve and node:http on a SQLite file, with a handler. Prints what happened as one JSON object. */
 import { mkdtempSync } from 'node:fs'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openAverba } from '../../src/index.ts'
@@ -22,22 +24,50 @@ const averba = await openAverba({
 const handled: unknown[] = []
 averba.notifications.handle(evento, 'crm', async ({ body }) => void handled.push(body))
 
+async function post(port: number, secret = 'certa', body = '{"numero":"26BR1"}'): Promise<number> {
+  const headers = { 'event-type': evento, secret, connection: 'close' }
+  const answer = await fetch(`http://127.0.0.1:${port}/averba`, { method: 'POST', headers, body })
+  await answer.text()
+  return answer.status
+}
+
+/** What a host makes of a request: some forget the body. */
+const hosts: Record<string, (request: Request) => Request> = {
+  right: request => request,
+  forgetful: ({ url, method, headers }) => new Request(url, { method, headers }),
+}
+let host = 'right'
 const server = deno.serve({ hostname: '127.0.0.1', port: 0, onListen: () => undefined }, (request, info) =>
-  averba.receiver.fetch(request, { remoteAddress: info.remoteAddr.hostname }),
+  averba.receiver.fetch(hosts[host]?.(request) ?? request, { remoteAddress: info.remoteAddr.hostname }),
 )
 const statuses: number[] = []
-for (const secret of ['certa', 'errada', 'certa']) {
-  const answer = await fetch(`http://127.0.0.1:${server.addr.port}/averba`, {
-    method: 'POST',
-    headers: { 'event-type': evento, secret },
-    body: '{"numero":"26BR1"}',
-  })
-  statuses.push(answer.status)
-}
+for (const secret of ['certa', 'errada', 'certa']) statuses.push(await post(server.addr.port, secret))
+host = 'forgetful'
+const forgotten = await post(server.addr.port, 'certa', '{"numero":"26BR2"}')
 await server.shutdown()
+
+/** What stands in front of the listener, and lets the body flow or reads of it. */
+const middlewares: Record<string, (incoming: IncomingMessage) => Promise<unknown> | undefined> = {
+  log: incoming => void incoming.on('data', () => undefined),
+  drain: incoming => void incoming.resume(),
+  decode: incoming => void incoming.setEncoding('utf8'),
+  read: incoming => new Promise(resolve => incoming.once('data', resolve)),
+}
+const listened: Record<string, number> = {}
+for (const [name, before] of Object.entries(middlewares)) {
+  const nodeServer = createServer((incoming, outgoing) => {
+    const waiting = before(incoming)
+    if (waiting) waiting.then(() => averba.receiver.listener(incoming, outgoing))
+    else averba.receiver.listener(incoming, outgoing)
+  })
+  await new Promise<void>(resolve => nodeServer.listen(0, '127.0.0.1', resolve))
+  const { port } = nodeServer.address() as AddressInfo // It listens on a port.
+  listened[name] = await post(port, 'certa', JSON.stringify({ numero: `não ${name}` }))
+  nodeServer.close()
+}
 await averba.settle()
 
 const states: unknown[] = []
 for await (const { state, copies } of averba.notifications.list()) states.push({ state, copies })
 await averba.close()
-console.log(JSON.stringify({ statuses, handled, states }))
+console.log(JSON.stringify({ statuses, forgotten, listened, handled, states }))
