@@ -2,7 +2,7 @@ import { type Clock, calledOff, giveWay, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import { failureLine } from './failure-line.ts'
 import { checkId } from './given.ts'
-import { callInTime, checkHandlerTime, type HandlerCall, type HandlerTime } from './handler-time.ts'
+import { callInTime, checkHandlerTime, type HandlerCall, type HandlerTime, nameOf } from './handler-time.ts'
 import type { LogLine } from './log-line.ts'
 import type { Recorded } from './message.ts'
 import type { Follower } from './store/follower.ts'
@@ -13,8 +13,8 @@ export type FollowHandler = (event: Recorded, call: HandlerCall) => Promise<void
 
 interface Following {
   readonly name: string
-  /** Does what is there to do now, up to the signal. */
-  readonly work: (closing: AbortSignal) => Promise<void>
+  /** Does what is there to do now, up to the signal. Gives why some of it cannot be done, where all else was. */
+  readonly work: (closing: AbortSignal) => Promise<unknown>
 }
 
 const attemptsMax = 8
@@ -26,6 +26,7 @@ const pollMs = 1_000
 const passedMax = 100
 const closeWaitMs = 15_000
 const failedOrParked = ['a follower failed', 'a follower failed too often and is parked'] as const
+const cannotGoOn = ['a follower cannot go on, and is tried again', ''] as const
 
 /**
  * Durable handlers of events: each is called for every event of its types, in order, at least once, by one process at
@@ -39,6 +40,8 @@ export class Followers {
   readonly #following = new Map<string, Following>()
   readonly #working = new Map<string, Promise<void>>()
   readonly #taken = new Set<string>()
+  /** Why this process cannot go on with some. */
+  readonly #troubles = new Map<string, unknown>()
   readonly #closing = new AbortController()
   /** How often it was said that there may be something new, and who rests until it is said again. */
   #wakes = 0
@@ -89,24 +92,25 @@ export class Followers {
     for (const wake of this.#resting) wake()
   }
 
-  /** Calls every handler for what is there now, until the signal. Those that fail wait for their time, or for a person. */
+  /**
+   * Calls every handler for what is there now, until the signal. Those that fail wait for their time, or for a person. What
+   * this process cannot go on with is thrown, once the others have done theirs.
+   */
   async settle(signal: AbortSignal): Promise<void> {
     const over = AbortSignal.any([this.#closing.signal, signal])
-    await Promise.all([...this.#following.values()].map(following => this.#work(following, over)))
+    const all = [...this.#following.values()].map(following => this.#work(following, over))
+    const failed = (await Promise.allSettled(all)).find(each => each.status === 'rejected')
+    if (failed) throw failed.reason
   }
 
   /** Goes on until the signal: at once when this process appends, and every second for the others. */
   async run(signal: AbortSignal): Promise<void> {
-    const failed = new AbortController()
-    const over = AbortSignal.any([signal, failed.signal, this.#closing.signal])
+    const over = AbortSignal.any([signal, this.#closing.signal])
     const loops = new Map<string, Promise<void>>()
     while (!over.aborted) {
       const wakes = this.#wakes
       for (const following of this.#following.values()) {
-        if (loops.has(following.name)) continue
-        const loop = this.#runOne(following, over)
-        loops.set(following.name, loop)
-        loop.catch(() => failed.abort())
+        if (!loops.has(following.name)) loops.set(following.name, this.#runOne(following, over))
       }
       await this.#rest(wakes, over)
     }
@@ -114,12 +118,23 @@ export class Followers {
     await this.#release()
   }
 
-  /** Each has a loop of its own: one whose handler takes its time holds up no other. */
+  /** Each has a loop of its own: one whose handler takes its time, or that cannot go on, holds up no other. */
   async #runOne(following: Following, over: AbortSignal): Promise<void> {
-    while (!over.aborted) {
+    const { name } = following
+    for (let failures = 0; !over.aborted; ) {
       const wakes = this.#wakes
-      await this.#work(following, over)
-      await this.#rest(wakes, over)
+      try {
+        await this.#work(following, over)
+        failures = 0
+        await this.#rest(wakes, over)
+      } catch (error) {
+        const waitMs = backoffOf(failures)
+        failures += 1
+        const failure = { attempt: failures, because: nameOf(error), isParked: false }
+        const line = failureLine(failure, cannotGoOn, { follower: name })
+        if (line) this.#log(line)
+        await this.#clock.sleep(waitMs, over, 'a follower that cannot go on')
+      }
     }
   }
 
@@ -146,10 +161,12 @@ export class Followers {
   }
 
   async #release(): Promise<void> {
-    const names = [...this.#taken]
-    this.#taken.clear()
-    // One that cannot be let go of runs out by itself: closing does not fail for it.
-    await Promise.allSettled(names.map(name => this.#store.followers.release(name)))
+    await Promise.all([...this.#taken].map(name => this.#letGo(name)))
+  }
+
+  /** What this process cannot go on with, and why: the log is no help there, or cannot be written. */
+  get troubles(): ReadonlyMap<string, unknown> {
+    return this.#troubles
   }
 
   /** Where every follower stands. */
@@ -173,9 +190,27 @@ export class Followers {
   #work(following: Following, closing: AbortSignal): Promise<void> {
     const running = this.#working.get(following.name)
     if (running) return running.then(() => (closing.aborted ? undefined : this.#work(following, closing)))
-    const work = following.work(closing).finally(() => this.#working.delete(following.name))
+    const work = this.#try(following, closing).finally(() => this.#working.delete(following.name))
     this.#working.set(following.name, work)
     return work
+  }
+
+  /** What this process cannot do another one may: it is let go of. */
+  async #try({ name, work }: Following, closing: AbortSignal): Promise<void> {
+    try {
+      const trouble = await work(closing)
+      if (trouble === undefined) this.#troubles.delete(name)
+      else this.#troubles.set(name, trouble)
+    } catch (error) {
+      this.#troubles.set(name, error)
+      await this.#letGo(name)
+      throw error
+    }
+  }
+
+  /** One that cannot be let go of runs out by itself: nobody fails for it. */
+  async #letGo(name: string): Promise<void> {
+    if (this.#taken.delete(name)) await this.#store.followers.release(name).catch(() => undefined)
   }
 
   /** Takes a follower for this process, until it closes or stops to run; `undefined` while another one has it. */
@@ -194,10 +229,12 @@ export class Followers {
   ): Promise<void> {
     if (closing.aborted || !(await this.mayHaveWork(name, types))) return
     const taken = await this.take(name)
-    if (!taken || !this.#isDue(taken)) return
+    if (!taken || !this.isDue(taken)) return
     let follower = taken
     for (;;) {
-      const { events, end } = await this.#store.readOn({ after: follower.position, types })
+      const page = await this.#store.readOn({ after: follower.position, types }).catch(unlessDamaged)
+      if (page instanceof AverbaError) return this.failAtNext(follower, types, page)
+      const { events, end } = page
       for (const event of events) {
         const failure = await this.keep(name, () => call(event))
         if (failure !== undefined) return this.#fail(follower, event.position, failure)
@@ -218,16 +255,26 @@ export class Followers {
   async mayHaveWork(name: string, types: readonly string[]): Promise<boolean> {
     if (this.#closing.signal.aborted) return false
     const follower = await this.#store.followers.find(name)
-    return !follower || (this.#isDue(follower) && this.hasNews(follower.position, types))
+    return !follower || (this.isDue(follower) && this.hasNews(follower.position, types))
   }
 
   /** Reports whether there are events of some types after a position, or so many of others that it is time to pass them. */
   async hasNews(position: number, types: readonly string[]): Promise<boolean> {
-    if (await this.#store.readAt(position + passedMax)) return true
-    return (await this.#store.read({ after: position, types, limit: 1 })).length > 0
+    const { followers } = this.#store
+    if ((await followers.next(position + passedMax - 1)) !== undefined) return true
+    return (await followers.next(position, types)) !== undefined
   }
 
-  #isDue({ isParked, dueAt }: Follower): boolean {
+  /** Fails at the next event, which cannot be read. A process that can read it has its turn in between. */
+  async failAtNext(follower: Follower, types: readonly string[], error: AverbaError): Promise<void> {
+    const at = await this.#store.followers.next(follower.position, types)
+    if (at === undefined) throw error
+    await this.#fail(follower, at, error.code)
+    await this.#letGo(follower.name)
+  }
+
+  /** Reports whether a follower is neither parked nor has to wait. */
+  isDue({ isParked, dueAt }: Follower): boolean {
     return !isParked && (dueAt === null || dueAt <= toInstant(this.#clock.now()))
   }
 
@@ -254,11 +301,20 @@ export class Followers {
 
   async #fail(follower: Follower, at: number, because: string): Promise<void> {
     const isOver = follower.attempts + 1 >= attemptsMax
-    const waitMs = Math.min(backoffBaseMs * 2 ** follower.attempts, backoffMaxMs)
-    const dueAt = isOver ? null : toInstant(this.#clock.now() + waitMs)
+    const dueAt = isOver ? null : toInstant(this.#clock.now() + backoffOf(follower.attempts))
     if (!(await this.#store.followers.fail(follower, at, dueAt, because))) return
     const failure = { attempt: follower.attempts + 1, because, isParked: isOver }
     const line = failureLine(failure, failedOrParked, { follower: follower.name })
     if (line) this.#log(line)
   }
+}
+
+function backoffOf(failures: number): number {
+  return Math.min(backoffBaseMs * 2 ** failures, backoffMaxMs)
+}
+
+/** An event that is damaged has failed like a handler: nobody can read it. What else fails may be of this process alone. */
+export function unlessDamaged(error: unknown): AverbaError {
+  if (error instanceof AverbaError && error.code === 'CORRUPT') return error
+  throw error
 }

@@ -3,7 +3,7 @@ import { callHandler, type Registered } from './call-handler.ts'
 import { fromInstant, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import type { HandlerFailure } from './failure-line.ts'
-import type { Followers } from './followers.ts'
+import { type Followers, unlessDamaged } from './followers.ts'
 import { nameOf } from './handler-time.ts'
 import { arrivals, type Handling, handlingsAfter, type NotificationEvent } from './machines/notification.ts'
 import type { Recorded } from './message.ts'
@@ -25,6 +25,8 @@ interface Pending {
   readonly position: number
   dueAt: number
   key?: string
+  /** Its stream is damaged: what came of it could not be recorded. */
+  damage?: { readonly error: AverbaError; readonly attempts: number }
 }
 
 /** Where the worker stands while it has the follower. */
@@ -33,6 +35,8 @@ interface Standing {
   /** How far the log was read. */
   cursor: number
   readonly pending: Map<string, Pending>
+  /** Why the event behind the cursor cannot be read: the follower fails there once all before it is done. */
+  damage?: AverbaError
 }
 
 const types = [...arrivals, 'notification.replayed']
@@ -42,6 +46,8 @@ const backoffMaxMs = 15 * 60_000
 /** How many notifications may be under way for one handler: the log is read on when some of them are done. */
 const pendingMax = 10_000
 const pageEvents = 1_000
+/** The file as a whole: nothing that was tried of one notification. */
+const ofTheFile: ReadonlySet<string> = new Set(['STORE_UNSAFE', 'STORE_BUSY', 'CLOSED', 'NOT_OURS'])
 /** So many calls are made while what came of those before is being committed: fast ones share a commit. */
 const recordedAtOnce = 16
 
@@ -64,13 +70,18 @@ export class HandlerWorker {
     this.#name = followerOf(parts.registered)
   }
 
-  /** Does what is there to do now, up to the signal. */
-  async work(closing: AbortSignal): Promise<void> {
+  /** Does what is there to do now, up to the signal. Gives the damage of a notification that was set aside. */
+  async work(closing: AbortSignal): Promise<AverbaError | undefined> {
+    if (!closing.aborted && (await this.#mayHaveWork())) await this.#workOn(closing)
+    for (const { damage } of this.#standing?.pending.values() ?? []) if (damage) return damage.error
+    return undefined
+  }
+
+  async #workOn(closing: AbortSignal): Promise<void> {
     const { followers } = this.#parts
-    if (closing.aborted || !(await this.#mayHaveWork())) return
     const follower = await followers.take(this.#name)
     if (follower?.position !== this.#standing?.follower.position) this.#standing = undefined
-    if (!follower) return
+    if (!follower || !followers.isDue(follower)) return
     this.#standing ??= { follower, cursor: follower.position, pending: new Map() }
     const standing = this.#standing
     await followers.keep(this.#name, () => this.#goOn(standing, closing))
@@ -80,8 +91,9 @@ export class HandlerWorker {
   async #mayHaveWork(): Promise<boolean> {
     const { area, followers } = this.#parts
     if (!this.#standing) return followers.mayHaveWork(this.#name, types)
-    const { pending, cursor } = this.#standing
+    const { pending, cursor, damage } = this.#standing
     for (const { dueAt } of pending.values()) if (dueAt <= area.clock.now()) return true
+    if (damage) return pending.size === 0
     return followers.hasNews(cursor, types)
   }
 
@@ -90,6 +102,10 @@ export class HandlerWorker {
       const isAtEnd = await this.#readOn(standing)
       if (!(await this.#tryAll(standing, closing)) || !(await this.#moveOn(standing)))
         this.#standing = undefined
+      if (this.#standing && standing.damage && standing.pending.size === 0) {
+        this.#standing = undefined
+        return this.#parts.followers.failAtNext(standing.follower, types, standing.damage)
+      }
       if (isAtEnd || closing.aborted || !this.#standing) return
     }
   }
@@ -100,7 +116,12 @@ export class HandlerWorker {
     const { pending, cursor } = standing
     const limit = Math.min(pendingMax - pending.size, pageEvents)
     if (limit <= 0) return true
-    const { events, end } = await this.#parts.area.store.readOn({ after: cursor, types, limit })
+    const page = await this.#parts.area.store.readOn({ after: cursor, types, limit }).catch(unlessDamaged)
+    if (page instanceof AverbaError) {
+      standing.damage = page
+      return true
+    }
+    const { events, end } = page
     for (const event of events as (Recorded & NotificationEvent)[]) {
       const isFor = event.type !== 'notification.replayed' || event.data.handlers.includes(name)
       if (!('evento' in (event.data as object)) || !isFor) continue
@@ -144,11 +165,13 @@ export class HandlerWorker {
   /** Calls the handler for a notification, when it is its turn. True when it is done or parked. */
   async #tryOne(stream: string, one: Pending, held: ReadonlySet<string>): Promise<boolean> {
     const { area, registered, onFailed } = this.#parts
-    const clear = await this.#read(stream)
+    const clear = await this.#read(stream).catch(unlessDamaged)
+    if (clear instanceof AverbaError) return this.#setAside(stream, one, clear)
+    delete one.damage
     const before = clear.handlers.find(each => each.handler === registered.name)
     if (before?.state === 'handled' || before?.state === 'parked') return true
     if (before?.retryAt) one.dueAt = fromInstant(before.retryAt)
-    const opened = await openNotification(area, clear).catch(whatIsArchived)
+    const opened = await openNotification(area, clear).catch(whyNotOpened)
     const isOpen = typeof opened === 'object'
     const unkeyed = isOpen ? this.#putKey(one, opened) : opened
     if (one.dueAt > area.clock.now() || (one.key !== undefined && held.has(one.key))) return false
@@ -163,11 +186,21 @@ export class HandlerWorker {
     const attempts = (before?.attempts ?? 0) + 1
     const isOver = gone !== undefined || attempts >= attemptsMax
     // One worker calls one handler after the other: there is no crowd to be spread by chance.
-    one.dueAt = area.clock.now() + Math.min(backoffBaseMs * 2 ** (attempts - 1), backoffMaxMs)
+    one.dueAt = area.clock.now() + backoffOf(attempts)
     const retryAt = isOver ? null : toInstant(one.dueAt)
     await this.#record(stream, { type: 'host.failed', data: { because, retryAt } })
     onFailed(stream.slice('notification-'.length), { attempt: attempts, because, isParked: isOver })
     return isOver
+  }
+
+  /** Neither read nor recorded: this process tries it again by itself, and the others pass it. */
+  #setAside(stream: string, one: Pending, error: AverbaError): false {
+    const attempts = (one.damage?.attempts ?? 0) + 1
+    one.damage = { error, attempts }
+    one.dueAt = this.#parts.area.clock.now() + backoffOf(attempts)
+    const failure = { attempt: attempts, because: error.code, isParked: false }
+    this.#parts.onFailed(stream.slice('notification-'.length), failure)
+    return false
   }
 
   /** Says why the key could not be had. */
@@ -215,7 +248,7 @@ export class HandlerWorker {
     const position = first ? first.position - 1 : standing.cursor
     const { follower } = standing
     if (position === follower.position) return true
-    standing.follower = { ...follower, position }
+    standing.follower = { ...follower, position, attempts: 0 }
     return this.#parts.area.store.followers.move(follower, position)
   }
 }
@@ -225,8 +258,12 @@ export function followerOf({ evento, name }: Pick<Registered, 'evento' | 'name'>
   return `notifications/${evento}/${name}`
 }
 
-/** A body that was moved out may be put back: the handler fails until then. */
-function whatIsArchived(error: unknown): string {
-  if (error instanceof AverbaError && error.code === 'PART_ARCHIVED') return error.code
-  throw error
+function backoffOf(attempts: number): number {
+  return Math.min(backoffBaseMs * 2 ** (attempts - 1), backoffMaxMs)
+}
+
+/** A body that cannot be opened has failed by itself: it may be put back, or a backup be restored. */
+function whyNotOpened(error: unknown): string {
+  if (error instanceof AverbaError && ofTheFile.has(error.code)) throw error
+  return nameOf(error)
 }

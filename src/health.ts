@@ -109,8 +109,10 @@ export async function checkHealth(
     },
     async followers() {
       const parked = (await followers.list()).filter(each => each.isParked).map(each => each.name)
-      if (parked.length === 0) return { ok: true, detail: 'none is parked' }
-      return { ok: false, detail: `${parked.join(', ')} parked: see log.retry and log.skip` }
+      const troubled = [...followers.troubles].map(([name, why]) => `${name} cannot go on: ${inWords(why)}`)
+      const waiting = parked.length > 0 ? [`${parked.join(', ')} parked: see log.retry and log.skip`] : []
+      if (waiting.length + troubled.length === 0) return { ok: true, detail: 'none is parked' }
+      return { ok: false, detail: [...waiting, ...troubled].join('; ') }
     },
     async notifications() {
       return foundTroubled(await countTroubled(views))

@@ -23,8 +23,10 @@ interface Recovered {
 interface Stored<B> {
   readonly id: string
   readonly evento: string
-  /** The body as JSON, of any shape, or as text when it is not JSON; null when it is no longer there. */
+  /** The body as JSON, of any shape, or as text when it is not JSON; null when it is not there, or is damaged. */
   readonly body: B
+  /** The body is there and cannot be opened: it, or its key, is not what was stored. */
+  readonly isDamaged?: true
   /** The body's bytes as they came. */
   readonly raw: Uint8Array
   /** `parked` or `failing` when a handler is, `handled` when all handlers are done, `received` until then. */
@@ -93,6 +95,21 @@ export function openUnlessArchived({ store }: Pick<Area, 'store'>): Open {
       if (error instanceof AverbaError && error.code === 'PART_ARCHIVED') return undefined
       throw error
     })
+}
+
+/** Opens a notification for a list, which one that is damaged does not end. */
+export async function openListed(area: Pick<Area, 'store'>, clear: ClearNotification): Promise<Notification> {
+  try {
+    return await openNotification(area, clear, openUnlessArchived(area))
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    return { ...(await openNotification(area, clear, async () => undefined)), isDamaged: true }
+  }
+}
+
+/** Reports whether a part did not open because it, or its key, is not what was stored. */
+export function isDamage(error: unknown): boolean {
+  return error instanceof AverbaError && (error.code === 'CORRUPT' || error.code === 'KEYS_MISMATCH')
 }
 
 /** Reports whether the body of a notification was destroyed. */

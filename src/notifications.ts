@@ -13,13 +13,7 @@ import { checkHandlerTime, type HandlerCall, type HandlerTime } from './handler-
 import { followerOf, HandlerWorker } from './handler-worker.ts'
 import type { LogLine } from './log-line.ts'
 import type { Json } from './message.ts'
-import {
-  copyWindowMs,
-  type Notification,
-  openNotification,
-  openUnlessArchived,
-  sealedBody,
-} from './notification.ts'
+import { copyWindowMs, type Notification, openListed, sealedBody } from './notification.ts'
 import type { Ask } from './outcome.ts'
 import { readHandlings } from './views/notifications.ts'
 
@@ -49,7 +43,7 @@ export interface Notifications {
     handler: (notification: Notification<B>, call: HandlerCall) => Promise<void>,
     options?: HandlerOptions<B>,
   ): void
-  /** Notifications, the oldest first. */
+  /** Notifications, the oldest first: those with a body that was moved out, destroyed or damaged too, without it. */
   list(filter?: { state?: Notification['state']; evento?: string }): AsyncIterable<Notification>
   /**
    * Calls handlers again, as if for the first time, in the order in which the notifications came: those that are
@@ -127,7 +121,7 @@ export function createNotifications(
         const { notification: stream, evento, origin, copies, received_at: at, body } = row
         const handlers = readHandlings(row)
         const clear = { stream, evento, origin, copies, at, handlers, body }
-        yield openNotification(area, clear, openUnlessArchived(area))
+        yield openListed(area, clear)
       }
     },
     async replay(filter, ask = {}) {

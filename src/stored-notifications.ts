@@ -2,7 +2,7 @@ import type { Area } from './area.ts'
 import { fromInstant, giveWay, toInstant } from './clock.ts'
 import type { Received, Recovered } from './machines/notification.ts'
 import type { Instant, Recorded } from './message.ts'
-import { openUnlessArchived, type SealedBody } from './notification.ts'
+import { isDamage, openUnlessArchived, type SealedBody } from './notification.ts'
 
 /**
  * How far apart the portal's time of a failure and ours of its content may be: what is a copy comes within ten
@@ -130,7 +130,7 @@ export class StoredNotifications {
         continue
       }
       const sealed = await this.#sealedOf(each)
-      // What was moved out or erased cannot be compared, and so is nobody's copy.
+      // What was moved out, erased or damaged cannot be compared, and so is nobody's copy.
       if (sealed === undefined) continue
       const { notification, at, isRecovered } = each
       const known = { notification, at, isRecovered, stored: each, recipient: nameOf(sealed.recipient) }
@@ -190,7 +190,11 @@ export class StoredNotifications {
   }
 
   async #sealedOf({ body }: Stored): Promise<SealedBody | undefined> {
-    return (await openUnlessArchived(this.#area)(body)) as SealedBody | undefined // As `sealedBody` made it.
+    const sealed = await openUnlessArchived(this.#area)(body).catch((error: unknown) => {
+      if (isDamage(error)) return undefined
+      throw error
+    })
+    return sealed as SealedBody | undefined // As `sealedBody` made it.
   }
 
   #nameOf({ evento, content }: Sought): string {

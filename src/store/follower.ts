@@ -74,6 +74,16 @@ export class FollowerTable {
     await this.#change({ sql: releaseOne, parameters: [name, this.#lease().owner] })
   }
 
+  /** Finds where the next event of some types stands, or of any, without reading it: it may be damaged. */
+  next(after: number, types?: readonly string[]): Promise<number | undefined> {
+    let query = this.#connection.compiler.selectFrom('event').select('position').where('position', '>', after)
+    if (types) query = query.where('type', 'in', [...types])
+    const statement = query.orderBy('position').limit(1).compile()
+    return this.#connection.read(function* (): Steps<number | undefined> {
+      return (yield* first<{ position: number }>(statement))?.position
+    })
+  }
+
   /** Lists every follower that there ever was, by name. */
   list(): Promise<Follower[]> {
     return this.#connection.read(function* (): Steps<Follower[]> {

@@ -42,13 +42,24 @@ export function* readTexts(connection: Connection, filter: ReadFilter): Steps<re
   return yield* column(pageOf(connection, filter))
 }
 
-/** Reads one page, with the end of the log as it was then. */
+/**
+ * Reads one page, with the end of the log as it was then. It ends before an event that cannot be read, and throws when
+ * that is its first: what comes before is not held up by it.
+ */
 export function* readOn(
   connection: Connection,
   schemas: Schemas,
   filter: ReadFilter,
 ): Steps<{ events: Recorded[]; end: number }> {
-  const events = yield* readPage(connection, schemas, filter)
+  const events: Recorded[] = []
+  for (const text of yield* readTexts(connection, filter)) {
+    try {
+      events.push(readHeader(text, schemas))
+    } catch (error) {
+      if (events.length === 0) throw error
+      break
+    }
+  }
   const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
   return { events, end: end?.position ?? 0 }
 }

@@ -75,13 +75,14 @@ export class Vault {
   }
 
   /**
-   * Opens what `seal` sealed. Throws when the key or the place differ.
+   * Opens what `seal` sealed.
    *
    * @param recordKey what its record's key is known by, where it has one
+   * @throws {AverbaError} `CORRUPT` when the key, the place or the bytes differ, `KEYS_MISMATCH` when the key is another
    */
   open(key: OwnerKey, place: string, sealed: Uint8Array, recordKey?: string): Json {
     const opening = recordKey === undefined ? this.#unwrap(key) : this.#recordKey(key, place, recordKey)
-    return JSON.parse(decrypt(opening, sealed, place).toString())
+    return JSON.parse(opened(`the part "${place}"`, () => decrypt(opening, sealed, place)).toString())
   }
 
   /** The key of what one event, `<stream>/<version>`, holds of an owner: it opens nothing else. */
@@ -129,7 +130,8 @@ export class Vault {
   }
 
   #opened(key: OwnerKey): KeyObject {
-    const unwrapped = this.keyring.unwrap(key.wrapped, key.epoch, key.owner)
+    const unwrap = () => this.keyring.unwrap(key.wrapped, key.epoch, key.owner)
+    const unwrapped = opened(`the key of "${key.owner}"`, unwrap)
     if (!commitmentOf(unwrapped.export(), key.owner).equals(key.commitment))
       throw new AverbaError(
         'KEYS_MISMATCH',
@@ -147,6 +149,19 @@ export class Vault {
 /** SHA-256 of the key in its domain: GCM alone would let one text open under two keys that were chosen for it. */
 function commitmentOf(key: Uint8Array, owner: string): Buffer {
   return hash('sha256', Buffer.concat([Buffer.from(`averba owner key v1\0${owner}\0`), key]), 'buffer')
+}
+
+/** The runtime's own error of bytes that do not open says nothing, and has no code. */
+function opened<T>(what: string, open: () => T): T {
+  try {
+    return open()
+  } catch (cause) {
+    if (cause instanceof AverbaError) throw cause
+    throw new AverbaError('CORRUPT', `Cannot open ${what}: it is not what was sealed there`, {
+      cause,
+      hint: 'Look at the log with averba doctor --deep, keep the file as it is, and restore a backup beside it',
+    })
+  }
 }
 
 /** The event of a part's place. */

@@ -52,8 +52,14 @@ test('every flipped bit of a sealed part is noticed', () => {
   for (let byte = 0; byte < sealed.length; byte++) {
     const changed = Uint8Array.from(sealed)
     changed[byte] = (changed[byte] ?? 0) ^ 1
-    expect(() => vault.open(key, 'p', changed)).toThrow()
+    expect(() => vault.open(key, 'p', changed)).toThrow(
+      expect.objectContaining({ code: 'CORRUPT', message: expect.stringContaining('the part "p"') }),
+    )
   }
+  const wrapped = Uint8Array.from(key.wrapped, byte => byte ^ 1)
+  expect(() => vault.open({ ...key, wrapped }, 'p', sealed)).toThrow(
+    expect.objectContaining({ code: 'CORRUPT', message: expect.stringContaining('the key of "subject-a"') }),
+  )
 })
 
 test('a secret opens at its own place, and under its own keyring', () => {
