@@ -1,6 +1,7 @@
 import { type Clock, calledOff, giveWay, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import { failureLine } from './failure-line.ts'
+import { isSame, keepTypes } from './follower-types.ts'
 import { checkId } from './given.ts'
 import { callInTime, checkHandlerTime, type HandlerCall, type HandlerTime, nameOf } from './handler-time.ts'
 import type { LogLine } from './log-line.ts'
@@ -66,7 +67,7 @@ export class Followers {
         hint: "Give a name, the types of events and a function: follow('mine', ['consent.revoked'], async event => ...)",
       })
     }
-    const own = [...types]
+    const own = [...new Set(types)].sort()
     const call = (event: Recorded) => callInTime(this.#clock, timeoutMs, given => handler(event, given))
     this.attach(name, closing => this.#followOn(name, own, call, closing))
   }
@@ -230,6 +231,7 @@ export class Followers {
     if (closing.aborted || !(await this.mayHaveWork(name, types))) return
     const taken = await this.take(name)
     if (!taken || !this.isDue(taken)) return
+    await keepTypes(this.#store, taken, types)
     let follower = taken
     for (;;) {
       const page = await this.#store.readOn({ after: follower.position, types }).catch(unlessDamaged)
@@ -255,7 +257,11 @@ export class Followers {
   async mayHaveWork(name: string, types: readonly string[]): Promise<boolean> {
     if (this.#closing.signal.aborted) return false
     const follower = await this.#store.followers.find(name)
-    return !follower || (this.isDue(follower) && this.hasNews(follower.position, types))
+    if (!follower) return true
+    if (!this.isDue(follower)) return false
+    return (
+      (follower.types !== null && !isSame(follower.types, types)) || this.hasNews(follower.position, types)
+    )
   }
 
   /** Reports whether there are events of some types after a position, or so many of others that it is time to pass them. */

@@ -14,6 +14,8 @@ export interface Log {
    * business. Its place is kept under the name. It works while `run` or `settle` does, in one process at a time, and
    * one that fails is tried again, then parked; it never passes over an event. One that takes longer than `timeoutMs`
    * has failed, and is told so by its `signal`: what does not heed that may still be at work when it is called again.
+   * A name that has passed events of a type does not go on with that type as well: `settle` throws `INVALID_INPUT`, and
+   * `run` says so by `health`.
    *
    * @throws {AverbaError} `INVALID_INPUT` when a handler of this process has the name already, or `timeoutMs` is no
    * whole number up to a day

@@ -17,7 +17,7 @@ export function followerConformance({ test, expect }: Harness, newPlace: () => P
   test('a follower begins with the log, and stands where it was moved to', () =>
     given(async store => {
       expect(await take(store)).toEqual({
-        ...{ name: 'mail', position: 0, isParked: false, attempts: 0, dueAt: null, because: '' },
+        ...{ name: 'mail', types: null, position: 0, isParked: false, attempts: 0, dueAt: null, because: '' },
       })
       expect(await store.followers.move(await take(store), 7)).toBe(true)
       expect(await take(store)).toMatchObject({ position: 7 })

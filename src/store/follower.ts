@@ -5,6 +5,8 @@ import { isOver, type Lease } from './leases.ts'
 /** Where a follower of the log stands. */
 export interface Follower {
   readonly name: string
+  /** The types of events that it follows, sorted; null for a handler of notifications, which says that by its name. */
+  readonly types: readonly string[] | null
   /** Up to here its handler has done all events of its types. */
   readonly position: number
   /** Parked: its handler failed too often, and it waits for a person. */
@@ -18,6 +20,7 @@ export interface Follower {
 
 interface Row {
   readonly name: string
+  readonly types: string | null
   readonly position: number
   readonly is_parked: number
   readonly attempts: number
@@ -56,6 +59,14 @@ export class FollowerTable {
   move({ name, position }: Follower, to: number): Promise<boolean> {
     const { owner, until } = this.#lease()
     return this.#change({ sql: moveOne, parameters: [to, until, name, owner, position] })
+  }
+
+  /** Says which types it follows from here on, sorted. False as for `move`. */
+  setTypes({ name, position }: Follower, types: readonly string[]): Promise<boolean> {
+    return this.#change({
+      sql: setTypes,
+      parameters: [JSON.stringify(types), name, this.#lease().owner, position],
+    })
   }
 
   /**
@@ -121,8 +132,9 @@ function* take(name: string, lease: Lease): Steps<Follower | undefined> {
   return toFollower(row)
 }
 
-function toFollower({ name, position, is_parked, attempts, due_at, because }: Row): Follower {
-  return { name, position, isParked: is_parked === 1, attempts, dueAt: due_at, because }
+function toFollower({ name, types, position, is_parked, attempts, due_at, because }: Row): Follower {
+  const followed = types === null ? null : (JSON.parse(types) as string[]) // As `setTypes` wrote it.
+  return { name, types: followed, position, isParked: is_parked === 1, attempts, dueAt: due_at, because }
 }
 
 const addFollower = `insert into follower (name, position, is_parked, attempts, because) values (?, 0, 0, 0, '')
@@ -132,6 +144,7 @@ const selectFollower = 'select * from follower where name = ?'
 const leaseFollower = 'update follower set lease_owner = ?, lease_until = ? where name = ?'
 const moveOne = `update follower set position = ?, lease_until = ?, attempts = 0, due_at = null, because = ''
   where name = ? and lease_owner = ? and position = ? returning name`
+const setTypes = `update follower set types = ? where name = ? and lease_owner = ? and position = ? returning name`
 const failOne = `update follower set position = ?, attempts = ?, due_at = ?, because = ?, is_parked = ?
   where name = ? and lease_owner = ? and position = ? returning name`
 const releaseOne = `update follower set lease_owner = null, lease_until = null where name = ? and lease_owner = ?

@@ -74,6 +74,7 @@ export interface Schema {
   /** How far each durable handler has come in the log, and which process has it now. */
   follower: {
     name: string
+    types: string | null
     position: number
     is_parked: number
     attempts: number
@@ -206,6 +207,7 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
     table(
       'follower',
       'name text primary key',
+      'types text',
       `position ${integer} not null`,
       `is_parked ${integer} not null`,
       `attempts ${integer} not null`,

@@ -37,6 +37,46 @@ const enrolAll = async (averba: Averba, from = 0, until = cpfs.length) => {
   for (const cpf of cpfs.slice(from, until)) await averba.consents.enrol({ cpf })
 }
 
+test('a name that has passed events of a type does not follow that type as well; others, and fewer, it does', async () => {
+  const { averba, store } = await engineOf()
+  await enrolAll(averba, 0, 3)
+  const follow = (averba: Averba, types: Parameters<Averba['log']['follow']>[1], seen: number[]) =>
+    averba.log.follow('crm', types, async event => void seen.push(event.position))
+  follow(averba, ['subject.enrolled'], [])
+  await averba.settle()
+  await averba.close()
+  const others: number[] = []
+  const next = async (types: Parameters<Averba['log']['follow']>[1]) => {
+    const seen: number[] = []
+    const averba = await openAverba({ store, clock: new VirtualClock(), entropy: seededEntropy(9) })
+    follow(averba, types, seen)
+    averba.log.follow('other', ['subject.enrolled'], async event => void others.push(event.position))
+    const failed = await averba.settle().then(
+      () => undefined,
+      error => error,
+    )
+    const [found] = (await averba.health({ only: ['followers'] })).checks
+    const [crm] = await averba.log.followers()
+    await averba.close()
+    return { seen, code: failed?.code, detail: found?.detail, types: crm?.types }
+  }
+  expect(await next(['subject.enrolled', 'log.began'])).toEqual({
+    seen: [],
+    code: 'INVALID_INPUT',
+    detail: expect.stringMatching(/^crm cannot go on: .*did not follow: log\.began: .*a name of their own/),
+    types: ['subject.enrolled'],
+  })
+  // The others went on meanwhile.
+  expect(others).toEqual([2, 3, 4])
+  const fine = { seen: [], code: undefined, detail: 'none is parked' }
+  // Nothing was passed of what there was none of.
+  const more = ['consent.revoked', 'subject.enrolled'] as const
+  expect(await next(more)).toEqual({ ...fine, types: more })
+  expect(await next(['consent.revoked'])).toEqual({ ...fine, types: ['consent.revoked'] })
+  // Enrolments may have come since, and were not seen.
+  expect(await next(more)).toMatchObject({ code: 'INVALID_INPUT' })
+})
+
 test('a follower sees every event of its types once, in order, from the beginning of the log on', async () => {
   const { averba } = await engineOf()
   await enrolAll(averba, 0, 3)
@@ -230,9 +270,10 @@ test('what is skipped is the event that it failed at, whatever it follows by the
     headers: { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' },
     body: '{}',
   })
+  await enrolAll(first, 0, 1)
   expect((await first.receiver.fetch(notification, { remoteAddress: '189.9.1.2' })).status).toBe(200)
-  await enrolAll(first, 0, 2)
-  first.log.follow('crm', ['subject.enrolled'], async () => {
+  const types = ['notification.received', 'subject.enrolled'] as const
+  first.log.follow('crm', types, async () => {
     throw new Error('poison')
   })
   for (let i = 0; i < 10; i++) {
@@ -241,10 +282,9 @@ test('what is skipped is the event that it failed at, whatever it follows by the
   }
   await second.log.skip('crm')
   const seen: number[] = []
-  const types = ['notification.received', 'subject.enrolled'] as const
-  second.log.follow('crm', types, async event => void seen.push(event.position))
+  second.log.follow('crm', ['notification.received'], async event => void seen.push(event.position))
   await second.settle()
-  expect(seen).toEqual([4])
+  expect(seen).toEqual([3])
   await first.close()
   await second.close()
 })
