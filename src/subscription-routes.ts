@@ -1,5 +1,10 @@
 import type { Listing } from './adapters/listing.ts'
-import { type ListedSubscription, readUnreadable, type Secrets } from './adapters/portal/protocol.ts'
+import {
+  holdsCredentials,
+  type ListedSubscription,
+  readUnreadable,
+  type Secrets,
+} from './adapters/portal/protocol.ts'
 import type { Area } from './area.ts'
 import { toInstant } from './clock.ts'
 import type { Delivery, Target } from './decisions.ts'
@@ -89,10 +94,29 @@ export async function unreadableIn(
   return Array.isArray(records) ? records.map(each => readUnreadable(each).remoteId) : []
 }
 
-/** A row that cannot be read is kept for a person to look at, but never its secrets. */
+const keptMembers = ['id', 'evento', 'endpoint', 'dataRegistro', 'dataExclusao', 'dataUltimoSucesso']
+const textMax = 1_000
+const namesMax = 100
+
+/**
+ * A row that cannot be read is kept for a person to look at, but never its secrets: they may stand anywhere in it, so that
+ * of all but a few members there are the names alone.
+ */
 function withoutSecrets(record: Json): Json {
   if (typeof record !== 'object' || record === null || Array.isArray(record)) return null
-  return Object.fromEntries(Object.entries(record).filter(([name]) => !name.startsWith('chave')))
+  const isKept = ([name, value]: [string, Json]) => keptMembers.includes(name) && typeof value !== 'object'
+  const members = Object.entries(record)
+  const kept = members.filter(isKept).map(([name, value]) => {
+    return [name, typeof value === 'string' ? withoutPassword(value).slice(0, textMax) : value]
+  })
+  const others = members.filter(each => !isKept(each)).map(([name]) => name.slice(0, textMax))
+  return { ...Object.fromEntries(kept), others: others.slice(0, namesMax) }
+}
+
+/** An address without the user name and the password in it; another text as it is. */
+function withoutPassword(text: string): string {
+  const url = holdsCredentials(text) ? new URL(text) : undefined
+  return url ? Object.assign(url, { username: '', password: '' }).href : text
 }
 
 async function observation(

@@ -329,6 +329,50 @@ test.each([
   },
 )
 
+test('of a row that cannot be read nothing is kept that could be a secret', async () => {
+  const secret = 'canario'
+  const rows = [
+    {
+      ...{
+        id: 7,
+        evento: 'x',
+        endpoint: `https://a:${secret}@outro.exemplo.br/`,
+        dataRegistro: '20/11/2026',
+      },
+      ...{
+        dataExclusao: { secret },
+        assinatura: { chaveSecreta: secret },
+        ChaveSecreta: secret,
+        ' chave': secret,
+      },
+    },
+    [{ chaveSecreta: secret }],
+    secret,
+  ]
+  const world = await simulate({
+    averba: { subscriptions },
+    intercept: async (request, forward) =>
+      request.method === 'GET' ? Response.json(rows) : forward(request),
+  })
+  const { averba } = world
+  expect((await averba.subscriptions.plan()).unreadable).toEqual([7, null, null])
+  const asking = { actor: { kind: 'person', ref: 'a' }, purpose: 'auditoria' } as const
+  for await (const { id } of averba.log.read({ types: ['portal.listed'] })) {
+    const { part } = await averba.subjects.reveal({ part: `${id}/unreadable` }, asking)
+    const others = ['dataExclusao', 'assinatura', 'ChaveSecreta', ' chave']
+    const kept = {
+      id: 7,
+      evento: 'x',
+      endpoint: 'https://outro.exemplo.br/',
+      dataRegistro: '20/11/2026',
+      others,
+    }
+    expect(part).toEqual([kept, null, null])
+  }
+  expect.assertions(2)
+  await world.close()
+})
+
 test('a registration in doubt stays so for a row of its event that cannot be read, and for no other', async () => {
   let evento: string = one
   const world = await simulate({
