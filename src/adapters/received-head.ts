@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-/** The headers of a notification that count (document 3, section 6), each once, joined where it came again. */
+/** The headers of a notification that count (document 3, section 6), each joined where it came again with another value. */
 const named = {
   'event-type': 'evento',
   secret: 'secret',
@@ -24,7 +24,7 @@ const names = Object.entries(named)
 export function headOfRequest({ method, headers }: Request): ReceivedHead {
   const head = emptyHead(method)
   for (const [header, name] of names) head[name] = headers.get(header) ?? ''
-  return head
+  return withoutRepeated(head)
 }
 
 /**
@@ -39,7 +39,24 @@ export function headOfIncoming({ method = '', rawHeaders }: IncomingMessage): Re
     const value = rawHeaders[i + 1] ?? ''
     head[name] = head[name] === '' ? value : `${head[name]}, ${value}`
   }
+  return withoutRepeated(head)
+}
+
+/** What says the same again, as behind a proxy that adds what is there: joined it would be another event or person. */
+const repeatable = ['evento', 'recipientKind', 'recipientId'] as const
+
+function withoutRepeated(head: ReturnType<typeof emptyHead>): ReceivedHead {
+  for (const name of repeatable) {
+    if (!head[name].includes(',')) continue
+    const [first = '', ...others] = head[name].split(/\s*,\s*/)
+    if (others.every(other => other === first)) head[name] = first
+  }
   return head
+}
+
+/** Reports whether the head names several events: nobody knows whose handlers are meant. */
+export function namesSeveral({ evento }: ReceivedHead): boolean {
+  return evento.includes(', ')
 }
 
 function emptyHead(method: string): { method: string } & Record<Name, string> {

@@ -6,7 +6,7 @@ import { type Deadline, Deadlines } from './deadlines.ts'
 import type { Secrets } from './portal/protocol.ts'
 import { limits, type RecipientKind, recipientKinds, sourceRanges } from './portal/wire.ts'
 import { bodyConsumed, bodyOfIncoming, bodyOfRequest, type ReadBody } from './received-body.ts'
-import { headOfIncoming, headOfRequest, type ReceivedHead } from './received-head.ts'
+import { headOfIncoming, headOfRequest, namesSeveral, type ReceivedHead } from './received-head.ts'
 import { clientAddress, parseRanges } from './source-ranges.ts'
 import { noTracing, type Tracing } from './tracing.ts'
 
@@ -74,7 +74,7 @@ const noContent = { 'content-length': '0' }
 
 /** What the operator is told of a refusal. The one who asked is told less. */
 const refusals: Readonly<Record<number, string>> = {
-  400: 'its header event-type is missing or too long',
+  400: 'its header event-type is missing, too long or there with several values',
   401: 'its secrets are not those of the subscription',
   403: "its address is in none of the portal's ranges, or of receiver.sources",
   405: 'it is not a POST',
@@ -94,8 +94,10 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     if (isAllowed && !isAllowed(clientAddress(remoteAddress, head.forwarded, trustedProxies))) {
       return { status: 403, text: 'This address may not notify' }
     }
-    const isNamed = head.evento !== '' && head.evento.length <= limits.evento
-    return isNamed ? undefined : { status: 400, text: 'The header event-type is missing or too long' }
+    const isNamed = head.evento !== '' && head.evento.length <= limits.evento && !namesSeveral(head)
+    return isNamed
+      ? undefined
+      : { status: 400, text: 'The header event-type is missing, too long or there with several values' }
   }
 
   /** Secrets, body and commit, all within the budget: after it no commit is begun, and one that waits goes on. */

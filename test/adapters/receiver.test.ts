@@ -87,6 +87,39 @@ test('a secret header that comes twice is refused', async () => {
   await close()
 })
 
+test.each([
+  ['with one value is that event', 'e', 200],
+  ['with several is refused', 'outro', 400],
+])('an event-type that comes twice %s, over a socket and as a web request', async (_, second, status) => {
+  const stored: Incoming[] = []
+  const { port, ca, close } = await given(async incoming => void stored.push(incoming))
+  const again = Object.entries({ ...headers, 'event-type': second })
+  const pairs = [...Object.entries(headers), ...again, ['secret', 'certa'] as [string, string]]
+  const socket = connect({ host: '127.0.0.1', port, ca, servername: 'localhost' })
+  const lines = pairs.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  socket.write(
+    `POST / HTTP/1.1\r\nhost: localhost\r\n${lines}content-length: 2\r\nconnection: close\r\n\r\n{}`,
+  )
+  let answer = ''
+  for await (const chunk of socket) answer += chunk
+  expect(answer).toContain(`HTTP/1.1 ${status} `)
+  await close()
+  const refused: unknown[] = []
+  const receiver = createReceiver({
+    ...{ clock: systemClock, sources: 'any', onStoreError: () => undefined },
+    secretsOf: async () => [],
+    store: async incoming => void stored.push(incoming),
+    onRefused: (...given) => void refused.push(given),
+  })
+  const request = post({ headers: pairs })
+  expect((await receiver.fetch(request)).status).toBe(status)
+  const taken = { evento: 'e', recipient: { kind: 'CNPJ', id: '12ABC34501DE35' } }
+  expect(stored).toMatchObject(status === 200 ? [taken, taken] : [])
+  expect(refused).toEqual(
+    status === 200 ? [] : [[400, expect.stringContaining('there with several values'), 'e, outro']],
+  )
+})
+
 test('what is not stored in time is answered 503, before the portal gives up', async () => {
   const clock = new VirtualClock()
   const stored = Promise.withResolvers<void>()
