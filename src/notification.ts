@@ -1,3 +1,4 @@
+import { parseJson } from './adapters/json.ts'
 import type { Area } from './area.ts'
 import { AverbaError } from './errors.ts'
 import { type Handling, type HandlingState, stateOf } from './machines/notification.ts'
@@ -23,7 +24,10 @@ interface Recovered {
 interface Stored<B> {
   readonly id: string
   readonly evento: string
-  /** The body as JSON, of any shape, or as text when it is not JSON; null when it is not there, or is damaged. */
+  /**
+   * The body as JSON, of any shape, or as text when it is not JSON or is nested over 100 deep; null when it is not there,
+   * or is damaged.
+   */
   readonly body: B
   /** The body is there and cannot be opened: it, or its key, is not what was stored. */
   readonly isDamaged?: true
@@ -119,9 +123,6 @@ export function isGone({ body, raw }: Notification): boolean {
 
 function parseBody(raw: Buffer): Json {
   const text = raw.toString()
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  const value = parseJson(text)
+  return value === undefined ? text : (value as Json) // It came out of JSON.parse.
 }

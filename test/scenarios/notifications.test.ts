@@ -153,6 +153,27 @@ test('a notification to a person is sealed under that person, known before or no
   await world.close()
 })
 
+const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+test.each([
+  ['as JSON up to a depth of a hundred', nested(100), JSON.parse(nested(100))],
+  ['as text beyond it', nested(102), nested(102)],
+  ['as text at any depth', nested(400_000), nested(400_000)],
+  ['as null, where it says so', 'null', null],
+  ['as text, where it is no JSON', '{"numero":', '{"numero":'],
+])('a body is handed over %s, and kept as it came', async (_, text, body) => {
+  const world = await given()
+  const { averba } = world
+  const handed: unknown[] = []
+  averba.notifications.handle(evento, 'all', async each => {
+    handed.push([JSON.stringify(each.body), Buffer.from(each.raw).toString()])
+  })
+  expect((await averba.receiver.fetch(notification({}, text), from)).status).toBe(200)
+  await averba.settle()
+  expect(handed).toEqual([[JSON.stringify(body), text]])
+  expect(await inbox(world)).toMatchObject([{ state: 'handled' }])
+  await world.close()
+})
+
 test('many copies at once are all acknowledged, and one notification', async () => {
   const world = await given()
   const all = Array.from({ length: 300 }, () => world.averba.receiver.fetch(notification(), from))
