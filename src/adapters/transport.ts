@@ -266,7 +266,8 @@ function isUnsent(error: unknown): boolean {
 
 /** What Node calls the reason of an error; nothing where it has none. */
 export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : ''
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return code === undefined || code === null ? '' : String(code)
 }
 
 /** Says what happened to a connection by its code alone: messages may hold addresses, and those a CPF. */
@@ -297,6 +298,7 @@ function wordsOf(code: string): string | undefined {
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'the name of the service was not found'
   if (code === 'ECONNREFUSED') return 'the connection was refused'
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'there is no connection in time'
+  if (code === 'HTTPParserError' || code.startsWith('HPE_')) return 'the answer is not HTTP'
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return "the service's certificate is for another name"
   if (code === 'CERT_HAS_EXPIRED') return "the service's certificate has expired"
   if (code.includes('ALERT')) return 'the service refused the handshake'

@@ -178,6 +178,18 @@ test('sent: a connection that breaks within the answer leaves it in doubt', asyn
   }
 })
 
+test.each([
+  ['another protocol', '\x16\x03\x01 cpf=25774435016'],
+  ['a header with a byte that none holds', 'HTTP/1.1 200 OK\r\nx: a\x01b\r\ncontent-length: 2\r\n\r\n[]'],
+])('sent: an answer that is not HTTP, as %s, is in doubt and said in words', async (_, bytes) => {
+  const baseUrl = await listen(createHttpsServer(own, ({ socket }) => socket.end(bytes)))
+  for (const kind of kinds) {
+    const outcome = await call(kind, baseUrl)
+    const because = expect.stringMatching(/^the answer is not HTTP \(\w+\)$/)
+    expect(outcome, kind).toMatchObject({ status: inDoubt[kind], because })
+  }
+})
+
 describe('answered', () => {
   const consent = {
     ...{ id: 'a', status: 'ATIVO', dataHora: '2026-11-20T12:00:00Z', dataExpiracao: '2027-11-20T12:00:00Z' },
