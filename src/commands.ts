@@ -95,10 +95,12 @@ export class Commands {
       const decided = await this.#eventAt(position)
       return { position, effect, replayed, status: 'settled', value: await value(decided) }
     }
-    await this.wait(this.#perform(effect), ask)
-    const owed = await this.#store.effect(effect)
-    if (!owed) throw new TypeError(`The command owes no effect "${effect}"`)
-    return { position, effect, replayed, ...(await this.#describe(owed, value)) }
+    return this.#engine.answer(async over => {
+      await this.wait(this.#perform(effect), ask, over)
+      const owed = await this.#store.effect(effect)
+      if (!owed) throw new TypeError(`The command owes no effect "${effect}"`)
+      return { position, effect, replayed, ...(await this.#describe(owed, value)) }
+    })
   }
 
   /** Performs an effect; where its outcome is in doubt, or a refusal that contradicts what is held, also the reading owed. */
@@ -111,11 +113,15 @@ export class Commands {
     for (const probe of probes.filter(isOfEnd)) await this.#engine.perform(probe.id)
   }
 
-  /** Waits for work as long as its caller is ready to. */
-  async wait(work: Promise<void>, { waitMs = defaultWaitMs, signal }: Ask): Promise<void> {
+  /** Waits for work as long as its caller is ready to, and until nothing more is waited for. */
+  async wait(
+    work: Promise<void>,
+    { waitMs = defaultWaitMs, signal }: Ask,
+    over?: AbortSignal,
+  ): Promise<void> {
     if (waitMs === 0) return void work.catch(() => undefined) // What failed stays in the ledger.
     const done = new AbortController()
-    const signals = signal ? [signal, done.signal] : [done.signal]
+    const signals = [signal, over, done.signal].filter(each => each !== undefined)
     await Promise.race([
       work,
       this.#clock.sleep(waitMs, AbortSignal.any(signals), 'the patience of a caller'),

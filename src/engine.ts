@@ -48,6 +48,8 @@ export class Engine {
   /** Each says whether its turn came. */
   readonly #performing = new Map<string, Promise<boolean>>()
   readonly #running = new Set<Promise<unknown>>()
+  /** What hosts wait for that have to be told before the store closes. */
+  readonly #answering = new Set<Promise<unknown>>()
 
   constructor(parts: EngineParts) {
     this.#parts = parts
@@ -76,10 +78,18 @@ export class Engine {
     if (this.#closing.signal.aborted) throw new AverbaError('CLOSED', 'Cannot use the log: it was closed')
   }
 
-  #hold<T>(work: Promise<T>): Promise<T> {
-    const held = work.finally(() => this.#running.delete(held))
-    this.#running.add(held)
+  #hold<T>(work: Promise<T>, among = this.#running): Promise<T> {
+    const held = work.finally(() => among.delete(held))
+    among.add(held)
     return held
+  }
+
+  /**
+   * Answers a host, whatever becomes of what it waits for: closing waits for the answer, however long it took. It has to
+   * come soon once the signal that it is given says that nothing more is waited for.
+   */
+  answer<T>(give: (over: AbortSignal) => Promise<T>): Promise<T> {
+    return this.#hold(give(this.#over.signal), this.#answering)
   }
 
   /**
@@ -269,6 +279,7 @@ export class Engine {
     ])
     stop.abort()
     this.#over.abort()
+    await Promise.allSettled(this.#answering)
     this.#emitter.removeAllListeners()
   }
 }

@@ -97,6 +97,24 @@ test('run ends in time after its signal, whatever hangs, and the log stays in us
   await world.close()
 })
 
+test('who waits for a call that hangs when the log is closed is told in time that it is pending, and not that nothing happened', async () => {
+  const world = await givenServiceThatHangs(inFile())
+  const { averba, clock } = world
+  const asked = averba.validations.validate(
+    { id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } },
+    { waitMs: 3_600_000 },
+  )
+  await hasHung(world)
+  // This one has not left: it stands in line for the first one's place.
+  const standing = averba.validations.validate({ id: 'v2', cpf: samples.cpf, claims: { nome: 'X' } })
+  await expect.poll(async () => (await averba.effects.list({ state: 'owed' })).length).toBe(1)
+  const began = clock.now()
+  await clock.finish(averba.close())
+  expect(clock.now() - began).toBe(15_000)
+  expect([await asked, await standing].map(each => each.status)).toEqual(['pending', 'pending'])
+  expect(clock.sleeping).toBe(0)
+})
+
 /** A consent service that is asked once a minute, and three readings that are owed; `first` is the first of them. */
 async function givenSlowPace() {
   let isReady = false
