@@ -1,4 +1,5 @@
 import type { Area } from './area.ts'
+import { CallsThatLeft, type Left } from './calls-that-left.ts'
 import { AverbaError } from './errors.ts'
 import { checkInstant } from './given.ts'
 import type { Recorded as AnyRecorded, Instant } from './message.ts'
@@ -24,17 +25,22 @@ export async function* readProcessing(
 ): AsyncGenerator<ProcessingOperation> {
   checkPeriod({ from, until })
   const words = wordsOf(language)
+  const calls = new CallsThatLeft(store)
   let after = await engine.admit(() => store.reader.read(() => positionBefore(from)))
   for (;;) {
-    const page = await engine.admit(() => store.read({ after }))
-    for (const event of page) {
-      if (event.at >= until) return
-      const operation = toOperation(event, words)
-      if (operation) yield operation
-    }
-    const last = page.at(-1)
-    if (!last) return
-    after = last.position
+    const page = await engine.admit(async () => {
+      const events = await store.read({ after })
+      const operations: ProcessingOperation[] = []
+      for (const event of events) {
+        if (event.at >= until) break
+        const operation = toOperation(event, await calls.hear(event), words)
+        if (operation) operations.push(operation)
+      }
+      return { operations, last: events.at(-1) }
+    })
+    yield* page.operations
+    if (!page.last || page.last.at >= until) return
+    after = page.last.position
   }
 }
 
@@ -78,44 +84,39 @@ function checkPeriod({ from, until }: Period): void {
   throw new AverbaError('INVALID_INPUT', 'Cannot read the period: it ends before it begins')
 }
 
-const services: ReadonlySet<string> = new Set(['consentService', 'validationService', 'portal'])
-
-/** An event that takes personal data in, opens it for a service, or stands for a use of it; none otherwise. */
-function toOperation(event: AnyRecorded, words: Words): ProcessingOperation | undefined {
-  const { position, at, type, stream, parts = [], effects = [], basis, actor } = event
-  const shared = effects.filter(({ type: call, opens = {} }) => {
-    return services.has(serviceOf(call)) && Object.keys(opens).length > 0
-  })
+/** An event that takes personal data in, ends a call for which it left, or stands for a use of it; none otherwise. */
+function toOperation(
+  event: AnyRecorded,
+  left: readonly Left[],
+  words: Words,
+): ProcessingOperation | undefined {
+  const { position, at, type, stream, parts = [] } = event
   const kinds: ProcessingKind[] = [
     ...(parts.length > 0 ? (['collected'] as const) : []),
-    ...(shared.length > 0 ? (['shared'] as const) : []),
+    ...(left.length > 0 ? (['shared'] as const) : []),
     ...(type === 'consent.used' ? (['used'] as const) : []),
     ...(type === 'consent.useRefused' || type === 'subject.useRefused' ? (['refused'] as const) : []),
   ]
   if (kinds.length === 0) return undefined
-  const opened = shared.flatMap(({ opens = {} }) => Object.entries(opens))
   const owners = unique([
     ...parts.map(({ owner }) => owner),
-    ...opened.flatMap(([, address]) => (address.startsWith('subject-') ? address.split('/', 1) : [])),
-    ...(parts.length === 0 && shared.length === 0 ? [stream] : []),
+    ...left.flatMap(call => call.owners),
+    ...(parts.length === 0 && left.length === 0 ? [stream] : []),
   ])
+  const [owing = event] = left.map(call => call.owing)
   return {
     ...{ position, at, type, kinds, owners },
     words: describeEvent(event, words),
-    basis: basis ?? null,
-    actor: actor ?? null,
+    basis: event.basis ?? owing.basis ?? null,
+    actor: event.actor ?? owing.actor ?? null,
     subjects: unique(owners.map(owner => words.owners[owner.slice(0, owner.indexOf('-'))] ?? owner)),
     data: unique([
       ...parts.map(({ name }) => describeKind(`${type}/${name}`, words)),
-      ...opened.map(([name]) => describeKind(name, words)),
+      ...left.flatMap(({ opened }) => opened.map(name => describeKind(name, words))),
     ]),
     sources: unique(parts.map(({ name }) => words.sources[sourceOf(`${type}/${name}`)])),
-    recipients: unique(shared.map(({ type: call }) => words.services[serviceOf(call)] ?? call)),
+    recipients: unique(left.map(({ service }) => words.services[service] ?? service)),
   }
-}
-
-function serviceOf(call: string): string {
-  return call.slice(0, call.indexOf('.'))
 }
 
 function unique(texts: readonly string[]): string[] {

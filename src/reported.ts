@@ -11,7 +11,7 @@ import type { Words } from './pages/words.ts'
 import type { RecordedOf, View } from './view.ts'
 import { consents } from './views/consents.ts'
 import { notifications, readHandlings } from './views/notifications.ts'
-import { validations } from './views/validations.ts'
+import { type ValidationRow, validations } from './views/validations.ts'
 
 /** The consents among the events, as last known by them. */
 export function reportedConsents(events: readonly AnyRecorded[]): ReportedConsent[] {
@@ -61,10 +61,25 @@ export function reportedValidations(events: readonly AnyRecorded[], words: Words
     requestedAt: row.requested_at,
     endedAt: row.ended_at,
     state: row.state,
-    outcome: words.validationStates[row.state] ?? row.state,
+    outcome: outcomeOf(row, events, words),
     basis: events.find(event => event.stream === stream)?.basis ?? null,
   }))
 }
+
+/** A validation that was withheld is declined to who asked for it, but by us. */
+function outcomeOf(
+  { state, validation }: ValidationRow,
+  events: readonly AnyRecorded[],
+  { validationStates, callEndings }: Words,
+): string {
+  const isWithheld =
+    state === 'declined' &&
+    events.findLast(({ stream, type }) => stream === validation && ends.has(type))?.type === withheld
+  return isWithheld ? callEndings[withheld] : (validationStates[state] ?? state)
+}
+
+const withheld = 'validation.withheld'
+const ends: ReadonlySet<string> = new Set([withheld, 'validation.declined'])
 
 /** The notifications among the events, as last known by them. */
 export function reportedNotifications(events: readonly AnyRecorded[]): ReportedNotification[] {

@@ -3,7 +3,7 @@ import { effectStream } from './attempts.ts'
 import { parseCpf } from './cpf.ts'
 import { receiptOf } from './erasures.ts'
 import type { Recorded as AnyRecorded, EffectState, Owed } from './message.ts'
-import { describeEvent, describeKind, wordsOf } from './pages/describe.ts'
+import { describeCall, describeEvent, describeKind, wordsOf } from './pages/describe.ts'
 import type { Language } from './pages/language.ts'
 import { sourceOf } from './pages/source-of.ts'
 import type {
@@ -56,7 +56,7 @@ export async function gatherSubjectReport(
     held: await heldBy(store, subject, own.events, words),
     bases: basesOf(events),
     actors: actorsOf(events),
-    told: toldOf(calls, own.events, words),
+    told: toldOf(calls, [...own.events, ...attempts], words),
     consents: reportedConsents(own.events),
     uses: reportedUses(own.events, words),
     validations: reportedValidations(own.events, words),
@@ -218,7 +218,7 @@ function grouped(events: readonly AnyRecorded[], keyOf: (event: AnyRecorded) => 
   return [...groups.values()]
 }
 
-/** What left for a service. Its outcome stands in the ledger; when it ended, in the log. */
+/** What is to leave for a service, left or did not. Its outcome stands in the ledger; when it ended, in the log. */
 function toldOf(calls: readonly Owed[], events: readonly AnyRecorded[], words: Words): ReportedCall[] {
   const byPosition = new Map(events.map(event => [event.position, event]))
   const ended = new Map(events.flatMap(event => (event.settles ? [[event.settles.effect, event.at]] : [])))
@@ -229,7 +229,8 @@ function toldOf(calls: readonly Owed[], events: readonly AnyRecorded[], words: W
   )
   return calls.map(({ id, position, type, state, attempts, opens = {}, settledAt }) => {
     const [service = ''] = type.split('.')
-    const endedAt = ended.get(id) ?? (settledAt === undefined ? undefined : byPosition.get(settledAt)?.at)
+    const ending = settledAt === undefined ? undefined : byPosition.get(settledAt)
+    const endedAt = ended.get(id) ?? ending?.at
     return {
       effect: id,
       position,
@@ -239,7 +240,7 @@ function toldOf(calls: readonly Owed[], events: readonly AnyRecorded[], words: W
       opened: Object.values(opens).map(address => describeKind(kinds.get(address) ?? address, words)),
       owedAt: byPosition.get(position)?.at ?? '',
       state,
-      outcome: words.effectStates[state],
+      outcome: describeCall({ state }, ending, words),
       endedAt: endedAt ?? null,
       attempts,
     }

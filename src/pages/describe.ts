@@ -1,8 +1,8 @@
-import type { Recorded } from '../message.ts'
+import type { Owed, Recorded } from '../message.ts'
 import { english } from './english.ts'
 import type { Language } from './language.ts'
 import { portuguese } from './portuguese.ts'
-import type { Words } from './words.ts'
+import type { CallEnding, Words } from './words.ts'
 
 /** The words of a language. */
 export function wordsOf(language: Language): Words {
@@ -13,6 +13,22 @@ export function wordsOf(language: Language): Words {
 export function describeEvent({ type, data }: Pick<Recorded, 'type' | 'data'>, words: Words): string {
   const events: Readonly<Record<string, ((data: never) => string) | undefined>> = words.events
   return events[type]?.(data as never) ?? words.otherEvent(type) // The words of a type take the data of that type.
+}
+
+/** Says what became of a call, by the event that ended it where that is no answer. */
+export function describeCall(
+  { state }: Pick<Owed, 'state'>,
+  ending: Pick<Recorded, 'type' | 'resolves'> | undefined,
+  { callEndings, effectStates }: Words,
+): string {
+  if (ending === undefined || !isEnded(state)) return effectStates[state]
+  const byType: Readonly<Record<string, string | undefined>> = callEndings
+  const found: CallEnding = state === 'declined' ? 'found not done' : 'found done'
+  return byType[ending.type] ?? (ending.resolves ? callEndings[found] : effectStates[state])
+}
+
+function isEnded(state: Owed['state']): boolean {
+  return state === 'settled' || state === 'declined' || state === 'cancelled'
 }
 
 /** Names a kind of sealed data. */

@@ -100,7 +100,7 @@ export const englishEvents: EventWords = {
       : `Sealed data opened for this organisation: ${purpose}`,
   'retention.applied': ({ kind }) =>
     `The time to keep it is over, data destroyed: ${englishRetained[kind] ?? kind}`,
-  'effect.attempted': ({ attempts }) => `Call sent to the service, attempt ${attempts}`,
+  'effect.attempted': ({ attempts }) => `Attempt ${attempts} at the call begun`,
   'effect.deferred': ({ wait }) =>
     wait === 'known' ? 'Call put off until a known time' : 'Call not made yet: it is tried again later',
   'effect.parked': ({ by }) =>

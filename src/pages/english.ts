@@ -55,8 +55,18 @@ export const english: Words = {
     parked: 'not done: on hold',
     unknown: 'perhaps done: the answer was lost',
     settled: 'answered',
-    cancelled: "cancelled: the person's data was erased",
+    cancelled: 'cancelled',
     declined: 'declined by the service',
+  },
+  callEndings: {
+    'subject.erased': "cancelled: the person's data was erased",
+    'subject.scheduled': 'cancelled: another interval was set',
+    'subject.unscheduled': 'cancelled: periodic readings were ended',
+    'effect.withdrawn': 'withdrawn before it left: another call takes its place',
+    'validation.withheld': 'not sent: the consent that it names did not stand any more',
+    'validation.resolved': 'without a result: it was found out whether it was charged',
+    'found done': 'done: that was found out later',
+    'found not done': 'not done: that was found out later',
   },
   reasons: {
     active: 'it was ATIVO and within its term, by all that was known',
@@ -74,6 +84,7 @@ export const english: Words = {
     answered: 'answered',
     declined: 'declined by the service',
     inconclusive: 'inconclusive: the answer was lost',
+    erased: "ended: the person's data was erased",
   },
   origins: {
     host: 'enrolment by this organisation',

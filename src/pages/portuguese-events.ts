@@ -102,7 +102,7 @@ export const portugueseEvents: EventWords = {
       : `Dados lacrados abertos para esta organização: ${purpose}`,
   'retention.applied': ({ kind }) =>
     `Prazo de conservação encerrado, dados eliminados: ${portugueseRetained[kind] ?? kind}`,
-  'effect.attempted': ({ attempts }) => `Chamada enviada ao serviço, tentativa ${attempts}`,
+  'effect.attempted': ({ attempts }) => `Tentativa ${attempts} de fazer a chamada iniciada`,
   'effect.deferred': ({ wait }) =>
     wait === 'known'
       ? 'Chamada adiada até um horário conhecido'

@@ -55,8 +55,18 @@ export const portuguese: Words = {
     parked: 'não feita: suspensa',
     unknown: 'talvez feita: a resposta se perdeu',
     settled: 'respondida',
-    cancelled: 'cancelada: os dados do titular foram eliminados',
+    cancelled: 'cancelada',
     declined: 'recusada pelo serviço',
+  },
+  callEndings: {
+    'subject.erased': 'cancelada: os dados do titular foram eliminados',
+    'subject.scheduled': 'cancelada: outro intervalo foi definido',
+    'subject.unscheduled': 'cancelada: as leituras periódicas foram encerradas',
+    'effect.withdrawn': 'retirada antes de sair: outra chamada toma o seu lugar',
+    'validation.withheld': 'não enviada: o consentimento indicado já não valia',
+    'validation.resolved': 'sem resultado: apurou-se se foi cobrada',
+    'found done': 'feita: isso foi apurado depois',
+    'found not done': 'não feita: isso foi apurado depois',
   },
   reasons: {
     active: 'estava ATIVO e dentro do prazo, por tudo o que se sabia',
@@ -74,6 +84,7 @@ export const portuguese: Words = {
     answered: 'respondida',
     declined: 'recusada pelo serviço',
     inconclusive: 'inconclusiva: a resposta se perdeu',
+    erased: 'encerrada: os dados do titular foram eliminados',
   },
   origins: {
     host: 'cadastro por esta organização',

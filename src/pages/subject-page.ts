@@ -108,7 +108,7 @@ ${showTable(labels.actors, [labels.actor, labels.count, labels.since, labels.las
 function showTold(told: readonly ReportedCall[], labels: Labels): Html {
   const groups = new Map<string, ReportedCall[]>()
   for (const call of told) {
-    const key = JSON.stringify([call.operation, call.state, call.opened])
+    const key = JSON.stringify([call.operation, call.outcome, call.opened])
     groups.set(key, [...(groups.get(key) ?? []), call])
   }
   const rows = [...groups.values()].map(calls => {

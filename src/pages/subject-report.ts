@@ -43,14 +43,14 @@ export interface Acted extends Seen {
   readonly events: number
 }
 
-/** A call to a service: what left for whom, and what became of it. */
+/** A call to a service: what is to leave for whom, and what became of it. */
 export interface ReportedCall {
   readonly effect: string
   readonly position: number
   readonly service: string
   readonly operation: string
   readonly label: string
-  /** The kinds of sealed data that were opened for it. */
+  /** The kinds of sealed data that are opened for it, when it is made. */
   readonly opened: readonly string[]
   readonly owedAt: Instant
   readonly state: EffectState

@@ -17,6 +17,17 @@ type ReportedEvent =
   | SubjectEvent
   | ValidationEvent
 
+/** What ends a call beside its answer: an event by its type, or what was found out of one whose answer was lost. */
+export type CallEnding =
+  | 'subject.erased'
+  | 'subject.scheduled'
+  | 'subject.unscheduled'
+  | 'effect.withdrawn'
+  | 'validation.withheld'
+  | 'validation.resolved'
+  | 'found done'
+  | 'found not done'
+
 /** Words for every event that a report may show, by its clear data. */
 export type EventWords = { readonly [E in ReportedEvent as E['type']]: (data: E['data']) => string }
 
@@ -34,6 +45,7 @@ export interface Words {
   readonly services: Readonly<Record<string, string>>
   readonly operations: Readonly<Record<string, string>>
   readonly effectStates: Readonly<Record<EffectState, string>>
+  readonly callEndings: Readonly<Record<CallEnding, string>>
   readonly reasons: Readonly<Record<Reason, string>>
   readonly validationStates: Readonly<Record<string, string>>
   readonly origins: Readonly<Record<string, string>>

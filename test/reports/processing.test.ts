@@ -1,12 +1,16 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { AverbaError, type ProcessingOperation, type ProcessingReport } from '../../src/index.ts'
+import { simulate, type World } from '../../src/simulation/index.ts'
 import { basis, createReportedWorld, type ReportedWorld } from './reported-world.ts'
 
 const golden = (name: string) => join(import.meta.dirname, 'golden', name)
 const period = { from: '2026-11-20T00:00:00.000Z', until: '2026-11-21T00:00:00.000Z' }
 
-async function operationsOf({ world }: ReportedWorld, of = period): Promise<ProcessingOperation[]> {
+async function operationsOf(
+  { world }: Pick<ReportedWorld, 'world'>,
+  of = period,
+): Promise<ProcessingOperation[]> {
   const operations: ProcessingOperation[] = []
   for await (const operation of world.averba.audit.processing(of)) operations.push(operation)
   return operations
@@ -30,12 +34,18 @@ test('an operation says for what, on what basis, which data, of whom, and for wh
     await reported.world.averba.audit.processingReport(period),
   ) as ProcessingReport
   expect(same).toEqual(operations)
+  const common = { basis, owners: [`subject-${reported.subject}`], subjects: ['titulares de dados'] }
   expect(operations.find(({ type }) => type === 'validation.requested')).toMatchObject({
+    ...common,
+    kinds: ['collected'],
+    data: ['Dados enviados para validação'],
+    recipients: [],
+  })
+  expect(operations.find(({ type }) => type === 'validation.answered')).toMatchObject({
+    ...common,
     kinds: ['collected', 'shared'],
-    basis,
-    owners: [`subject-${reported.subject}`],
-    subjects: ['titulares de dados'],
-    data: ['Dados enviados para validação', 'CPF'],
+    data: ['Resultado da validação, campo a campo', 'Dados enviados para validação', 'CPF'],
+    sources: ['serviço de validação'],
     recipients: ['Serviço de validação'],
   })
   expect(operations.find(({ type }) => type === 'consent.used')).toMatchObject({ kinds: ['used'], basis })
@@ -47,12 +57,15 @@ test('an operation says for what, on what basis, which data, of whom, and for wh
   await reported.world.close()
 })
 
-test('every event that brings personal data or lets it leave is an operation', async () => {
+test('every event that brings personal data or tells that it left is an operation', async () => {
   const reported = await createReportedWorld()
   const expected: number[] = []
-  for await (const { position, type, parts, effects = [] } of reported.world.averba.log.read()) {
-    const leaves = effects.some(({ opens }) => opens !== undefined && Object.keys(opens).length > 0)
-    if (parts || leaves || /\.use(d|Refused)$/.test(type)) expected.push(position)
+  const opening = new Set<string>()
+  for await (const { id, position, type, parts, settles, effects = [] } of reported.world.averba.log.read()) {
+    for (const [n, { opens = {} }] of effects.entries())
+      if (Object.keys(opens).length > 0) opening.add(`${id}/${n}`)
+    const hasLeft = settles !== undefined && opening.has(settles.effect)
+    if (parts || hasLeft || /\.use(d|Refused)$/.test(type)) expected.push(position)
   }
   expect((await operationsOf(reported)).map(({ position }) => position)).toEqual(expected)
   await reported.world.close()
@@ -75,4 +88,69 @@ test('a period takes its beginning and leaves its end', async () => {
   )
   await expect(operationsOf(reported, { from: 'today', until: period.until })).rejects.toThrow(AverbaError)
   await reported.world.close()
+})
+
+const isCall = ({ recipients }: ProcessingOperation) => recipients.includes('Serviço de validação')
+const dayMs = 86_400_000
+
+function validated({ averba, samples }: World) {
+  return averba.validations.validate({ id: 'v', cpf: samples.cpf, claims: { nome: 'M' } }, { basis })
+}
+
+const until = '2026-12-31T00:00:00.000Z'
+
+async function callsOf(world: World, from = period.from): Promise<ProcessingOperation[]> {
+  return (await operationsOf({ world }, { from, until })).filter(isCall)
+}
+
+test('data of a call that came to nothing was not shared; once it is answered it was, and then', async () => {
+  const world = await simulate()
+  await world.faults.add({ kind: 'refuse', service: 'tokenService' })
+  await validated(world)
+  expect(await callsOf(world)).toEqual([])
+  await world.faults.clear()
+  await world.clock.advance(dayMs)
+  await world.averba.settle()
+  const calls = await callsOf(world)
+  expect(calls).toMatchObject([{ type: 'validation.answered', kinds: ['collected', 'shared'], basis }])
+  const [{ at: answeredAt } = { at: '' }] = calls
+  expect(answeredAt > '2026-11-20T12:00:00.000Z').toBe(true)
+  // Of a period that begins after it was owed, the same.
+  expect(await callsOf(world, answeredAt)).toEqual(calls)
+  await world.close()
+})
+
+test('data of a call whose answer was lost may have left: it was shared, and once', async () => {
+  const world = await simulate()
+  await world.faults.add({ kind: 'lose', service: 'validationService' })
+  await validated(world)
+  expect(await callsOf(world)).toMatchObject([{ type: 'validation.inconclusive', kinds: ['shared'] }])
+  await world.close()
+})
+
+test('data of a call that an erasure ended under way may have left; of one that was put off it did not', async () => {
+  for (const isPutOff of [true, false]) {
+    const [left, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const world = await simulate({
+      async intercept(request, forward) {
+        const response = await forward(request)
+        if (!/valida/.test(new URL(request.url).pathname)) return response
+        left.resolve()
+        await answer.promise
+        return response
+      },
+    })
+    if (isPutOff) await world.faults.add({ kind: 'refuse', service: 'tokenService' })
+    const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+    const validating = validated(world)
+    await (isPutOff ? validating : left.promise)
+    await world.averba.subjects.erase({ subject }, { requester: 'p-1', legalBasis: 'LGPD 18 VI' })
+    answer.resolve()
+    await validating
+    const calls = await callsOf(world)
+    expect(calls.map(({ type, kinds }) => [type, kinds])).toEqual(
+      isPutOff ? [] : [['subject.erased', ['shared']]],
+    )
+    await world.close()
+  }
 })

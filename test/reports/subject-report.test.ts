@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { AverbaError, type Recorded, type SubjectReport, valueOf } from '../../src/index.ts'
-import { createReportedWorld, type ReportedWorld } from './reported-world.ts'
+import { AverbaError, type Recorded, type SubjectRef, type SubjectReport, valueOf } from '../../src/index.ts'
+import { simulate, type World } from '../../src/simulation/index.ts'
+import { basis, createReportedWorld, type ReportedWorld } from './reported-world.ts'
 
 const golden = (name: string) => join(import.meta.dirname, 'golden', name)
 
@@ -99,5 +100,79 @@ test('who is not enrolled has no report, and an unknown form is refused', async 
   expect(await codeOf(subjects.report({ cpf: '11144477734' }))).toBe('INVALID_CPF')
   const wrong = { language: 'fr' } as never // A host that is not typed.
   await expect(subjects.report({ subject }, wrong)).rejects.toThrow(AverbaError)
+  await world.close()
+})
+
+async function toldIn(world: World, subject: SubjectRef) {
+  const text = await world.averba.subjects.report({ subject }, { language: 'en' })
+  const { told, validations, timeline } = JSON.parse(text) as SubjectReport
+  const outcomes = told.map(({ operation, outcome }) => [
+    operation.slice(operation.indexOf('.') + 1),
+    outcome,
+  ])
+  return { outcomes, validations, words: timeline.map(({ words }) => words) }
+}
+
+test('a reading that ended with its schedule is told as that, and not as an erasure', async () => {
+  const world = await simulate()
+  const { consents } = world.averba
+  const subject = await consents.enrol({ cpf: world.samples.cpf }, { syncEveryMs: 3_600_000 })
+  await world.averba.settle()
+  await consents.schedule({ subject }, { syncEveryMs: 7_200_000 })
+  await consents.schedule({ subject }, { syncEveryMs: null })
+  expect((await toldIn(world, subject)).outcomes).toEqual([
+    ['listConsents', 'answered'],
+    ['listConsents', 'cancelled: another interval was set'],
+    ['listConsents', 'cancelled: periodic readings were ended'],
+  ])
+  await world.averba.subjects.erase({ subject }, { requester: 'p-1', legalBasis: 'LGPD 18 VI' })
+  await world.close()
+})
+
+test('a validation whose consent was revoked is told as not sent, and a call that was put off as begun', async () => {
+  const world = await simulate()
+  const { averba, clock, consentService, faults, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [active] = await averba.consents.list({ subject, status: 'ATIVO' })
+  const consent = { subject, id: active?.id ?? '' }
+  await faults.add({ kind: 'refuse', service: 'tokenService', times: 3 })
+  const claims = { nome: 'M' }
+  await averba.validations.validate({ id: 'v', cpf: samples.cpf, claims }, { basis: { ...basis, consent } })
+  consentService.change(samples.cpf, consent.id, 'REVOGADO')
+  valueOf(await averba.consents.sync({ subject }))
+  await clock.advance(86_400_000)
+  await averba.settle()
+  const { outcomes, validations, words } = await toldIn(world, subject)
+  const outcome = 'not sent: the consent that it names did not stand any more'
+  expect(outcomes).toContainEqual(['validatePerson', outcome])
+  expect(validations).toMatchObject([{ id: 'v', outcome }])
+  expect(words).toContain('Attempt 1 at the call begun')
+  const period = { from: '2026-11-20T00:00:00.000Z', until: '2026-12-31T00:00:00.000Z' }
+  const recipients: string[] = []
+  for await (const operation of averba.audit.processing(period)) recipients.push(...operation.recipients)
+  expect(new Set(recipients)).toEqual(new Set(['Serviço de consentimento']))
+  await world.close()
+})
+
+test('a change that was withdrawn, and one that a reading found not made, are told as that', async () => {
+  const world = await simulate()
+  const { averba, clock, faults, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
+  const which = { subject, id: pending?.id ?? '' }
+  await faults.add({ kind: 'refuse', service: 'consentService' })
+  await averba.consents.approve(which)
+  await faults.clear()
+  await faults.add({ kind: 'status', service: 'consentService', status: 503, times: 1 })
+  expect((await averba.consents.deny(which)).status).toBe('unknown')
+  await clock.advance(86_400_000)
+  await averba.settle()
+  const changes = (await toldIn(world, subject)).outcomes.filter(([call]) => call === 'changeStatus')
+  expect(changes).toEqual([
+    ['changeStatus', 'withdrawn before it left: another call takes its place'],
+    ['changeStatus', 'not done: that was found out later'],
+  ])
   await world.close()
 })

@@ -1,0 +1,99 @@
+import { effectStream } from './attempts.ts'
+import type { Effect, Recorded } from './message.ts'
+import type { Store } from './store/store.ts'
+
+/** A call by which personal data left, or may have left. */
+export interface Left {
+  readonly service: string
+  /** The names under which the adapter opened it. */
+  readonly opened: readonly string[]
+  readonly owners: readonly string[]
+  /** The event that owed the call. */
+  readonly owing: Recorded
+}
+
+/** How many events are kept: those of other calls are read again. */
+const keptMax = 10_000
+
+/** Who is told personal data: a token is asked for without any. */
+const services: ReadonlySet<string> = new Set(['consentService', 'validationService', 'portal'])
+
+/**
+ * Tells from the events, heard in order, for which calls personal data has left: those that the service answered, and those
+ * that are in doubt, each once of what it heard. What is only owed has not left, nor has what certainly came to nothing.
+ */
+export class CallsThatLeft {
+  readonly #store: Store
+  /** The events of calls that were owed since the reading began, and have not ended. */
+  readonly #owing = new Map<string, Recorded>()
+  readonly #doubted = new Set<string>()
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** The calls of which the event says that they left. */
+  async hear(event: Recorded): Promise<Left[]> {
+    for (const [n, effect] of (event.effects ?? []).entries())
+      if (isTold(effect)) this.#keep(`${event.id}/${n}`, event)
+    const left: Left[] = []
+    for (const id of await this.#endedBy(event)) {
+      const owing = this.#owing.get(id) ?? (await this.#read(id))
+      this.#owing.delete(id)
+      const effect = owing?.effects?.[numberOf(id)]
+      if (owing && effect && isTold(effect)) left.push(toLeft(effect, owing))
+    }
+    return left
+  }
+
+  #keep(id: string, event: Recorded): void {
+    this.#owing.set(id, event)
+    const [oldest] = this.#owing.size > keptMax ? this.#owing.keys() : []
+    if (oldest !== undefined) this.#owing.delete(oldest)
+  }
+
+  /** A call whose answer was lost may be answered yet: it left then, and not twice. */
+  async #endedBy({ type, settles, cancels = [] }: Recorded): Promise<string[]> {
+    const underWay: string[] = []
+    for (const id of cancels) if (await this.#isUnderWay(id)) underWay.push(id)
+    if (!settles || type === 'validation.withheld' || this.#doubted.delete(settles.effect)) return underWay
+    if (settles.as === 'unknown') this.#doubted.add(settles.effect)
+    return [...underWay, settles.effect]
+  }
+
+  /** Whoever makes an attempt does not hear that the call was ended meanwhile. One that only reads leaves no trace of it. */
+  async #isUnderWay(id: string): Promise<boolean> {
+    const owing = this.#owing.get(id) ?? (await this.#read(id))
+    if (!owing) return false
+    const stream = effectStream({ id, position: owing.position })
+    const types = ['effect.attempted', 'effect.deferred', 'effect.parked']
+    const [last] = await this.#store.read({ stream, types, backward: true, limit: 1 })
+    return last?.type === 'effect.attempted'
+  }
+
+  async #read(id: string): Promise<Recorded | undefined> {
+    const [stream, version] = id.split('/')
+    const [owing] = await this.#store.read({ stream: stream ?? '', fromVersion: Number(version), limit: 1 })
+    return owing
+  }
+}
+
+function isTold({ type, opens = {} }: Effect): boolean {
+  return services.has(serviceOf(type)) && Object.keys(opens).length > 0
+}
+
+function toLeft({ type, opens = {} }: Effect, owing: Recorded): Left {
+  const owners = Object.values(opens).flatMap(address => {
+    if (!address.startsWith('./')) return address.startsWith('subject-') ? address.split('/', 1) : []
+    return (owing.parts ?? []).flatMap(({ name, owner }) => (address === `./${name}` ? [owner] : []))
+  })
+  return { service: serviceOf(type), opened: Object.keys(opens), owners, owing }
+}
+
+function serviceOf(call: string): string {
+  return call.slice(0, call.indexOf('.'))
+}
+
+function numberOf(id: string): number {
+  return Number(id.slice(id.lastIndexOf('/') + 1))
+}
