@@ -5,7 +5,7 @@ import { canonicalJson } from './proof/canonical-json.ts'
 
 /** Up to where to replay, and by which version of one machine, as `consent@2`. */
 export interface ReplayOptions {
-  /** A position, or an instant: events that were recorded after it are left out. */
+  /** A position, or an instant: events that were recorded after it are left out, and a decision of which it takes only a part. */
   readonly until?: number | string
   /** Only this machine, by this version, also what another version decided. */
   readonly against?: string
@@ -53,7 +53,10 @@ export async function replay(
   let position = 0
   for await (const page of pages) {
     for (const event of page) {
-      if (isAfter(event, options.until)) return run.end(position)
+      if (isAfter(event, options.until)) {
+        run.cutBefore(event)
+        return run.end(position)
+      }
       position = event.position
       if (run.hear(event)) return run.end(position)
     }
@@ -78,14 +81,18 @@ class Replay {
 
   /** Takes the next event, and reports whether a decision came out otherwise. */
   hear(event: Recorded): boolean {
-    const { open } = { open: this.#open }
-    if (open && open.first.stream === event.stream && event.given?.nth === open.events.length) {
-      open.events.push(event)
+    if (this.#open && continues(this.#open, event)) {
+      this.#open.events.push(event)
       return false
     }
     this.#close()
     this.#open = { first: event, events: [event] }
     return this.#divergence !== undefined
+  }
+
+  /** Drops the recording that the event goes on with: half of a decision cannot be compared. */
+  cutBefore(event: Recorded): void {
+    if (this.#open && continues(this.#open, event)) this.#open = undefined
   }
 
   end(position: number): Replayed {
@@ -121,6 +128,11 @@ class Replay {
       'refused' in decision ? `refused: ${decision.refused}` : decision.events.map(describe).join('\n')
     if (recorded !== decided) this.#divergence = { position, stream, because, recorded, decided }
   }
+}
+
+/** Reports whether an event is the next of the same decision. */
+function continues({ first, events }: Recording, { stream, given }: Recorded): boolean {
+  return first.stream === stream && given?.nth === events.length
 }
 
 /** What a machine decides of an event. */

@@ -1,11 +1,15 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { beforeAll, expect, test } from 'vitest'
-import { replayLog, verifyLog } from '../../src/index.ts'
+import { replayLog, valueOf, verifyLog } from '../../src/index.ts'
 import { subjectMachine } from '../../src/machines/subject.ts'
 import { validationMachine } from '../../src/machines/validation.ts'
 import type { Recorded } from '../../src/message.ts'
 import { leafHash } from '../../src/proof/merkle.ts'
 import { replay } from '../../src/replay.ts'
+import { simulate } from '../../src/simulation/index.ts'
 import { copyStore, makeSampleStore } from '../store/sample-store.ts'
 
 let sample = ''
@@ -63,6 +67,24 @@ test('a replay ends where it is told, by position or by instant', async () => {
   const { store, position } = forged('validation.requested', event => ({ ...event, effects: [] }))
   expect(await replayLog({ store, until: position - 1 })).not.toHaveProperty('divergence')
   await expect(replayLog({ store, until: 'yesterday' })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+})
+
+test('a replay that ends between two events of one decision leaves the part out, and finds no divergence', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-replay-')), 'log.sqlite')
+  const world = await simulate({ averba: { store } })
+  const { consents, subjects } = world.averba
+  const subject = await consents.enrol({ cpf: world.samples.cpf })
+  valueOf(await consents.sync({ subject }))
+  await subjects.erase({ subject }, { requester: 'p-1', legalBasis: 'LGPD 18 VI' })
+  await world.close()
+  const { events } = await verifyLog({ store })
+  const parts: number[] = []
+  for (let until = 1; until <= events; until++) {
+    const { divergence, decisions } = await replayLog({ store, until })
+    expect(divergence, `until ${until}`).toBeUndefined()
+    if (decisions === (await replayLog({ store, until: until - 1 })).decisions) parts.push(until)
+  }
+  expect(parts).not.toEqual([]) // An erasure is one decision of two events.
 })
 
 test('a version of a machine is replayed against what another decided, and only that machine', async () => {
