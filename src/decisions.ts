@@ -1,7 +1,7 @@
 import type { ErrorCode } from './errors.ts'
 import type { Machine, MachineState } from './machines/machine.ts'
 import type { Carried, Event, Given } from './message.ts'
-import type { Append, Claim } from './store/append.ts'
+import type { Append, Claim, ExpectedStream } from './store/append.ts'
 import type { Destruction } from './store/destruction.ts'
 import type { Move } from './store/ledger.ts'
 import { pageRows } from './store/read.ts'
@@ -28,6 +28,8 @@ export interface Delivery {
   readonly recent?: RecentDigest
   /** An effect that is put off, parked, let go or begun with them. */
   readonly moves?: Move
+  /** Streams without a message of their own that must still be as they were when it was made. */
+  readonly restsOn?: readonly ExpectedStream[]
   /** What is destroyed with them. */
   readonly destroys?: Destruction
   /** What becomes of it where an owner was erased: see `Append`. */

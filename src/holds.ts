@@ -7,12 +7,12 @@ import type { Who } from './subjects.ts'
 export interface Holds {
   /**
    * Keeps what there is of a data subject beyond `retention`, for a reason such as the number of a lawsuit, until
-   * `release`. An erasure that is asked for goes through all the same: what the law has kept is for its `keep`.
+   * `release` has ended each reason there is; one that holds already is the same. An erasure that is asked for goes through all the same: what the law has kept is for its `keep`.
    *
    * @throws {AverbaError} `NOT_FOUND`, `SUBJECT_ERASED`, `INVALID_INPUT`, `PERSONAL_ID`
    */
   hold(who: Who, because: string, ask?: Ask): Promise<void>
-  /** Ends the hold. Throws as `hold` does. */
+  /** Ends the hold for this reason, and no other. Throws as `hold` does, `NOT_FOUND` where no such reason holds them too. */
   release(who: Who, because: string, ask?: Ask): Promise<void>
 }
 

@@ -106,7 +106,7 @@ export class Recorder {
     const appended = await this.#append(isFact, {
       at: toInstant(this.#clock.now()),
       // A refusal rests on them as well: were they out of date, it would be remembered for nothing.
-      streams,
+      streams: [...streams, ...(delivery.restsOn ?? [])],
       events,
       ...(about && { about }),
       ...(receipt && { receipt }),
@@ -185,6 +185,8 @@ export function refusal(reason: string, code: ErrorCode = 'REFUSED'): AverbaErro
 const hints: Partial<Record<ErrorCode, string>> = {
   REFUSED:
     'Nothing was sent. Ask again when that has changed, under a new command id: a refusal is remembered',
+  // Nothing else is looked for by a machine.
+  NOT_FOUND: 'Give the reason as subjects.hold was given it: the events subject.held have each',
   BUDGET_SPENT:
     'Ask again under the same id after midnight in Brasilia, or raise validationService.paidPerDayMax',
 }

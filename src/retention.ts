@@ -1,11 +1,14 @@
 import type { Area } from './area.ts'
 import { giveWay, isWithin, toInstant } from './clock.ts'
+import type { Delivery } from './decisions.ts'
 import { followerOf } from './handler-worker.ts'
 import type { Instant } from './message.ts'
 import { copyWindowMs } from './notification.ts'
 import type { RetentionRule } from './options.ts'
 import { type PartKind, partKinds } from './part-kinds.ts'
 import type { AgedPart } from './store/aged-parts.ts'
+import type { ExpectedStream } from './store/append.ts'
+import { placeOf } from './store/relocation.ts'
 import { readHandlings } from './views/notifications.ts'
 
 const dayMs = 86_400_000
@@ -41,15 +44,11 @@ export class Retention {
     let last = { position: 0, name: '' }
     for (;;) {
       const page = await store.owners.agedParts(partKinds[kind], before, last)
+      const notOpened = page.filter(part => !opened.has(addressOf(part)))
       const over: AgedPart[] = []
-      for (const part of page) if (await this.#isOver(part, isByTime, opened)) over.push(part)
-      const parts = over.map(({ position, name }) => `${position}/${name}`)
-      const message = {
-        type: 'retention.apply',
-        data: { kind, rule: isByTime ? `${rule.days} days` : rule, parts },
-      }
-      const targets = [{ stream: `retention-${kind}`, message }]
-      if (parts.length > 0) await engine.record(async () => ({ targets, destroys: { parts: over } }))
+      for (const part of notOpened) if (await this.#isSettled(part, isByTime)) over.push(part)
+      const named = { kind, rule: isByTime ? `${rule.days} days` : rule }
+      if (over.length > 0) await engine.record(() => this.#destroying(over, named))
       const end = page.at(-1)
       if (!end) return
       last = end
@@ -69,11 +68,26 @@ export class Retention {
     return new Set(owed.flatMap(effect => Object.values(effect.opens ?? {})))
   }
 
-  async #isOver(part: AgedPart, isByTime: boolean, opened: ReadonlySet<string>): Promise<boolean> {
-    const { stream, version, name, owner } = part
-    if (opened.has(`${stream}/${version}/${name}`)) return false
-    if (!(await this.#isSettled(part, isByTime))) return false
-    return !(await this.#isHeld(owner))
+  /** Decided on whom nothing holds, by all that is on their streams: who is held meanwhile is looked at again. */
+  async #destroying(over: readonly AgedPart[], named: { kind: string; rule: string }): Promise<Delivery> {
+    const owners = [...new Set(over.map(part => part.owner))].filter(owner => owner.startsWith('subject-'))
+    const restsOn = await Promise.all(owners.map(owner => this.#expected(owner)))
+    const held = new Set<string>()
+    for (const owner of owners) if (await this.#isHeld(owner)) held.add(owner)
+    const free = over.filter(({ owner }) => !held.has(owner))
+    if (free.length === 0) return { targets: [] }
+    const data = { ...named, parts: free.map(placeOf) }
+    const message = { type: 'retention.apply', data }
+    return {
+      targets: [{ stream: `retention-${named.kind}`, message }],
+      restsOn: restsOn.filter(({ stream }) => !held.has(stream)),
+      destroys: { parts: free },
+    }
+  }
+
+  async #expected(stream: string): Promise<ExpectedStream> {
+    const [last] = await this.#area.store.read({ stream, backward: true, limit: 1 })
+    return { stream, expect: last?.version ?? 'none' }
   }
 
   /** Whether nobody waits for it any more; where only its age counts, a handler that has not come through still does. */
@@ -117,7 +131,20 @@ export class Retention {
 
   async #isHeld(owner: string): Promise<boolean> {
     const types = ['subject.held', 'subject.released']
-    const [last] = await this.#area.store.read({ stream: owner, types, backward: true, limit: 1 })
-    return last?.type === 'subject.held'
+    const holds = new Set<unknown>()
+    for (let after = 0; ; ) {
+      const page = await this.#area.store.read({ stream: owner, types, after })
+      for (const { type, data, position } of page) {
+        const { because } = data as { because: string } // As the machine writes it.
+        if (type === 'subject.held') holds.add(because)
+        else holds.delete(because)
+        after = position
+      }
+      if (page.length === 0) return holds.size > 0
+    }
   }
+}
+
+function addressOf({ stream, version, name }: AgedPart): string {
+  return `${stream}/${version}/${name}`
 }

@@ -29,6 +29,8 @@ interface Context {
   readonly everyMs: number | null
   /** How often that was asked for. */
   readonly schedules: number
+  /** Why nothing of them goes because its time is over: each reason until it ends. */
+  readonly holds: readonly string[]
   /** What an erasure has kept. */
   readonly keeps: readonly string[]
 }
@@ -43,6 +45,14 @@ const chart = setup({
         : {},
     ),
     endSchedule: assign({ everyMs: null }),
+    keepHold: assign(({ context, event }) =>
+      event.type === 'subject.held' ? { holds: [...context.holds, event.data.because] } : {},
+    ),
+    endHold: assign(({ context, event }) =>
+      event.type === 'subject.released'
+        ? { holds: context.holds.filter(because => because !== event.data.because) }
+        : {},
+    ),
     forget: assign(({ event }) =>
       event.type === 'subject.erased' ? { everyMs: null, keeps: event.data.keeps } : {},
     ),
@@ -65,7 +75,7 @@ const chart = setup({
   },
 }).createMachine({
   id: 'subject',
-  context: { subject: '', awareness: [], everyMs: null, schedules: 0, keeps: [] },
+  context: { subject: '', awareness: [], everyMs: null, schedules: 0, holds: [], keeps: [] },
   initial: 'unmet',
   states: {
     unmet: { on: { 'subject.enrolled': { target: 'enrolled', actions: 'keepSubject' } } },
@@ -76,6 +86,8 @@ const chart = setup({
         'subject.awarenessVanished': { actions: 'dropRecord' },
         'subject.scheduled': { actions: 'keepSchedule' },
         'subject.unscheduled': { actions: 'endSchedule' },
+        'subject.held': { actions: 'keepHold' },
+        'subject.released': { actions: 'endHold' },
         'subject.erased': [
           { guard: 'keepsSome', target: 'erased.partly', actions: 'forget' },
           { target: 'erased.wholly', actions: 'forget' },
@@ -140,7 +152,7 @@ function decideKnown(state: State, message: Carried<SubjectMessage>): Decision<S
     return state.matches('unmet') ? record({ type: 'subject.enrolled', data: message.data }) : record()
   }
   if (state.matches('unmet')) return refuse('nobody is enrolled under it')
-  const { subject, awareness } = state.context
+  const { subject, awareness, holds } = state.context
   switch (message.type) {
     case 'subject.sync':
       return record({ type: 'subject.syncRequested', data: {}, effects: [effect(subject, 'listConsents')] })
@@ -170,8 +182,10 @@ function decideKnown(state: State, message: Carried<SubjectMessage>): Decision<S
       )
     }
     case 'subject.hold':
+      if (holds.includes(message.data.because)) return record()
       return record({ type: 'subject.held', data: message.data })
     case 'subject.release':
+      if (!holds.includes(message.data.because)) return refuse('no such reason holds them', 'NOT_FOUND')
       return record({ type: 'subject.released', data: message.data })
     case 'keys.rotated':
       return record(completed(message.data))

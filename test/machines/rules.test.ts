@@ -8,7 +8,14 @@ import { explore } from './explore.ts'
 import { samples } from './samples.ts'
 
 /** Decisions that hang on more than the state: the table lets them pass, and the machine refuses some of them. */
-const byContext = ['budget.spend', 'token.request', 'notification.replay', 'validation.repeat', 'consent.use']
+const byContext = [
+  'budget.spend',
+  'token.request',
+  'notification.replay',
+  'validation.repeat',
+  'consent.use',
+  'subject.release',
+]
 
 const headerOf = (event: Event, because: string) =>
   ({ parts: [], effects: [], ...event, because, data: event.data ?? {} }) as unknown as RecordedHeader // As the verifier has it.

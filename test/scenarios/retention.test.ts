@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { type AverbaOptions, diagnoseStore, openAverba, valueOf } from '../../src/index.ts'
+import { type AverbaOptions, diagnoseStore, openAverba, type SubjectRef, valueOf } from '../../src/index.ts'
 import { simulate } from '../../src/simulation/index.ts'
+import { cpfOf } from '../crash/cpf-of.ts'
 import { newPath } from '../store/sample-store.ts'
 
 const day = 86_400_000
@@ -143,6 +144,57 @@ test('what is held stays until it is let go, and what a handler has not handled 
   ])
   // A detail whose time is over is read again when it is asked for.
   expect(await averba.consents.get(which)).toMatchObject({ id: which.id, historico: expect.any(Array) })
+  await close()
+})
+
+test('a hold counts from the moment on which it resolves, also while a look is under way', async () => {
+  const { averba, clock, consentService, destroyed, close } = await worldWith({
+    'consent.detail': { days: 1 },
+  })
+  const people: SubjectRef[] = []
+  for (let i = 1; i <= 10; i++) {
+    const cpf = cpfOf(i)
+    const id = consentService.addConsent({ cpf, status: 'ATIVO' })
+    const subject = await averba.consents.enrol({ cpf })
+    valueOf(await averba.consents.sync({ subject }))
+    await averba.consents.get({ subject, id })
+    people.push(subject)
+  }
+  const [first] = people
+  if (!first) throw new Error('There is nobody')
+  await clock.advance(2 * day)
+  await Promise.all([averba.settle(), averba.subjects.hold({ subject: first }, 'processo 0001')])
+  const held: string[] = []
+  for await (const { position, parts } of averba.log.read({ types: ['consent.described'] }))
+    if (parts?.some(({ owner }) => owner === `subject-${first}`)) held.push(`${position}/detail`)
+  const gone = (await destroyed()).flatMap(each => each.parts)
+  expect(held).toHaveLength(1)
+  expect(gone).toHaveLength(people.length - 1)
+  expect(gone).not.toContain(held[0])
+  await close()
+})
+
+test('each hold lasts until its own reason is released, and only a reason that holds can be', async () => {
+  const { averba, clock, samples, destroyed, close } = await worldWith({ 'consent.detail': { days: 0 } })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [consent] = await averba.consents.list({ subject })
+  await averba.consents.get({ subject, id: consent?.id ?? '' })
+  await averba.subjects.hold({ subject }, 'processo A')
+  await averba.subjects.hold({ subject }, 'processo B')
+  await averba.subjects.hold({ subject }, 'processo B')
+  await averba.subjects.release({ subject }, 'processo B')
+  await expect(averba.subjects.release({ subject }, 'processo B')).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+    hint: expect.stringContaining('subject.held'),
+  })
+  await clock.advance(day)
+  await averba.settle()
+  expect(await destroyed()).toEqual([])
+  await averba.subjects.release({ subject }, 'processo A')
+  await clock.advance(day)
+  await averba.settle()
+  expect(await destroyed()).toHaveLength(1)
   await close()
 })
 
