@@ -1,8 +1,8 @@
 import type { Erased, ErasureCompleted, ErasureRequest } from './machines/erasure.ts'
 import type { Instant, Recorded } from './message.ts'
 import type { DestroyedPart, ProvenEvent } from './proof/erasure.ts'
+import { placeOf } from './store/relocation.ts'
 import type { Store } from './store/store.ts'
-import type { NamedPart } from './store/survey.ts'
 import type { SubjectRef } from './subjects.ts'
 
 /**
@@ -50,11 +50,7 @@ const types = [
 ]
 
 /** Builds the receipt of the newest erasure of a subject from the log; `undefined` when there was none. */
-export async function readReceipt(
-  store: Store,
-  subject: SubjectRef,
-  destroyedBy: (keeps: readonly string[]) => (part: NamedPart) => boolean,
-): Promise<ErasureReceipt | undefined> {
+export async function readReceipt(store: Store, subject: SubjectRef): Promise<ErasureReceipt | undefined> {
   const stream = `subject-${subject}`
   const all = await store.read({ stream, types })
   const from = all.findLastIndex(event => event.type === 'subject.erasureRequested')
@@ -70,7 +66,8 @@ export async function readReceipt(
   const parts = await store.owners.partsOf(subject)
   const began = await store.readAt(1)
   const { origin = '' } = (began?.data ?? {}) as { origin?: string } // The first event of every log.
-  const gone = parts.filter(part => part.position < erased.position).filter(destroyedBy(keeps))
+  const kept = new Set(erased.data.kept)
+  const gone = parts.filter(part => part.position < erased.position && !kept.has(placeOf(part)))
   return {
     format: 'averba erasure 1',
     log: origin,
@@ -79,7 +76,7 @@ export async function readReceipt(
     destroyed: {
       parts: gone.map(({ position, name, hash, leaf }) => ({ position, name, hash, leaf })),
       list: erased.data.list,
-      keys: gone.length < parts.length ? 0 : 1,
+      keys: kept.size > 0 ? 0 : 1,
       indexRows: erased.data.indexRows,
       calls: erased.cancels ?? [],
     },

@@ -20,7 +20,10 @@ export interface EraseOptions extends Omit<Ask, 'basis'> {
   readonly requester: string
   /** On what basis, such as `LGPD art. 18, VI`. Kept in clear. */
   readonly legalBasis: string
-  /** Kinds of parts that the law has kept (LGPD article 16). They stay, sealed, and can be erased later. */
+  /**
+   * Kinds of parts that the law has kept (LGPD article 16). They stay, sealed, and can be erased later: a later erasure
+   * keeps some of them, or none. Where there is nothing of them, the key goes.
+   */
   readonly keep?: readonly PartKind[]
 }
 
@@ -35,7 +38,8 @@ export interface Erasures {
    * Later commands throw `SUBJECT_ERASED`. Facts that still arrive are recorded without personal data. A CPF that is
    * met again is a new subject, which nothing links to the old one.
    *
-   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`, `INVALID_CPF`, `PERSONAL_ID` when requester or basis hold a CPF
+   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`, also when `keep` names what an earlier erasure destroyed, and would
+   * destroy what that kept; `INVALID_CPF`, `PERSONAL_ID` when requester or basis hold a CPF
    */
   erase(who: Who, options: EraseOptions): Promise<ErasureReceipt>
   /** The receipt of an erasure as it stands now; `undefined` when the subject was not erased. */
@@ -53,6 +57,7 @@ const staying: ReadonlySet<string> = new Set(['recovery'])
 /** Makes the erasures of the area `subjects`. */
 export function createErasures(area: Area): Erasures {
   const { commands, engine, store, subjects } = area
+  const receipt = (subject: SubjectRef) => receiptOf(store, subject)
 
   /** The subject, also one of whom something was kept, and by CPF the one who was erased under the same command id. */
   async function find(who: Who, commandId: string | undefined): Promise<SubjectRef> {
@@ -83,15 +88,18 @@ export function createErasures(area: Area): Erasures {
 
   async function deliver(subject: SubjectRef, options: EraseOptions): Promise<Delivery> {
     const { requester, legalBasis, keep = [] } = options
+    // Before it is looked for what there is: what is recorded of the person since is in the way.
+    checkKept(await receipt(subject), keep)
     const found = await store.owners.survey(subject)
-    const gone = found.parts.filter(part => !isKept(part, keep))
-    const kept = found.parts.filter(part => isKept(part, keep))
+    const kept = found.parts.filter(part => isKept(part, keep) && isLeft(part))
+    const gone = found.parts.filter(part => !kept.includes(part))
+    const keeps = keep.filter(kind => kept.some(part => kindOf(part) === kind))
     const keepsKey = kept.length > 0
     const owner = `subject-${subject}`
     const { until, effects } = found
     const claims = found.claims.filter(({ kind }) => !staying.has(kind))
     const data = {
-      ...{ requester, legalBasis, subject, keeps: [...keep], kept: kept.map(placeOf), effects },
+      ...{ requester, legalBasis, subject, keeps, kept: kept.map(placeOf), effects },
       ...{ parts: gone.length, list: hash('sha256', listOf(gone), 'hex'), indexRows: claims.length },
       endings: endingsOf(found, gone, keepsKey),
     }
@@ -109,12 +117,11 @@ export function createErasures(area: Area): Erasures {
     }
   }
 
-  const receipt = (subject: SubjectRef) => receiptOf(store, subject)
-
   /** Carries on what was asked for before, if it was as much, and gives its receipt. */
   async function goOn(who: Who, keep: readonly PartKind[]): Promise<ErasureReceipt | undefined> {
     if ('cpf' in who) return undefined
     const known = await receipt(who.subject)
+    // What was kept has to be asked for again, else it goes now.
     if (!known?.keeps.every(kind => keep.some(each => each === kind))) return undefined
     const stream = `subject-${who.subject}`
     const owed = await store.effects({ stream, states: ['owed', 'started', 'deferred'] })
@@ -149,12 +156,29 @@ export function createErasures(area: Area): Erasures {
 
 /** The receipt of the newest erasure of a subject; `undefined` when there was none. */
 export function receiptOf(store: Store, subject: SubjectRef): Promise<ErasureReceipt | undefined> {
-  return readReceipt(store, subject, keep => part => !isKept(part, keep))
+  return readReceipt(store, subject)
 }
 
 function isKept(part: Pick<NamedPart, 'type' | 'name'>, keep: readonly string[]): boolean {
   const kind = kindOf(part)
   return kind !== undefined && keep.includes(kind)
+}
+
+/** Somebody who wants to keep what is gone may not mean that the rest goes as well. */
+function checkKept(before: ErasureReceipt | undefined, keep: readonly PartKind[]): void {
+  if (!before || keep.every(kind => before.keeps.includes(kind))) return
+  throw new AverbaError(
+    'INVALID_INPUT',
+    'Cannot erase: some of what is to be kept went with an earlier erasure',
+    {
+      hint: `Keep what that has kept, ${before.keeps.join(', ')}, some of it, or nothing`,
+    },
+  )
+}
+
+/** Whether there is anything of it to keep. What is gone already keeps no key. */
+function isLeft({ ending, isOut }: NamedPart): boolean {
+  return ending !== undefined || isOut === true
 }
 
 /** The key first: without it nothing else matters. */

@@ -13,7 +13,7 @@ export interface Erased {
   readonly keeps: readonly string[]
   /** Whether something was kept, which may be erased later. */
   readonly isPartial: boolean
-  /** The parts that it let be, each as `<position>/<name>`, moved out or gone already too: it explains none of them. */
+  /** The parts that it let be, each as `<position>/<name>`, moved out ones too: it explains none of them. */
   readonly kept: readonly string[]
   readonly parts: number
   /** SHA-256 over a line for each destroyed part: its position, its name and its hash. */

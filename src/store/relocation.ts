@@ -1,5 +1,6 @@
 import type { PlacedPart } from './bundle.ts'
 import { each, first, type Steps } from './connection.ts'
+import { parseHeader } from './header.ts'
 
 /** Where a part stands. */
 export type Place = Pick<PlacedPart, 'position' | 'name'>
@@ -25,14 +26,23 @@ export function* present<P extends Place>(parts: readonly P[]): Steps<P[]> {
   return found
 }
 
-/** Those that are not there, and that their owner still has a key for. */
+/** Those that are not there, and that their owner still has a key for. Of who was erased, those that this has kept. */
 export function* returnable(parts: readonly PlacedPart[]): Steps<PlacedPart[]> {
   const found: PlacedPart[] = []
   for (const part of parts) {
     const isAway = !(yield* isThere(part))
-    if (isAway && (yield* first({ sql: selectOwner, parameters: [part.owner] }))) found.push(part)
+    if (isAway && (yield* isOpenable(part))) found.push(part)
   }
   return found
+}
+
+function* isOpenable(part: PlacedPart): Steps<boolean> {
+  const { owner } = part
+  const key = yield* first<{ isErased: 0 | 1 }>({ sql: selectOwner, parameters: [owner] })
+  if (key?.isErased !== 1) return key !== undefined
+  const erased = yield* first<{ header: string }>({ sql: selectErased, parameters: [owner] })
+  const kept: readonly string[] = erased ? parseHeader(erased.header).data.kept : []
+  return kept.includes(placeOf(part))
 }
 
 /** Moves them. */
@@ -55,7 +65,9 @@ function* isThere({ position, name }: Place): Steps<boolean> {
 }
 
 const selectPart = 'select position from part where position = ? and name = ?'
-const selectOwner = 'select key from owner_key where owner = ? and is_erased = 0'
+const selectOwner = 'select is_erased as "isErased" from owner_key where owner = ? and epoch > 0'
+const selectErased = `select event.header from event join stream on stream.key = event.stream
+  where stream.name = ? and event.type = 'subject.erased' order by event.version desc limit 1`
 const deletePart = 'delete from part where position = ? and name = ?'
 const insertPart = `insert into part (position, name, sealed, owner)
   select ?, ?, ?, key from owner_key where owner = ?`

@@ -2,6 +2,7 @@ import { giveWay } from '../clock.ts'
 import type { PartMark } from '../message.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
+import { MovedParts } from './moved-parts.ts'
 import { selectPosition } from './schema.ts'
 
 /** A part that a header names. */
@@ -16,6 +17,8 @@ export interface NamedPart {
   readonly leaf: string
   /** The last bytes of it as it stands in the file; absent where it is not there. */
   readonly ending?: string
+  /** It was moved out to a bundle, and may come back. */
+  readonly isOut?: true
 }
 
 /** What the log holds of one person, up to a position. */
@@ -143,10 +146,12 @@ function* readRest(owner: string, { until, parts, streams, commands, claims }: F
   })
   const key = yield* first<{ ending: Uint8Array }>({ sql: selectKey, parameters: [owner] })
   const there: NamedPart[] = []
+  const moved = new MovedParts()
   for (const part of parts) {
     const { position, name } = part
     const row = yield* first<{ ending: Uint8Array }>({ sql: selectEnding, parameters: [position, name] })
-    there.push(row ? { ...part, ending: toHex(row.ending) } : part)
+    if (row) there.push({ ...part, ending: toHex(row.ending) })
+    else there.push((yield* moved.bundleOf(part)) === undefined ? part : { ...part, isOut: true })
   }
   const survey = { until, parts: there, streams: [...streams.values()], commands, effects, claims }
   return key ? { ...survey, keyEnding: toHex(key.ending) } : survey

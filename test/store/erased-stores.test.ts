@@ -1,8 +1,18 @@
 import { copyFileSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { type Clock, createIds, systemClock, systemEntropy } from '../../src/clock.ts'
-import { backupStore, diagnoseStore, openAverba, restoreStore, valueOf } from '../../src/index.ts'
+import {
+  archiveParts,
+  backupStore,
+  diagnoseStore,
+  openAverba,
+  restoreParts,
+  restoreStore,
+  valueOf,
+  verifyLog,
+} from '../../src/index.ts'
 import { checkErasureReceipt } from '../../src/proof/erasure.ts'
 import { simulate } from '../../src/simulation/index.ts'
 import type { Append } from '../../src/store/append.ts'
@@ -308,6 +318,56 @@ test('a receipt that was changed does not pass', async () => {
     { ...receipt, events: events.map(event => ({ ...event, header: event.header.replace('4711', '4712') })) },
   ]
   for (const each of forged) expect(checkErasureReceipt(each)).not.toEqual([])
+})
+
+test('a later erasure keeps some of what the first has kept, and names no part that is gone', async () => {
+  const { averba, store, gone, close } = await twoPersons()
+  const keep = ['validation.result'] as const
+  const first = await averba.subjects.erase({ subject: gone }, { ...asked, keep: [...keep] })
+  expect(first).toMatchObject({ keeps: ['validation.result'], destroyed: { keys: 0 } })
+  const wrong = averba.subjects.erase({ subject: gone }, { ...asked, keep: ['validation.claims'] })
+  await expect(wrong).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    hint: expect.stringContaining('validation.result'),
+  })
+  expect((await averba.validations.get(`p-${gone}`))?.fields).not.toEqual({})
+  expect((await averba.subjects.erase({ subject: gone }, { ...asked, keep: [...keep] })).events).toEqual(
+    first.events,
+  )
+  await close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
+
+test('where nothing is there of what the law has kept, the key goes', async () => {
+  const store = newPath()
+  const { averba, samples, close } = await simulate({ averba: { store } })
+  const gone = await averba.consents.enrol({ cpf: samples.cpf })
+  const receipt = await averba.subjects.erase({ subject: gone }, { ...asked, keep: ['consent.detail'] })
+  expect(receipt).toMatchObject({ keeps: [], destroyed: { keys: 1 } })
+  expect(checkErasureReceipt(receipt)).toEqual([])
+  expect(await averba.subjects.erase({ subject: gone }, { ...asked, keep: ['consent.detail'] })).toEqual(
+    receipt,
+  )
+  expect(sealedOf(store, gone)).toMatchObject([{ name: 'key', bytes: Buffer.alloc(0) }])
+  await close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
+
+test('what the law has kept comes back from a bundle, and nothing else of the person does', async () => {
+  const { averba, clock, store, gone, stays, close } = await twoPersons()
+  await clock.advance(1_000)
+  const bundle = join(store, '..', 'erased.parts')
+  await archiveParts({ store, before: '2100-01-01', to: bundle, clock })
+  const keep = ['validation.result'] as const
+  await averba.subjects.erase({ subject: gone }, { ...asked, keep: [...keep] })
+  const back = await restoreParts({ store, from: bundle, clock })
+  expect(back.keyless).toBeGreaterThan(0)
+  expect((await averba.validations.get(`p-${gone}`))?.fields).not.toEqual({})
+  expect(sealedOf(store, gone).map(part => part.name)).toEqual(expect.not.arrayContaining(['claims']))
+  expect(sealedOf(store, stays).map(part => part.name)).toEqual(expect.arrayContaining(['claims']))
+  await close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+  expect((await verifyLog({ store })).faults).toEqual([])
 })
 
 test('two engines on one file: the other hears of the new epoch, and refuses the person too', async () => {
