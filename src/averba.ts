@@ -30,6 +30,7 @@ import { addTables, tablesOf } from './machine-tables.ts'
 import type { Instant } from './message.ts'
 import { createNotifications, type Notifications, routeNotification } from './notifications.ts'
 import type { AverbaOptions } from './options.ts'
+import { RefusedNotifications } from './refused-notifications.ts'
 import { runAll, settleAll } from './run-all.ts'
 import { Schedules } from './schedules.ts'
 import { Medium } from './store/medium.ts'
@@ -104,7 +105,7 @@ export interface Averba {
   /** What will happen by itself until an instant: calls that go, readings, ends of consents, deletions at the portal. */
   due(until: Instant): Promise<Due[]>
   /**
-   * How averba is: store, keyring, views, parked calls, followers and notifications, certificates, token, subscriptions,
+   * How averba is: store, keyring, views, parked calls, followers and notifications, certificates, token, subscriptions, receiver,
    * each with what to do. Asks no service unless it is told to `reach` for them. Never throws.
    */
   health(options?: HealthOptions): Promise<Health>
@@ -225,6 +226,7 @@ export async function openOn(
 
   /** Anybody may send any name: only one of ours is told. */
   const named = (evento: string) => desired.isDeclared(evento) && { evento }
+  const refused = new RefusedNotifications(evento => desired.isDeclared(evento))
   const consents = createConsents(area)
   return {
     consents,
@@ -242,22 +244,23 @@ export async function openOn(
         // The portal keeps what was answered 503, and brings it again.
         const kept = { isKeptElsewhere: true }
         await engine.record(() => routeNotification(area, incoming), kept)
+        refused.taken(incoming.evento)
       },
       tracing,
       onAnswered: (status, ms) => engine.hint('answered', { status, ms }),
-      onRefused(status, because, evento) {
-        log({ message: `a notification was refused: ${because}`, status, ...named(evento) })
+      onRefused(status, because, evento, detail) {
+        refused.refused(evento, status)
+        const more = { ...(detail !== undefined && { detail }), ...named(evento) }
+        log({ message: `a notification was refused: ${because}`, status, ...more })
       },
       onStoreError: error =>
         log({ message: 'a notification was not stored: answered 503', error: nameOf(error) }),
       onMissed: reason => void subscriptions.harvestSoon(reason),
-      onMiswired: (error, evento) =>
-        log({
-          message: 'a notification did not reach the receiver whole',
-          error: error.code,
-          detail: inWords(error),
-          ...named(evento),
-        }),
+      onMiswired(error, evento) {
+        refused.refused(evento, error.code)
+        const more = { error: error.code, detail: inWords(error), ...named(evento) }
+        log({ message: 'a notification did not reach the receiver whole', ...more })
+      },
     }),
     log: createLog(store, followers),
     effects: createEffects(area),
@@ -280,7 +283,7 @@ export async function openOn(
         checkInstant(until, 'until')
         return listDue(area, schedules, until)
       }),
-    health: options => checkHealth({ area, followers, troubles }, options),
+    health: options => checkHealth({ area, followers, troubles, refused }, options),
     figures: () => engine.admit(() => readFigures(area, followers)),
     rebuild: options => engine.admit(() => store.rebuild(options)),
     rebuildIndex: () => engine.admit(() => rebuildKeyedIndex(area)),

@@ -7,6 +7,7 @@ import { countTroubled, type Troubled } from './figures.ts'
 import type { Followers } from './followers.ts'
 import { nameOf } from './handler-time.ts'
 import { reachServices } from './reach-services.ts'
+import type { RefusedNotifications } from './refused-notifications.ts'
 import type { SubscriptionTroubles } from './subscription-troubles.ts'
 import { planSync } from './sync-plan.ts'
 import type { TokenRow } from './views/tokens.ts'
@@ -24,6 +25,7 @@ const own = [
     'consents',
     'token',
     'subscriptions',
+    'receiver',
   ] as const),
 ]
 
@@ -77,9 +79,17 @@ function standsInTheWay({ name, ok, daysLeft }: Check): boolean {
   return !ok && (vital.has(name) || (isCertificate(name) && daysLeft === undefined))
 }
 
+/** What is looked at. */
+interface Looked {
+  readonly area: Area
+  readonly followers: Followers
+  readonly troubles: SubscriptionTroubles
+  readonly refused: RefusedNotifications
+}
+
 /** Looks at everything that a host or an operator has to know of. Never throws. */
 export async function checkHealth(
-  { area, followers, troubles }: { area: Area; followers: Followers; troubles: SubscriptionTroubles },
+  { area, followers, troubles, refused }: Looked,
   { only, reach = false }: HealthOptions = {},
 ): Promise<Health> {
   const { store, views, options, clock } = area
@@ -136,6 +146,10 @@ export async function checkHealth(
       }
     },
     subscriptions: () => troubles.look(),
+    async receiver() {
+      const isConcerned = options.receiver || (options.subscriptions ?? []).length > 0
+      return isConcerned ? refused.look() : undefined
+    },
   }
   const checks: Check[] = []
   for (const name of own) {

@@ -7,7 +7,7 @@ import type { Secrets } from './portal/protocol.ts'
 import { limits, type RecipientKind, recipientKinds, sourceRanges } from './portal/wire.ts'
 import { bodyConsumed, bodyOfIncoming, bodyOfRequest, type ReadBody } from './received-body.ts'
 import { headOfIncoming, headOfRequest, namesSeveral, type ReceivedHead } from './received-head.ts'
-import { clientAddress, parseRanges } from './source-ranges.ts'
+import { clientAddress, forwardedHops, parseRanges } from './source-ranges.ts'
 import { noTracing, type Tracing } from './tracing.ts'
 
 /** A notification as it came in, checked and not yet stored. */
@@ -37,8 +37,8 @@ export interface ReceiverOptions {
   /** Told of every answer, and how long it took. */
   readonly onAnswered?: (status: number, ms: number) => void
   readonly tracing?: Tracing
-  /** Told of what was refused, by status, and of which event it said that it was. */
-  readonly onRefused: (status: number, because: string, evento: string) => void
+  /** Told of what was refused, by status, of which event it said that it was, and what helps to find out why. */
+  readonly onRefused: (status: number, because: string, evento: string, detail: string | undefined) => void
   /** Told of what could not be stored, and was answered 503. */
   readonly onStoreError: (error: unknown) => void
   /** Told of a notification that the portal will have a failure record of, right after it was answered. */
@@ -88,6 +88,13 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const { tracing = noTracing } = options
   const elapsedMs = stopwatchOf(clock)
   const deadlines = new Deadlines(clock, budgetMs)
+
+  /** Most who are refused by mistake have counted their proxies wrongly. */
+  const wayOf = ({ forwarded }: ReceivedHead) => {
+    const { length } = forwardedHops(forwarded)
+    return `${length} forwarded hop${length === 1 ? '' : 's'}, trustedProxies ${trustedProxies}`
+  }
+
   /** What can be told from the head alone. */
   function refuse(head: ReceivedHead, remoteAddress: string): Answer | undefined {
     if (head.method !== 'POST') return { status: 405, text: 'Only POST is taken here' }
@@ -173,8 +180,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       return made
     })
     options.onAnswered?.(answer.status, elapsedMs() - began)
-    if (answer.status >= 400 && answer.status < 500)
-      options.onRefused(answer.status, refusals[answer.status] ?? '', head.evento)
+    const { status } = answer
+    if (status >= 400 && status < 500)
+      options.onRefused(status, refusals[status] ?? '', head.evento, status === 403 ? wayOf(head) : undefined)
     return answer
   }
 

@@ -21,11 +21,17 @@ export function parseRanges(sources: readonly string[]): (address: string) => bo
   let [last, isIn] = ['', false]
   return address => {
     if (address === last) return isIn
-    const plain = address.replace(/^::ffff:/, '')
+    const plain = withoutPort(address).replace(/^::ffff:/i, '')
     isIn = isIPv4(plain) && list.check(plain, 'ipv4')
     last = address
     return isIn
   }
+}
+
+/** Some proxies write the port too: `161.148.1.1:54321`, `[::ffff:161.148.1.1]:54321`. */
+function withoutPort(address: string): string {
+  const [, bracketed, ipv4] = /^(?:\[(.*)\](?::\d+)?|([\d.]+):\d+)$/.exec(address) ?? []
+  return bracketed ?? ipv4 ?? address
 }
 
 /**
@@ -34,7 +40,14 @@ export function parseRanges(sources: readonly string[]): (address: string) => bo
  */
 export function clientAddress(remoteAddress: string, forwarded: string, trustedProxies: number): string {
   if (trustedProxies === 0) return remoteAddress
-  const named = forwarded.split(',').map(each => each.trim())
-  const seen = [...named.filter(each => each !== ''), remoteAddress]
+  const seen = [...forwardedHops(forwarded), remoteAddress]
   return seen[seen.length - 1 - trustedProxies] ?? ''
+}
+
+/** What a header `X-Forwarded-For` names. */
+export function forwardedHops(forwarded: string): string[] {
+  return forwarded
+    .split(',')
+    .map(each => each.trim())
+    .filter(each => each !== '')
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createAuthority } from '../../src/adapters/authority.ts'
-import { type Averba, openAverba } from '../../src/index.ts'
+import { type Averba, type LogLine, openAverba } from '../../src/index.ts'
 import { samples, simulate, VirtualClock } from '../../src/simulation/index.ts'
 import { cpfOf } from '../crash/cpf-of.ts'
 
@@ -23,6 +23,7 @@ test('a log that nothing is wrong with is well, and says what was looked at', as
     ...['store', 'writing', 'keyring', 'views', 'effects', 'followers', 'notifications', 'consents'],
     'token',
     'subscriptions',
+    'receiver',
   ])
   expect(await troubles(averba)).toEqual({})
   await close()
@@ -102,6 +103,53 @@ test('a notification that a handler failed at is told of, and is not well once i
   await averba.settle()
   expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 0 to be tried again' })
   await world.close()
+})
+
+test('declared events that are refused are not well until one is taken, and what each lacks is said', async () => {
+  const lines: LogLine[] = []
+  const subscriptions = ['um', 'dois'].map(evento => ({ evento, chaveSecreta: 'certa' }))
+  const world = await simulate({ averba: { subscriptions, logger: line => void lines.push(line) } })
+  const { averba, close } = world
+  const found = async () => (await averba.health({ only: ['receiver'] })).checks[0]
+  const send = async (evento: string, secret: string, remoteAddress: string, more: RequestInit = {}) => {
+    const headers = {
+      'event-type': evento,
+      secret,
+      'x-forwarded-for': '10.0.0.7, 189.9.1.2',
+      ...more.headers,
+    }
+    const sent = new Request('https://receptor.exemplo.br', { method: 'POST', body: '{}', ...more, headers })
+    return (await averba.receiver.fetch(sent, { remoteAddress })).status
+  }
+  const portal = '189.9.1.2'
+  const well = { name: 'receiver', ok: true, detail: 'no declared event was refused since one was taken' }
+  expect(await found()).toEqual(well)
+  // A proxy that nobody counted: its own address is taken for the sender's.
+  for (const evento of ['um', 'dois', 'um', 'de-outrem'])
+    expect(await send(evento, 'certa', '10.0.0.1')).toBe(403)
+  expect(lines[0]).toMatchObject({ status: 403, detail: '2 forwarded hops, trustedProxies 0', evento: 'um' })
+  expect(await found()).toEqual({
+    name: 'receiver',
+    ok: false,
+    detail:
+      'refused since one was taken: um 2 ADDRESS_REFUSED, dois 1 ADDRESS_REFUSED: ' +
+      'see receiver.trustedProxies and receiver.sources, and what the logger is told',
+  })
+  expect((await averba.health()).ready).toBe(true)
+  expect(await send('dois', 'certa', portal)).toBe(200)
+  expect(await found()).toEqual(well)
+  // That one event is taken says nothing of the secrets of another.
+  expect(await send('um', 'errada', portal)).toBe(401)
+  expect(await send('um', 'certa', portal, { headers: { 'content-length': '9' } })).toBe(500)
+  expect(await send('um', 'certa', portal, { method: 'PUT' })).toBe(405)
+  expect((await found())?.detail).toMatch(
+    /um 1 SECRETS_REFUSED, um 1 BODY_CONSUMED, um 1 METHOD_REFUSED: see/,
+  )
+  expect(await send('dois', 'certa', portal)).toBe(200)
+  expect((await found())?.detail).toMatch(/: um 1 SECRETS_REFUSED: see subscriptions\.plan/)
+  expect(await send('um', 'certa', portal)).toBe(200)
+  expect(await found()).toEqual(well)
+  await close()
 })
 
 test('a log whose keyring is gone is not ready', async () => {

@@ -91,6 +91,20 @@ test('behind a trusted proxy the address is the one that the proxy saw', async (
   await world.close()
 })
 
+test.each([
+  ['with its port', '189.9.1.2:54321', 200],
+  ['in brackets', '[::ffff:189.9.1.2]', 200],
+  ['in brackets with its port', '[::FFFF:189.9.1.2]:54321', 200],
+  ['of another with its port', '203.0.113.7:54321', 403],
+  ['of IPv6 with its port', '[2001:db8::1]:443', 403],
+])('an address %s that a trusted proxy wrote is told: %s', async (_, address, status) => {
+  const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', trustedProxies: 1 }
+  const world = await given({ receiver })
+  const request = notification({ 'x-forwarded-for': `203.0.113.7, ${address}` })
+  expect((await world.averba.receiver.fetch(request, { remoteAddress: '10.0.0.1' })).status).toBe(status)
+  await world.close()
+})
+
 test('a host that does not pass the address, or a body that was consumed, is told so', async () => {
   const world = await given()
   await expect(world.averba.receiver.fetch(notification())).rejects.toMatchObject({
@@ -218,6 +232,7 @@ test('secrets that cannot be had are answered 503, not 401, and the operator is 
     message:
       "a notification was refused: its address is in none of the portal's ranges, or of receiver.sources",
     status: 403,
+    detail: '0 forwarded hops, trustedProxies 0',
     evento,
   })
   // Whose name anybody may have made up.
