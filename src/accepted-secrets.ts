@@ -54,11 +54,18 @@ export class AcceptedSecrets {
     return others.length === 0 ? (first ?? []) : (await Promise.all([first ?? [], ...others])).flat()
   }
 
-  /** Looks once more at a notification whose secrets are none of those known: they may be newer, or former ones. */
+  /**
+   * Looks once more at a notification whose secrets are none of those known: they may be newer, or former ones. Throws
+   * what their source last failed with: then nobody can say that they do not fit.
+   */
   async recheck(head: ReceivedHead): Promise<boolean> {
     const { evento } = head
     for (const each of this.#meant(evento)) if (await this.history.fits(each, head)) return true
-    if (!this.#desired.isDeclared(evento) || !(await this.#askAgain(evento))) return false
+    if (!this.#desired.isDeclared(evento)) return false
+    const isAsked = await this.#askAgain(evento)
+    const failed = this.#failed.get(evento)
+    if (failed) throw failed.error
+    if (!isAsked) return false
     return isAuthentic(head, await this.candidatesFor(evento)) || this.history.fits(evento, head)
   }
 
@@ -85,12 +92,7 @@ export class AcceptedSecrets {
   async #askFirst(evento: string): Promise<SecretValues> {
     const failed = this.#failed.get(evento)
     if (failed && isWithin(askedFirstMs, failed.at, this.#area.clock.now())) throw failed.error
-    try {
-      return await this.#ask(evento)
-    } catch (error) {
-      this.#failed.set(evento, { error, at: this.#area.clock.now() })
-      throw error
-    }
+    return this.#ask(evento)
   }
 
   /** False when it was asked only just, or the source fails: then what is known stays in use. */
@@ -118,9 +120,21 @@ export class AcceptedSecrets {
     if (asking) return asking
     this.#triedAt.set(evento, this.#area.clock.now())
     const begun = this.#area.engine
-      .admit(() => this.#desired.ask(evento))
+      .admit(() => this.#noted(evento))
       .finally(() => this.#asking.delete(evento))
     this.#asking.set(evento, begun)
     return begun
+  }
+
+  /** Asks, and keeps what it fails with until it does not. */
+  async #noted(evento: string): Promise<SecretValues> {
+    try {
+      const values = await this.#desired.ask(evento)
+      this.#failed.delete(evento)
+      return values
+    } catch (error) {
+      this.#failed.set(evento, { error, at: this.#area.clock.now() })
+      throw error
+    }
   }
 }

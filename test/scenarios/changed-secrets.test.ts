@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Averba, type AverbaOptions, openAverba, valueOf } from '../../src/index.ts'
+import { type Averba, type AverbaOptions, type LogLine, openAverba, valueOf } from '../../src/index.ts'
 import { samples, simulate, type World } from '../../src/simulation/index.ts'
 
 const evento = 'dimp-situacao-import'
@@ -197,6 +197,35 @@ test('a source that fails when it is asked again costs no notification, and is s
   const told = lines.filter(line => line.includes('could not be asked for again'))
   expect(told).toHaveLength(1)
   expect(told.join()).not.toContain(first)
+  await world.close()
+})
+
+test('while a source cannot be asked, what carries another secret is answered 503, not 401, and asked for again soon', async () => {
+  const lines: LogLine[] = []
+  const { world, source } = await given(ask => ({
+    subscriptions: [{ evento, chaveSecreta: ask }],
+    logger: line => void lines.push(line),
+  }))
+  const { averba, clock } = world
+  await clock.advance(20_000)
+  // The portal was given the second one by hand, and the vault is down.
+  source.isDown = true
+  for (let times = 0; times < 3; times++) expect(await statusOf(averba, second)).toBe(503)
+  const message = 'a notification was not stored: answered 503'
+  expect(lines.filter(line => line.message === message)).toEqual(
+    Array(3).fill({ message, error: 'MISCONFIGURED' }),
+  )
+  const hastened = () =>
+    averba.log
+      .read({ types: ['portal.harvestHastened'] })
+      [Symbol.asyncIterator]()
+      .next()
+  await expect.poll(async () => (await hastened()).value?.data).toMatchObject({ reason: 'unstored' })
+  expect(await statusOf(averba, first)).toBe(200)
+  source.isDown = false
+  source.value = second
+  await clock.advance(20_000)
+  expect([await statusOf(averba, second), await statusOf(averba, 'outra')]).toEqual([200, 401])
   await world.close()
 })
 
