@@ -110,12 +110,15 @@ function* storeChecks(store: string, diagnosis: Diagnosis | string | undefined):
   if (typeof diagnosis === 'string') return yield { name: 'store', ok: false, detail: diagnosis }
   const { problems, position, keys, owed } = diagnosis
   const ofKeys = problems.filter(each => each.startsWith('keys: '))
-  const others = problems.filter(each => !each.startsWith('keys: '))
+  const ofErasures = problems.filter(each => each.startsWith('erasures: '))
+  const others = problems.filter(each => !ofKeys.includes(each) && !ofErasures.includes(each))
   yield { name: 'store', ok: others.length === 0, detail: others.join('; ') || `${position} events` }
   const keyring = keys.isPresent
     ? ofKeys.map(each => each.slice('keys: '.length)).join('; ')
     : `${keys.path} is gone: put it back, the log cannot be opened without it`
   yield { name: 'keyring', ok: ofKeys.length === 0, detail: keyring || (keys.id ?? keys.path) }
+  const lost = ofErasures.map(each => each.slice('erasures: '.length)).join('; ')
+  yield { name: 'erasures', ok: lost === '', detail: lost || 'none is lost' }
   yield { name: 'effects', ...foundOwed(owed) }
 }
 

@@ -8,6 +8,7 @@ import type { Followers } from './followers.ts'
 import { nameOf } from './handler-time.ts'
 import { reachServices } from './reach-services.ts'
 import type { RefusedNotifications } from './refused-notifications.ts'
+import { describeLostErasures } from './store/lost-erasures.ts'
 import type { SubscriptionTroubles } from './subscription-troubles.ts'
 import { planSync } from './sync-plan.ts'
 import type { TokenRow } from './views/tokens.ts'
@@ -18,6 +19,7 @@ const own = [
     'store',
     'writing',
     'keyring',
+    'erasures',
     'views',
     'effects',
     'followers',
@@ -107,6 +109,10 @@ export async function checkHealth(
       if (options.store === ':memory:' || existsSync(path))
         return { ok: true, detail: store.vault.keyring.id }
       return { ok: false, detail: 'its file is gone: put it back, the log cannot be opened again without it' }
+    },
+    async erasures() {
+      const lost = describeLostErasures(await store.owners.lostErasures())
+      return { ok: lost === undefined, detail: lost ?? 'none is lost' }
     },
     async views() {
       const stopped = (await store.checkpoints()).filter(each => !each.isRunning)

@@ -1,6 +1,7 @@
 import type { Performer, Performers } from './adapters/performer.ts'
 import type { Area } from './area.ts'
 import { toInstant } from './clock.ts'
+import type { Erased } from './machines/erasure.ts'
 import type { Outcome, Owed } from './message.ts'
 
 const dayMs = 86_400_000
@@ -23,11 +24,15 @@ function toPerformer(perform: Performer['perform']): Performer {
 
 /** Wraps all other keys anew, empties the journal, and searches the file for what was destroyed. */
 async function rotate({ store, clock, options }: Area, owed: Owed): Promise<Outcome> {
-  const rotated = await store.owners.rotate(owed.position)
+  const erased = await store.readAt(owed.position)
+  const { endings = [], parts = 0, isPartial = false } = (erased?.data ?? {}) as Partial<Erased> // As the machine writes it.
+  const subject = owed.stream.slice('subject-'.length)
+  const rotated = await store.owners.rotate(
+    owed.position,
+    erased && { subject, at: erased.at, keepsKey: isPartial },
+  )
   const needed = { status: 'deferred', because: 'a reader still needs the journal of the file' } as const
   if (!(await store.owners.emptyJournal())) return needed
-  const erased = await store.readAt(owed.position)
-  const { endings = [], parts = 0 } = (erased?.data ?? {}) as { endings?: readonly string[]; parts?: number } // As the machine writes it.
   const pieces = endings.map(ending => Buffer.from(ending, 'hex'))
   let searched = await store.owners.searchFile(pieces)
   // Where not every part can be searched for, the same is done as where something was found.

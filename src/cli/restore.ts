@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { restoreStore } from '../index.ts'
+import { type Restored, restoreStore } from '../index.ts'
 import { describeOwed } from './describe-owed.ts'
 import { createProgress } from './progress.ts'
 import { type RootKeyOption, rootKeyOf, rootKeyOption } from './root-key.ts'
@@ -45,6 +45,7 @@ async function restore(
   if (archivedParts > 0)
     console.log(`${archivedParts} parts are in bundles: put them back with averba archive.`)
   for (const { examples } of views) console.log(`A view has to be rebuilt: ${examples.join('; ')}`)
+  for (const line of describeLost(restored.lostErasures, store)) console.log(line)
   if (owed.length === 0) return console.log('Nothing was owed when the backup was made.')
   console.log('')
   if (resumedAs !== undefined) {
@@ -57,4 +58,13 @@ async function restore(
   )
   console.log('makes them AGAIN. Look into the records of the services first:')
   for (const line of describeOwed(owed)) console.log(line)
+}
+
+function* describeLost(lost: Restored['lostErasures'], store: string): Iterable<string> {
+  if (lost.length === 0) return
+  yield ''
+  yield 'WARNING: these persons were erased after the backup, and are BACK. Erase them again before anything else:'
+  for (const { subject, at } of lost)
+    yield `erased ${at}: averba erase ${store} --subject ${subject} --requester <ref> --legal-basis <text>`
+  yield ''
 }

@@ -3,10 +3,12 @@ import type { Entropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Instant } from '../message.ts'
 import { inspectKeyringFile } from '../vault/keyring.ts'
+import type { RememberedErasures } from '../vault/remembered-erasures.ts'
 import type { View } from '../view.ts'
 import { endFault } from './check-end.ts'
 import { type Checked, type CheckOptions, checkStore, keyFaults } from './check-store.ts'
 import type { Steps } from './connection.ts'
+import { describeLostErasures, findLostErasures } from './lost-erasures.ts'
 import { positionBefore, timeAt } from './position-before.ts'
 import { type Checkpoint, readCheckpoints } from './projector.ts'
 import { Snapshot } from './snapshot.ts'
@@ -77,12 +79,18 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   const snapshot = await Snapshot.open(store)
   try {
     const facts = snapshot.run(readFacts)
-    const { keys, problems: keyProblems } = findKeys(options.keys ?? `${store}.keys`, facts, options.entropy)
+    const {
+      keys,
+      erased,
+      problems: keyProblems,
+    } = findKeys(options.keys ?? `${store}.keys`, facts, options.entropy)
+    const lost = describeLostErasures(snapshot.run(() => findLostErasures(erased)))
     const checked = isDeep ? await checkStore(snapshot, options) : undefined
     const views = snapshot.run(readCheckpoints)
     const problems = [
       ...(checked ? describeFaults(checked) : quickFaults(snapshot, views, options.views)),
       ...keyProblems,
+      ...(lost === undefined ? [] : [`erasures: ${lost}`]),
     ]
     const size = sizeOf(snapshot, store, facts.position)
     return {
@@ -161,20 +169,22 @@ function findKeys(
   path: string,
   facts: StoreFacts,
   entropy: Entropy,
-): { keys: KeysFound; problems: string[] } {
+): { keys: KeysFound; erased: RememberedErasures; problems: string[] } {
   if (!existsSync(path)) {
     const problem =
       'keys: the keyring is not there: the log does not open without it. Where it is kept apart, name it with keys'
-    return { keys: { path, isPresent: false }, problems: [problem] }
+    return { keys: { path, isPresent: false }, erased: {}, problems: [problem] }
   }
   const mode = (statSync(path).mode & 0o777).toString(8).padStart(3, '0')
   const problems = mode.endsWith('00') ? [] : [`keys: the keyring has mode ${mode} instead of 600`]
   try {
     const keyring = inspectKeyringFile(path, entropy)
+    const { id, epochs, erased } = keyring
     problems.push(...keyFaults(facts, keyring).map(fault => `keys: ${fault}`))
-    return { keys: { path, isPresent: true, id: keyring.id, epochs: keyring.epochs, mode }, problems }
+    return { keys: { path, isPresent: true, id, epochs, mode }, erased, problems }
   } catch (error) {
     if (!(error instanceof AverbaError)) throw error
-    return { keys: { path, isPresent: true, mode }, problems: [...problems, `keys: ${error.message}`] }
+    const keys = { path, isPresent: true, mode }
+    return { keys, erased: {}, problems: [...problems, `keys: ${error.message}`] }
   }
 }

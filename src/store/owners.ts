@@ -2,11 +2,13 @@ import { giveWay } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { PartAddress, PartMark } from '../message.ts'
 import type { Keyring, PreparedEpoch } from '../vault/keyring.ts'
+import type { ErasureToRemember } from '../vault/remembered-erasures.ts'
 import type { OwnerKey, Vault } from '../vault/vault.ts'
 import { type AgedPart, agedParts } from './aged-parts.ts'
 import type { Claim } from './append.ts'
 import { type Connection, each, first, rows, type Searched, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
+import { findLostErasures, type LostErasure } from './lost-erasures.ts'
 import { type Leaf, readLeaf } from './read.ts'
 import { selectPosition } from './schema.ts'
 import { resealSecrets } from './secrets.ts'
@@ -69,14 +71,15 @@ export class Owners {
    * Wraps every key by an epoch that began after a position: what was destroyed before it is not among them, and opens
    * in no copy of the file once the older epochs are gone. Cut off at any point, the next call goes on.
    *
+   * @param erasure what the keyring remembers then, for the sake of backups from before
    * @throws {AverbaError} `STORE_UNSAFE` when the keyring cannot be written, `STORE_BUSY`, `KEYS_MISMATCH`
    */
-  async rotate(since: number): Promise<Rotated> {
+  async rotate(since: number, erasure?: ErasureToRemember): Promise<Rotated> {
     const { keyring } = this.#vault
     await keyring.refresh()
     await keyring.whenRefreshed(async () => {
       const prepared = await keyring.prepareEpoch()
-      await this.#connection.transact(() => beginEpoch(keyring, prepared, since))
+      await this.#connection.transact(() => beginEpoch(keyring, prepared, since, erasure))
     })
     const rewrapped = await this.#rewrap()
     return { epoch: keyring.epoch, previous: keyring.epochs.filter(each => each < keyring.epoch), rewrapped }
@@ -94,6 +97,11 @@ export class Owners {
     await this.#rewrap()
     await this.#connection.transact(() => destroyEpochs(keyring, epochs))
     for (const epoch of epochs) await keyring.announceDestroyed(epoch)
+  }
+
+  /** The erasures that the log does not know of, since it was put back to a backup from before them. */
+  lostErasures(): Promise<readonly LostErasure[]> {
+    return this.#connection.read(() => findLostErasures(this.#vault.keyring.erased))
   }
 
   /**
@@ -156,12 +164,19 @@ function* readState(owner: string): Steps<'live' | 'erased' | undefined> {
  * In a transaction that writes: no two processes begin one. An epoch that the keyring has and the log does not know of never
  * serves, be it left by a crash or by a log that was put back to a backup: copies of that log may hold keys under it.
  */
-function* beginEpoch(keyring: Keyring, prepared: PreparedEpoch, since: number): Steps<void> {
+function* beginEpoch(
+  keyring: Keyring,
+  prepared: PreparedEpoch,
+  since: number,
+  erasure?: ErasureToRemember,
+): Steps<void> {
   const head = yield* first<{ epoch: number; since: number }>({ sql: selectEpoch, parameters: [] })
-  if (head && head.since >= since) return
-  const epoch = keyring.beginEpoch(prepared)
-  const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
-  yield* rows({ sql: setEpoch, parameters: [epoch, end?.position ?? 0] })
+  if (!head || head.since < since) {
+    const epoch = keyring.beginEpoch(prepared)
+    const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
+    yield* rows({ sql: setEpoch, parameters: [epoch, end?.position ?? 0] })
+  }
+  if (erasure) keyring.remember(erasure)
 }
 
 function* rewrapPage(vault: Vault, after: number): Steps<readonly { key: number }[]> {
@@ -176,13 +191,14 @@ function* rewrapPage(vault: Vault, after: number): Steps<readonly { key: number 
 }
 
 function* destroyEpochs(keyring: Keyring, epochs: readonly number[]): Steps<void> {
+  const lost = new Set((yield* findLostErasures(keyring.erased)).map(({ subject }) => subject))
   for (const epoch of epochs) {
     const used = yield* first({ sql: selectUse, parameters: [epoch] })
     if (used || epoch >= keyring.epoch)
       throw new AverbaError('KEYS_MISMATCH', `Cannot destroy the epoch ${epoch}: keys are wrapped by it`)
     // What still opened was sealed anew.
     yield* rows({ sql: deleteSecrets, parameters: [epoch] })
-    keyring.destroyEpoch(epoch)
+    keyring.destroyEpoch(epoch, lost)
   }
 }
 

@@ -10,6 +10,7 @@ import { type Checked, checkStore, keyFaults, refuseCutOff, refuseFaults } from 
 import { markFault } from './checkpoints.ts'
 import type { Steps } from './connection.ts'
 import { readMark } from './high-water-mark.ts'
+import { findLostErasures, type LostErasure } from './lost-erasures.ts'
 import { checkAbsent, writeNewFile } from './new-file.ts'
 import { Snapshot } from './snapshot.ts'
 import { countOwed, type OwedCount, readFacts, type StoreFacts } from './store-facts.ts'
@@ -21,6 +22,8 @@ export interface Restored extends StoreFacts, Pick<Checked, 'parts' | 'archivedP
   readonly keys: string
   /** Calls that were owed when the backup was made: they may have been made since, and would be made again. */
   readonly owed: readonly OwedCount[]
+  /** Erasures that came after the backup, as the keyring remembers them: these persons are back. Erase them again. */
+  readonly lostErasures: readonly LostErasure[]
   /** Views that do not show the log as it is: a rebuild mends them. */
   readonly views: readonly Fault[]
 }
@@ -78,7 +81,10 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
         const keys = await placeKeyring(path, `${store}.keys`, entropy)
         const { parts, archivedParts } = checked
         const owed = copy.run(countOwed)
-        return { ...copy.run(readFacts), parts, archivedParts, store, keys, owed, views: differing }
+        const { erased } = inspectKeyringFile(keys, entropy)
+        const lostErasures = copy.run(() => findLostErasures(erased))
+        const found = { parts, archivedParts, owed, lostErasures, views: differing }
+        return { ...copy.run(readFacts), ...found, store, keys }
       } finally {
         copy.close()
       }

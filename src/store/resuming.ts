@@ -2,11 +2,13 @@ import { toInstant } from '../clock.ts'
 import type { Instant } from '../message.ts'
 import { parseCheckpoint } from '../proof/checkpoint.ts'
 import { createVerifierKey, parseNote, type Signer, verifyNote, writeVerifierKey } from '../proof/note.ts'
+import type { Keyring } from '../vault/keyring.ts'
 import type { Append } from './append.ts'
 import { markFault, readOrigin } from './checkpoints.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
 import { type HighWaterMark, rolledBack } from './high-water-mark.ts'
+import { findLostErasures } from './lost-erasures.ts'
 import { logStream, resumedType } from './moved-parts.ts'
 import type { StoreOptions } from './store-options.ts'
 import { treeHead } from './tree.ts'
@@ -22,6 +24,8 @@ export interface Resumed {
   readonly root: string
   /** The mark that it is behind of, where there was one. */
   readonly lost?: { readonly size: number; readonly root: string }
+  /** How many erasures are lost with it, and when the first was: these persons are back, and have to be erased again. */
+  readonly lostErasures?: { readonly count: number; readonly since: Instant }
 }
 
 /** The verifier key line of a log of this name. */
@@ -32,7 +36,7 @@ export function keyLineOf(origin: string, signer: Signer): string {
 /** What is held against a mark. */
 interface Held {
   readonly connection: Connection
-  readonly signer: Signer
+  readonly keyring: Pick<Keyring, 'signer' | 'erased'>
   readonly options: Pick<StoreOptions, 'path' | 'clock' | 'createId' | 'acceptRollback'>
   readonly mark: HighWaterMark | undefined
   readonly append: (input: Append) => Promise<unknown>
@@ -43,29 +47,32 @@ interface Held {
  *
  * @throws {AverbaError} `ROLLED_BACK`
  */
-export async function holdAgainstMark({ connection, signer, options, mark, append }: Held): Promise<void> {
+export async function holdAgainstMark({ connection, keyring, options, mark, append }: Held): Promise<void> {
   const { path, clock, createId, acceptRollback = false } = options
   const newest = await mark?.read()
   if (acceptRollback) {
     const at = toInstant(clock.now())
-    await append(await connection.transact(() => resumeAs(`log_${createId()}`, signer, at, newest)))
+    await append(await connection.transact(() => resumeAs(`log_${createId()}`, keyring, at, newest)))
   } else if (newest !== undefined) {
-    const fault = await contradiction(connection, signer, newest)
+    const fault = await contradiction(connection, keyring.signer, newest)
     if (fault !== undefined) throw rolledBack(path, fault)
   }
 }
 
 /** The event with which a restored log goes on. What is owed comes due, so that it is looked at before anything new. */
-function* resumeAs(origin: string, signer: Signer, at: Instant, mark?: string): Steps<Append> {
+function* resumeAs(origin: string, keyring: Held['keyring'], at: Instant, mark?: string): Steps<Append> {
   const { size, root = '' } = yield* treeHead()
   const lost = mark === undefined ? undefined : parseCheckpoint(mark)
+  const erasures = yield* findLostErasures(keyring.erased)
+  const since = erasures[0]?.at
   const data: Resumed = {
     origin,
-    key: keyLineOf(origin, signer),
+    key: keyLineOf(origin, keyring.signer),
     before: yield* readOrigin(),
     size,
     root,
     ...(lost && lost.size > size && { lost: { size: lost.size, root: lost.root } }),
+    ...(since !== undefined && { lostErasures: { count: erasures.length, since } }),
   }
   yield* rows({ sql: makeDue, parameters: [at, at] })
   return {

@@ -142,7 +142,7 @@ export class Store {
         })
       }
       const append = (input: Append) => store.append(input)
-      await holdAgainstMark({ connection, signer: keyring.signer, options, mark, append })
+      await holdAgainstMark({ connection, keyring, options, mark, append })
       await store.#checkpointer.begin(options.acceptRollback === true)
       store.#resumedAt = (await connection.read(readResumed))?.position ?? 0
       await store.#stoppedViews.restore()

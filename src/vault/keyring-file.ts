@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import type { Entropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import { replaceDurably, syncFolder, writeDurably } from './durable-file.ts'
+import { areErasures, type RememberedErasures } from './remembered-erasures.ts'
 
 /** A keyring as its file has it. Without `root`, the root key is held elsewhere, and `digest` is wrapped by it too. */
 export interface KeyringFile {
@@ -12,6 +13,8 @@ export interface KeyringFile {
   readonly digest?: string
   /** The wrapped keys of the epochs, in base64. */
   readonly epochs: Readonly<Record<string, string>>
+  /** Erasures that a backup may be from before. */
+  readonly erased?: RememberedErasures
 }
 
 /**
@@ -50,12 +53,14 @@ function readText(path: string): string {
 function parse(text: string): KeyringFile {
   const file: unknown = JSON.parse(text)
   if (typeof file !== 'object' || file === null) throw new TypeError('The keyring is not a JSON object')
-  const { format, id, root, digest, epochs } = file as Partial<KeyringFile> // Checked member by member below.
+  const { format, id, root, digest, epochs, erased } = file as Partial<KeyringFile> // Checked member by member below.
   const isRooted = typeof root === 'string' || typeof digest === 'string'
   if (format !== 1 || typeof id !== 'string' || !isRooted || !epochs) {
     throw new TypeError('The keyring lacks a member')
   }
-  return { format, id, ...(root !== undefined && { root }), ...(digest !== undefined && { digest }), epochs }
+  if (erased !== undefined && !areErasures(erased)) throw new TypeError('The keyring has other erasures')
+  const holder = { ...(root !== undefined && { root }), ...(digest !== undefined && { digest }) }
+  return { format, id, ...holder, epochs, ...(erased !== undefined && { erased }) }
 }
 
 /**

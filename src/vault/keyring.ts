@@ -1,17 +1,27 @@
-import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import type { Entropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import { decrypt, encrypt } from './encrypt.ts'
-import { type HmacKey, hmac, hmacKey } from './hmac.ts'
-import {
-  createKeyringFileAt,
-  damaged,
-  type KeyringFile,
-  readKeyringFile,
-  replaceKeyringFile,
-} from './keyring-file.ts'
+import { hmac } from './hmac.ts'
+import { createKeyringFileAt, type KeyringFile, readKeyringFile, replaceKeyringFile } from './keyring-file.ts'
 import type { Keys } from './keys.ts'
-import { type KeyringSigner, signerOf } from './signer.ts'
+import {
+  guarded,
+  newRootedFile,
+  type Opened,
+  openKeys,
+  openRooted,
+  required,
+  rootOf,
+  toText,
+} from './opened-keyring.ts'
+import {
+  type ErasureToRemember,
+  forgetting,
+  type RememberedErasures,
+  remembering,
+} from './remembered-erasures.ts'
+import type { KeyringSigner } from './signer.ts'
 
 /** The keyring lacks an epoch that a key in the store is wrapped by: another process may have begun it. */
 export class EpochMissingError extends AverbaError {
@@ -24,14 +34,6 @@ export class EpochMissingError extends AverbaError {
 export interface PreparedEpoch {
   readonly key: KeyObject
   readonly wrapped: string
-}
-
-/** The few keys that stand above all others, opened. */
-interface Opened {
-  readonly file: KeyringFile
-  readonly epochs: Map<number, KeyObject>
-  readonly digest: HmacKey
-  readonly signer: KeyringSigner
 }
 
 /** Where the keyring stands, and who holds its root key. */
@@ -75,6 +77,11 @@ export class Keyring {
     return [...this.#opened.epochs.keys()].sort((a, b) => a - b)
   }
 
+  /** The erasures that a backup which still opens may be from before. */
+  get erased(): RememberedErasures {
+    return this.#opened.file.erased ?? {}
+  }
+
   /** Wraps an owner's key by the newest epoch. */
   wrap(key: Uint8Array, owner: string): Uint8Array {
     return encrypt(keyOf(this.#opened.epochs, this.epoch), key, owner, this.#entropy)
@@ -104,7 +111,7 @@ export class Keyring {
     const file = readKeyringFile(path)
     if (file.id !== this.id)
       throw new AverbaError('KEYS_MISMATCH', `Cannot use "${path}": it is another keyring`, { path })
-    this.#opened = await open(file, path, keys)
+    this.#opened = await openKeys(file, path, keys)
   }
 
   /** Does work that may meet an epoch of another process: then once more, with the keyring read again. */
@@ -136,8 +143,7 @@ export class Keyring {
    * @throws {EpochMissingError} when another process has begun one since: `refresh`, and prepare again
    */
   beginEpoch({ key, wrapped }: PreparedEpoch): number {
-    const { path } = this.#home
-    const file = path === undefined ? this.#opened.file : readKeyringFile(path)
+    const file = this.#read()
     const newest = Math.max(...Object.keys(file.epochs).map(Number))
     if (newest !== this.epoch) throw new EpochMissingError(newest)
     const epoch = newest + 1
@@ -146,18 +152,34 @@ export class Keyring {
     return epoch
   }
 
-  /** Destroys an epoch that no key is wrapped by any more. The caller keeps all other processes from writing. */
-  destroyEpoch(epoch: number): void {
-    const { path } = this.#home
-    const file = path === undefined ? this.#opened.file : readKeyringFile(path)
+  /**
+   * Remembers an erasure, durable before it returns, for as long as a backup from before it opens. The caller keeps all
+   * other processes from writing.
+   */
+  remember(erasure: ErasureToRemember): void {
+    this.#replace(remembering(this.#read(), erasure))
+  }
+
+  /**
+   * Destroys an epoch that no key is wrapped by any more. The caller keeps all other processes from writing.
+   *
+   * @param lost the subjects whose erasures are remembered until they are done again
+   */
+  destroyEpoch(epoch: number, lost: ReadonlySet<string> = new Set()): void {
+    const file = this.#read()
     const { [String(epoch)]: gone, ...epochs } = file.epochs
-    if (gone !== undefined) this.#replace({ ...file, epochs })
+    if (gone !== undefined) this.#replace(forgetting({ ...file, epochs }, lost))
     this.#opened.epochs.delete(epoch)
   }
 
   /** Whoever holds the root key is told that an epoch is gone. */
   async announceDestroyed(epoch: number): Promise<void> {
     await this.#home.keys?.destroyEpoch(epoch)
+  }
+
+  #read(): KeyringFile {
+    const { path } = this.#home
+    return path === undefined ? this.#opened.file : readKeyringFile(path)
   }
 
   #replace(file: KeyringFile): void {
@@ -223,7 +245,7 @@ export async function createKeyringFileUnder(keys: Keys, path: string, entropy: 
  */
 export async function openKeyringFileUnder(keys: Keys, path: string, entropy: Entropy): Promise<Keyring> {
   const file = readKeyringFile(path)
-  if (file.id === keys.id) return new Keyring(await open(file, path, keys), { path, keys }, entropy)
+  if (file.id === keys.id) return new Keyring(await openKeys(file, path, keys), { path, keys }, entropy)
   throw new AverbaError(
     'KEYS_MISMATCH',
     `Cannot open the keyring "${path}": it was made under another root key`,
@@ -238,57 +260,19 @@ export function hasRoot(path: string): boolean {
   return readKeyringFile(path).root !== undefined
 }
 
+/** What can be said of a keyring whose root key is not at hand. */
+export type Inspected = Pick<Keyring, 'id' | 'epochs' | 'erased'>
+
 /** What a keyring file says of itself, opened as far as its root key is in it. Throws as `openKeyringFile` does. */
-export function inspectKeyringFile(path: string, entropy: Entropy): Pick<Keyring, 'id' | 'epochs'> {
+export function inspectKeyringFile(path: string, entropy: Entropy): Inspected {
   const file = readKeyringFile(path)
   if (file.root !== undefined) return openKeyringFile(path, entropy)
   return {
     id: file.id,
+    erased: file.erased ?? {},
     epochs: Object.keys(file.epochs)
       .map(Number)
       .sort((a, b) => a - b),
-  }
-}
-
-function newRootedFile(entropy: Entropy): KeyringFile {
-  const root = toText(entropy.bytes(32))
-  const epoch = encrypt(rootOf(root), entropy.bytes(32), 'epoch 1', entropy)
-  const id = `keys_${Buffer.from(entropy.bytes(10)).toString('hex')}`
-  return { format: 1, id, root, epochs: { 1: toText(epoch) } }
-}
-
-async function open(file: KeyringFile, path: string, keys: Keys | undefined): Promise<Opened> {
-  if (file.root !== undefined) return guarded(path, () => openRooted(file))
-  const { unwrap } = required(keys)
-  try {
-    const epochs = new Map<number, KeyObject>()
-    for (const [epoch, wrapped] of Object.entries(file.epochs))
-      epochs.set(Number(epoch), createSecretKey(await unwrap(fromText(wrapped))))
-    const digest = await unwrap(fromText(file.digest ?? ''))
-    return { file, epochs, digest: hmacKey(Buffer.from(digest)), signer: signerOf(digest) }
-  } catch (cause) {
-    throw new AverbaError(
-      'KEYS_MISMATCH',
-      `Cannot open the keyring "${path}": its root key did not open it`,
-      { cause },
-    )
-  }
-}
-
-function openRooted(file: KeyringFile): Opened {
-  const root = rootOf(file.root ?? '')
-  const epochs = new Map<number, KeyObject>()
-  for (const [epoch, wrapped] of Object.entries(file.epochs))
-    epochs.set(Number(epoch), createSecretKey(decrypt(root, fromText(wrapped), `epoch ${epoch}`)))
-  const digest = hmacKey(Buffer.from(hkdfSync('sha256', root.export(), '', 'averba digest v1', 32)))
-  return { file, epochs, digest, signer: signerOf(root.export()) }
-}
-
-function guarded<T>(path: string, work: () => T): T {
-  try {
-    return work()
-  } catch {
-    throw damaged(path)
   }
 }
 
@@ -296,21 +280,4 @@ function keyOf(epochs: ReadonlyMap<number, KeyObject>, epoch: number): KeyObject
   const key = epochs.get(epoch)
   if (key) return key
   throw new EpochMissingError(epoch)
-}
-
-function required(keys: Keys | undefined): Keys {
-  if (keys) return keys
-  throw new TypeError('A keyring without a root key was opened without keys')
-}
-
-function rootOf(text: string): KeyObject {
-  return createSecretKey(fromText(text))
-}
-
-function toText(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('base64')
-}
-
-function fromText(text: string): Buffer {
-  return Buffer.from(text, 'base64')
 }

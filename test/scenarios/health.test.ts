@@ -20,7 +20,17 @@ test('a log that nothing is wrong with is well, and says what was looked at', as
   const { ready, checks } = await averba.health()
   expect(ready).toBe(true)
   expect(checks.map(each => each.name)).toEqual([
-    ...['store', 'writing', 'keyring', 'views', 'effects', 'followers', 'notifications', 'consents'],
+    ...[
+      'store',
+      'writing',
+      'keyring',
+      'erasures',
+      'views',
+      'effects',
+      'followers',
+      'notifications',
+      'consents',
+    ],
     'token',
     'subscriptions',
     'receiver',

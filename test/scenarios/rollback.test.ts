@@ -1,7 +1,15 @@
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { UnsentError } from '../../src/adapters/transport.ts'
-import { type Averba, backupStore, restoreStore, valueOf, verifyLog } from '../../src/index.ts'
+import {
+  type Averba,
+  backupStore,
+  diagnoseStore,
+  examine,
+  restoreStore,
+  valueOf,
+  verifyLog,
+} from '../../src/index.ts'
 import { samples, simulate, VirtualClock } from '../../src/simulation/index.ts'
 import { newPath } from '../store/sample-store.ts'
 
@@ -104,4 +112,92 @@ test('a restore whose own mark was not written yet is opened all the same', asyn
   const world = await openWorld(store)
   await world.close()
   expect(await verifyLog({ store })).toMatchObject({ level: 'held', faults: [] })
+})
+
+const asked = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
+const remembered = (store: string) =>
+  Object.keys(JSON.parse(readFileSync(`${store}.keys`, 'utf8')).erased ?? {})
+const check = async (averba: Averba) => (await averba.health({ only: ['erasures'] })).checks[0]
+
+/** A log that was lost after two erasures, one of which kept something; its backup knows of neither. */
+async function erasedSince() {
+  const store = newPath()
+  const world = await simulate({ averba: { store, schedules: false } })
+  const { averba, clock } = world
+  const [subject, partly] = [
+    await averba.consents.enrol({ cpf: samples.cpf }),
+    await averba.consents.enrol({ cpf: '52998224725' }),
+  ]
+  valueOf(await averba.validations.validate({ id: 'v1', cpf: '52998224725', claims: { nome: 'X' } }))
+  await averba.consents.enrol({ cpf: '11144477735' })
+  const backup = `${store}.backup`
+  await backupStore({ store, to: backup })
+  await clock.advance(1000)
+  const { erasedAt } = await averba.subjects.erase({ subject }, asked)
+  await clock.advance(1000)
+  await averba.subjects.erase({ subject: partly }, { ...asked, keep: ['validation.result'] })
+  expect(await check(averba)).toMatchObject({ ok: true })
+  await world.close()
+  for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
+  const restore = (to = store) =>
+    restoreStore({
+      backup,
+      store: to,
+      keys: `${store}.keys`,
+      acceptRollback: true,
+      clock: new VirtualClock(),
+    })
+  return { store, subject, partly, erasedAt, restore }
+}
+
+test('persons who were erased after a backup are told of by all that looks at the restored log, until they are erased again', async () => {
+  const { store, subject, partly, erasedAt, restore } = await erasedSince()
+  const { lostErasures } = await restore()
+  expect(lostErasures).toMatchObject([{ subject, at: erasedAt }, { subject: partly }])
+  const problem = expect.stringMatching(
+    `^erasures: 2 erasures are not in this log, since ${erasedAt}.*: ${subject}, ${partly}$`,
+  )
+  expect((await diagnoseStore({ store })).problems).toEqual([problem])
+  expect((await examine({ store })).checks).toContainEqual({
+    name: 'erasures',
+    ok: false,
+    detail: expect.stringContaining(subject),
+  })
+  const world = await simulate({ averba: { store, schedules: false } })
+  const { averba, clock } = world
+  const resumed = []
+  for await (const { data } of averba.log.read({ types: ['log.resumed'] })) resumed.push(data)
+  expect(resumed).toMatchObject([{ lostErasures: { count: 2, since: erasedAt } }])
+  expect(await check(averba)).toMatchObject({ ok: false, detail: expect.stringContaining(subject) })
+
+  // Remembered for as long as it takes, also when the epochs of the backup are gone.
+  await averba.subjects.erase({ subject }, asked)
+  await clock.advance(31 * 86_400_000)
+  await averba.settle()
+  expect(await averba.subjects.receipt(subject)).toMatchObject({ epochsDestroyedAt: expect.any(String) })
+  expect(remembered(store)).toEqual([partly])
+  expect(await check(averba)).toMatchObject({ ok: false, detail: expect.stringContaining(partly) })
+  await averba.subjects.erase({ subject: partly }, asked)
+  expect(await check(averba)).toMatchObject({ ok: true })
+  await clock.advance(31 * 86_400_000)
+  await averba.settle()
+  expect(remembered(store)).toEqual([])
+  await world.close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
+
+test('what an erasure had kept at the time of a backup, and a later one destroyed, is told of too', async () => {
+  const { store, subject, partly, restore } = await erasedSince()
+  await restore()
+  const world = await simulate({ averba: { store, schedules: false } })
+  await world.averba.subjects.erase({ subject }, asked)
+  await world.averba.subjects.erase({ subject: partly }, { ...asked, keep: ['validation.result'] })
+  expect(await check(world.averba)).toMatchObject({ ok: true })
+  const later = `${store}.later`
+  await backupStore({ store, to: later })
+  await world.averba.subjects.erase({ subject: partly }, asked)
+  await world.close()
+  const elsewhere = newPath()
+  const restored = await restoreStore({ backup: later, store: elsewhere, keys: `${store}.keys` })
+  expect(restored.lostErasures).toMatchObject([{ subject: partly }])
 })

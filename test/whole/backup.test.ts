@@ -279,3 +279,17 @@ test('the commands say what an operator has to know, to people and to programs',
   for (const command of ['backup', 'restore', 'doctor', 'archive'])
     expect((await averba(command, '--help')).stdout).toMatch(/Exit codes: 0 /)
 })
+
+test('a restore says on its screen who was erased since the backup, and how to do that again', async () => {
+  const store = newPath()
+  const engine = await openAverba({ store, schedules: false })
+  const subject = await engine.consents.enrol({ cpf: '25774435016' })
+  await backupStore({ store, to: `${store}.backup` })
+  const asked = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
+  const { erasedAt } = await engine.subjects.erase({ subject }, asked)
+  await engine.close()
+  for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
+  const { stdout } = await averba('restore', `${store}.backup`, store, '--accept-rollback')
+  expect(stdout).toContain('WARNING: these persons were erased after the backup, and are BACK.')
+  expect(stdout).toContain(`erased ${erasedAt}: averba erase ${store} --subject ${subject} --requester`)
+})

@@ -1,0 +1,34 @@
+import type { Instant } from '../message.ts'
+import type { RememberedErasures } from '../vault/remembered-erasures.ts'
+import { first, type Steps } from './connection.ts'
+
+/** An erasure that the log does not know of: it was put back to a backup from before it, and the person is back. */
+export interface LostErasure {
+  readonly subject: string
+  /** When the person was erased. */
+  readonly at: Instant
+}
+
+/** Finds, the oldest first, the erasures that the keyring remembers and that are not done in the store. */
+export function* findLostErasures(erased: RememberedErasures): Steps<readonly LostErasure[]> {
+  const lost: LostErasure[] = []
+  for (const [subject, { at, keepsKey }] of Object.entries(erased)) {
+    const parameters = [`subject-${subject}`]
+    const row = yield* first<{ isErased: 0 | 1; epoch: number }>({ sql: selectOwner, parameters })
+    if (row && (row.isErased === 0 || (row.epoch > 0 && !keepsKey))) lost.push({ subject, at })
+  }
+  return lost.sort((a, b) => (a.at < b.at ? -1 : 1))
+}
+
+/** What has to be done about them, in words; `undefined` when there are none. */
+export function describeLostErasures(lost: readonly LostErasure[]): string | undefined {
+  const [oldest] = lost
+  if (!oldest) return undefined
+  const more = lost.length > shownMax ? ` and ${lost.length - shownMax} more` : ''
+  const named = lost.slice(0, shownMax).map(({ subject }) => subject)
+  const what = lost.length === 1 ? 'one erasure is' : `${lost.length} erasures are`
+  return `${what} not in this log, since ${oldest.at}: it stands as before. Erase again: ${named.join(', ')}${more}`
+}
+
+const shownMax = 20
+const selectOwner = 'select is_erased as "isErased", epoch from owner_key where owner = ?'

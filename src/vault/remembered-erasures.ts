@@ -1,0 +1,44 @@
+import type { Instant } from '../message.ts'
+import type { KeyringFile } from './keyring-file.ts'
+
+/** An erasure as the keyring remembers it: a backup from before it may be put back, and does not know of it. */
+export interface RememberedErasure {
+  readonly at: Instant
+  /** Something was kept, and so was the key. */
+  readonly keepsKey: boolean
+  /** The newest epoch then: what a backup from before holds is wrapped by an older one. */
+  readonly epoch: number
+}
+
+/** By subject. */
+export type RememberedErasures = Readonly<Record<string, RememberedErasure>>
+
+/** What the keyring is told of an erasure. */
+export interface ErasureToRemember extends Omit<RememberedErasure, 'epoch'> {
+  readonly subject: string
+}
+
+/** The keyring with an erasure. */
+export function remembering(file: KeyringFile, { subject, ...erasure }: ErasureToRemember): KeyringFile {
+  const epoch = Math.max(...Object.keys(file.epochs).map(Number))
+  return { ...file, erased: { ...file.erased, [subject]: { ...erasure, epoch } } }
+}
+
+/** The keyring without the erasures that no backup is from before that still opens; those that are lost stay. */
+export function forgetting(file: KeyringFile, lost: ReadonlySet<string>): KeyringFile {
+  const oldest = Math.min(...Object.keys(file.epochs).map(Number))
+  const { erased = {}, ...others } = file
+  const left = Object.entries(erased).filter(([subject, { epoch }]) => epoch > oldest || lost.has(subject))
+  return left.length === 0 ? others : { ...others, erased: Object.fromEntries(left) }
+}
+
+/** Reports whether a file says of erasures what a keyring does. */
+export function areErasures(value: unknown): value is RememberedErasures {
+  return typeof value === 'object' && value !== null && Object.values(value).every(isErasure)
+}
+
+function isErasure(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { at, keepsKey, epoch }: { at?: unknown; keepsKey?: unknown; epoch?: unknown } = value
+  return typeof at === 'string' && typeof keepsKey === 'boolean' && Number.isInteger(epoch)
+}
