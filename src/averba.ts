@@ -92,7 +92,9 @@ export interface Averba {
   on<T extends keyof Events | keyof Hints>(type: T, listener: (told: Told<T>) => void): () => void
   /**
    * Goes on until the signal: performs what is due, and calls followers. Wakes up at once when this process appends,
-   * and every second for what others did. Safe in several processes on one file.
+   * and every second for what others did. Safe in several processes on one file. Closing ends it too.
+   *
+   * @throws {AverbaError} `CLOSED` once the log is closing
    */
   run(options: { signal: AbortSignal }): Promise<void>
   /**
@@ -273,7 +275,13 @@ export async function openOn(
         return (await store.viewAsOf(name, asOf)) as Views[N][] // The view of this name has these rows.
       }),
     on: (type, listener) => engine.on(type, told => listener(told as never)), // The type names what is told.
-    run: ({ signal }) => runAll({ engine, followers, schedules, troubles, store, clock, signal, log }),
+    run: ({ signal }) =>
+      engine.admit(closing =>
+        engine.answer(over => {
+          const until = { signal: AbortSignal.any([signal, closing]), over }
+          return runAll({ engine, followers, schedules, troubles, store, clock, ...until, log })
+        }),
+      ),
     async settle({ timeoutMs } = {}) {
       if (timeoutMs !== undefined) checkMs(timeoutMs, 'timeoutMs')
       return settleAll({ engine, followers, schedules, troubles, store, clock }, timeoutMs)

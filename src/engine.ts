@@ -48,6 +48,8 @@ export class Engine {
   /** Each says whether its turn came. */
   readonly #performing = new Map<string, Promise<boolean>>()
   readonly #running = new Set<Promise<unknown>>()
+  /** What had its time to end before closing. */
+  readonly #waitedFor = new WeakSet<Promise<unknown>>()
   /** What hosts wait for that have to be told before the store closes. */
   readonly #answering = new Set<Promise<unknown>>()
 
@@ -266,12 +268,21 @@ export class Engine {
     return this.#parts.performers[type]?.effectClass === 'probed'
   }
 
+  /** Notes what is under way now: once it has had its time, calling what is returned keeps closing from waiting for it again. */
+  noteUnderWay(): () => void {
+    const noted = [...this.#running]
+    return () => {
+      for (const each of noted) this.#waitedFor.add(each)
+    }
+  }
+
   /** Lets what is under way end, within a bound: what has not ended by then stays in the ledger. */
   async close(): Promise<void> {
     this.#closing.abort()
     const stop = new AbortController()
     const ended = async () => {
-      while (this.#running.size > 0) await Promise.allSettled(this.#running)
+      const left = () => [...this.#running].filter(each => !this.#waitedFor.has(each))
+      while (left().length > 0) await Promise.allSettled(left())
     }
     await Promise.race([
       ended(),

@@ -43,6 +43,8 @@ export class Followers {
   readonly #taken = new Set<string>()
   /** Why this process cannot go on with some. */
   readonly #troubles = new Map<string, unknown>()
+  /** What had its time to end before closing. */
+  readonly #waitedFor = new WeakSet<Promise<void>>()
   readonly #closing = new AbortController()
   /** How often it was said that there may be something new, and who rests until it is said again. */
   #wakes = 0
@@ -151,11 +153,20 @@ export class Followers {
     this.#resting.delete(wake)
   }
 
+  /** Notes what is under way now: once it has had its time, calling what is returned keeps closing from waiting for it again. */
+  noteUnderWay(): () => void {
+    const noted = [...this.#working.values()]
+    return () => {
+      for (const each of noted) this.#waitedFor.add(each)
+    }
+  }
+
   /** Lets handlers end what they are at, within a bound, and other processes take over at once. */
   async close(): Promise<void> {
     this.#closing.abort()
     const stop = new AbortController()
-    const working = Promise.allSettled(this.#working.values())
+    const left = [...this.#working.values()].filter(each => !this.#waitedFor.has(each))
+    const working = Promise.allSettled(left)
     await Promise.race([working, this.#clock.sleep(closeWaitMs, stop.signal, 'the end of handlers')])
     stop.abort()
     await this.#release()

@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts'
 import type { Counts, Engine } from './engine.ts'
+import { AverbaError } from './errors.ts'
 import type { Followers } from './followers.ts'
 import { nameOf } from './handler-time.ts'
 import type { LogLine } from './log-line.ts'
@@ -19,7 +20,7 @@ const endWaitMs = 15_000
  * It goes on by itself.
  */
 export async function settleAll(
-  { engine, followers, schedules, troubles, store, clock }: Omit<RunParts, 'signal' | 'log'>,
+  { engine, followers, schedules, troubles, store, clock }: Omit<RunParts, 'signal' | 'over' | 'log'>,
   timeoutMs: number | undefined,
 ): Promise<Counts> {
   const counts = { settled: 0, deferred: 0, unknown: 0 }
@@ -54,6 +55,8 @@ export interface RunParts {
   readonly store: Pick<Store, 'bringViewsBack'>
   readonly clock: Clock
   readonly signal: AbortSignal
+  /** Says that nothing more is waited for, whatever is under way: the store closes. */
+  readonly over: AbortSignal
   readonly log: (line: LogLine) => void
 }
 
@@ -64,7 +67,7 @@ export interface RunParts {
  * as begun.
  */
 export async function runAll(parts: RunParts): Promise<void> {
-  const { engine, followers, schedules, troubles, store, clock, signal, log } = parts
+  const { engine, followers, schedules, troubles, store, clock, signal, over, log } = parts
   const again = (what: string, work: () => Promise<unknown>, everyMs = lookEveryMs) =>
     repeat(work, () => clock.sleep(everyMs, signal, `run: ${what}`), signal, log)
   const begin = () => engine.admit(() => schedules.begin())
@@ -82,9 +85,12 @@ export async function runAll(parts: RunParts): Promise<void> {
   const ended = new AbortController()
   const bound = async () => {
     await aborted(signal)
+    const haveHadTheirTime = [engine.noteUnderWay(), followers.noteUnderWay()]
     await clock.sleep(endWaitMs, ended.signal, 'the end of run')
+    // Whoever closes then has stopped for as long already.
+    if (!ended.signal.aborted) for (const each of haveHadTheirTime) each()
   }
-  await Promise.race([work, bound()])
+  await Promise.race([work, bound(), aborted(over)])
   ended.abort()
 }
 
@@ -103,7 +109,11 @@ async function repeat(
   log: (line: LogLine) => void,
 ): Promise<void> {
   while (!signal.aborted) {
-    await work().catch(error => tell(error, log))
+    await work().catch(error => {
+      // What outlives the store ends as if its process had died.
+      const isClosed = error instanceof AverbaError && error.code === 'CLOSED'
+      if (!isClosed || !signal.aborted) tell(error, log)
+    })
     await rest()
   }
 }

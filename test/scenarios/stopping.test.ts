@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openAverba } from '../../src/index.ts'
-import { samples, seededEntropy, simulate, type World } from '../../src/simulation/index.ts'
+import { samples, seededEntropy, simulate, VirtualClock, type World } from '../../src/simulation/index.ts'
 
 const people = ['52998224725', '11144477735', '39053344705']
 
@@ -113,6 +113,67 @@ test('who waits for a call that hangs when the log is closed is told in time tha
   expect(clock.now() - began).toBe(15_000)
   expect([await asked, await standing].map(each => each.status)).toEqual(['pending', 'pending'])
   expect(clock.sleeping).toBe(0)
+})
+
+/** A call and a handler that hang, and run, which has just been told to stop. */
+async function givenHangingRun() {
+  const world = await givenServiceThatHangs(':memory:')
+  const { averba, clock } = world
+  const hanging = Promise.withResolvers<void>()
+  averba.log.follow('crm', ['subject.enrolled'], () => {
+    hanging.resolve()
+    return new Promise(() => undefined)
+  })
+  await validate(world, 'v1')
+  await hasHung(world)
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  await hanging.promise
+  const began = clock.now()
+  stop.abort()
+  return { world, running, began }
+}
+
+test('closing after run has waited in vain does not wait for the same again, and for what came since it does', async () => {
+  const { world, running, began } = await givenHangingRun()
+  const { averba, clock } = world
+  await clock.finish(running)
+  expect(clock.now() - began).toBe(15_000)
+  const late = averba.validations.validate({ id: 'v2', cpf: samples.cpf, claims: { nome: 'X' } })
+  await expect.poll(async () => (await averba.effects.list({ state: 'owed' })).length).toBe(1)
+  await clock.finish(Promise.all([averba.close(), late]))
+  expect(clock.now() - began).toBe(30_000)
+})
+
+test('a process that is told to stop has stopped in 15 seconds, whatever hangs', async () => {
+  const { world, running, began } = await givenHangingRun()
+  const { averba, clock } = world
+  await clock.finish(running.then(() => averba.close()))
+  expect(clock.now() - began).toBe(15_000)
+})
+
+test('closing ends run, too, without a word, and nothing keeps the process alive', async () => {
+  const lines: unknown[] = []
+  const clock = new VirtualClock()
+  const averba = await openAverba({ store: ':memory:', clock, logger: line => void lines.push(line) })
+  const [begun, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let isHandled = false
+  averba.log.follow('crm', ['subject.enrolled'], async () => {
+    begun.resolve()
+    await go.promise
+    isHandled = true
+  })
+  await averba.consents.enrol({ cpf: samples.cpf })
+  const running = averba.run({ signal: new AbortController().signal })
+  await begun.promise
+  const closing = averba.close()
+  go.resolve()
+  await Promise.all([running, closing])
+  expect(isHandled).toBe(true)
+  expect(lines).toEqual([])
+  expect(clock.sleeping).toBe(0)
+  const again = averba.run({ signal: new AbortController().signal })
+  await expect(again).rejects.toMatchObject({ code: 'CLOSED' })
 })
 
 /** A consent service that is asked once a minute, and three readings that are owed; `first` is the first of them. */
