@@ -68,13 +68,16 @@ export class Retention {
     return new Set(owed.flatMap(effect => Object.values(effect.opens ?? {})))
   }
 
-  /** Decided on whom nothing holds, by all that is on their streams: who is held meanwhile is looked at again. */
+  /**
+   * Decided on whom nothing holds, by all that is on their streams: who is held meanwhile is looked at again. What was
+   * moved out to a bundle meanwhile is there no more.
+   */
   async #destroying(over: readonly AgedPart[], named: { kind: string; rule: string }): Promise<Delivery> {
     const owners = [...new Set(over.map(part => part.owner))].filter(owner => owner.startsWith('subject-'))
     const restsOn = await Promise.all(owners.map(owner => this.#expected(owner)))
     const held = new Set<string>()
     for (const owner of owners) if (await this.#isHeld(owner)) held.add(owner)
-    const free = over.filter(({ owner }) => !held.has(owner))
+    const free = await this.#area.store.owners.present(over.filter(({ owner }) => !held.has(owner)))
     if (free.length === 0) return { targets: [] }
     const data = { ...named, parts: free.map(placeOf) }
     const message = { type: 'retention.apply', data }

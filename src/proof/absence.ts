@@ -39,6 +39,8 @@ export class Absence {
   /** The parts that retention destroyed and that moves took out, each with the position of the event that says so. */
   readonly #destroyed = new Map<string, number>()
   readonly #out = new Map<string, number>()
+  /** Those that retention destroyed and that came back. */
+  readonly #broughtBack = new Set<string>()
 
   miss(part: MissingPart): void {
     this.#missing.push(part)
@@ -73,8 +75,13 @@ export class Absence {
   #hearRestored({ data }: ExplainingEvent): void {
     for (const place of textsOf(data.parts)) {
       this.#out.delete(place)
-      this.#destroyed.delete(place)
+      if (this.#destroyed.delete(place)) this.#broughtBack.add(place)
     }
+  }
+
+  /** The parts that retention said it destroyed, as `<position>/<name>`: none of them may be there. */
+  get destroyed(): readonly string[] {
+    return [...this.#destroyed.keys(), ...this.#broughtBack]
   }
 
   /** Counts what is explained, and names what is not. */

@@ -14,7 +14,7 @@ import { leafHash } from '../proof/merkle.ts'
 import type { Vault } from '../vault/vault.ts'
 import { type Batch, findReceipt, lookUp, type StagedEvent } from './batch.ts'
 import type { Steps } from './connection.ts'
-import { type Destruction, erasedOwner, isOutdated } from './destruction.ts'
+import { areThere, type Destruction, erasedOwner, isOutdated } from './destruction.ts'
 import { writeHeader } from './header.ts'
 import type { Known, KnownOwner, KnownStream } from './known.ts'
 import { canMove, effectRows, isOpen, type Move } from './ledger.ts'
@@ -61,7 +61,7 @@ export interface Append {
   readonly claims?: readonly Claim[]
   /** What nothing may have been recorded under for a while; what is recorded after it under the same is in its way. */
   readonly recent?: RecentDigest
-  /** What is destroyed with it. Nothing may have been recorded of the person since it was looked for. */
+  /** What is destroyed with it: it has to be there, or nothing be recorded of the person since it was looked for. */
   readonly destroys?: Destruction
   /** What moves out, or back, with it. All of it must still be where it leaves from. */
   readonly relocates?: Relocation
@@ -158,6 +158,9 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
   const person = destroys?.person
   if (person && (yield* isOutdated(person, batch)))
     return conflict('more of the person was recorded meanwhile')
+  // What an erasure destroys it destroys wherever it is, with its key.
+  if (destroys && !person && !(yield* areThere(destroys.parts, batch)))
+    return conflict('a part was moved or destroyed meanwhile')
   const { relocates } = input
   if (relocates && !(yield* canRelocate(relocates)))
     return conflict('a part was moved or destroyed meanwhile')

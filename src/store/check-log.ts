@@ -6,6 +6,7 @@ import { hashBytes, leafHash } from '../proof/merkle.ts'
 import { ErasureCheck } from './check-erasures.ts'
 import { ReceiptCheck } from './check-receipts.ts'
 import { first, rows, type Steps } from './connection.ts'
+import { present } from './relocation.ts'
 import type { Snapshot } from './snapshot.ts'
 import { type Tile, Tree, tileHashes } from './tree.ts'
 
@@ -49,6 +50,7 @@ export async function checkLog(snapshot: Snapshot, faults: Faults, onPage: OnPag
   snapshot.run(() => check.checkVersions())
   snapshot.run(() => erasures.compareKeys(faults))
   check.checkAbsent()
+  snapshot.run(() => check.checkDestroyed())
   snapshot.run(() => receipts.next(position, undefined))
   for (let after: string | undefined = ''; after !== undefined; ) {
     const last: string = after
@@ -212,6 +214,16 @@ class LogCheck {
   /** A part may be missing only where an event says that it was destroyed, or moved out. */
   checkAbsent(): void {
     this.#absent = this.#absence.judge(this.#faults)
+  }
+
+  /** What the log says was destroyed is gone. */
+  *checkDestroyed(): Steps<void> {
+    const destroyed = this.#absence.destroyed.map(place => {
+      const [position = '', name = ''] = place.split('/')
+      return { position: Number(position), name }
+    })
+    for (const { position, name } of yield* present(destroyed))
+      this.#faults.add('parts', `the part "${name}" at ${position} was destroyed, and is there`)
   }
 
   /** Compares tiles that are full: those that grow are kept until they are. */

@@ -2,6 +2,7 @@ import type { Batch } from './batch.ts'
 import { each, first, rows, type Steps } from './connection.ts'
 import type { KnownOwner } from './known.ts'
 import { forgetRecent } from './recent-digests.ts'
+import { type Place, placeOf, present } from './relocation.ts'
 
 /** What is destroyed with an append. */
 export interface Destruction {
@@ -32,6 +33,13 @@ export function* isOutdated({ subject, until }: ErasedPerson, batch: Batch): Ste
   if (batch.events.some(({ header }) => header.includes(subject))) return true
   const newer = yield* first({ sql: selectNewer, parameters: [until, `%${subject}%`] })
   return newer !== undefined
+}
+
+/** Reports whether each part is there: one that was moved out to a bundle would come back from it. */
+export function* areThere(parts: readonly Place[], batch: Batch): Steps<boolean> {
+  const inBatch = new Set(batch.destroyed.flatMap(each => each.parts.map(placeOf)))
+  if (parts.some(part => inBatch.has(placeOf(part)))) return false
+  return (yield* present(parts)).length === parts.length
 }
 
 /** Destroys it. The row of the key stays, without a key: none is made again. */

@@ -31,6 +31,9 @@ export const archivedType = 'log.partsArchived'
 /** The event that says that they were put back. */
 export const restoredType = 'log.partsRestored'
 
+/** The event that says that retention destroyed parts. */
+const destroyedType = 'retention.applied'
+
 /** An event that moved parts, with the positions of the first and the last of them. */
 interface Moved {
   readonly version: number
@@ -68,7 +71,7 @@ export class MovedParts {
   }
 }
 
-/** The parts that are out, as `<position>/<name>`, and whether any event names a bundle. */
+/** The parts that are out and may come back, as `<position>/<name>`, and whether any event names a bundle. */
 export function* readOut(bundle: string): Steps<{ out: Set<string>; isKnown: boolean }> {
   const out = new Set<string>()
   let isKnown = false
@@ -77,6 +80,12 @@ export function* readOut(bundle: string): Steps<{ out: Set<string>; isKnown: boo
     if (named.bundle === bundle) isKnown = true
     for (const part of named.parts) type === archivedType ? out.add(part) : out.delete(part)
   }
+  // Whatever moved it: what is said to be destroyed stays so.
+  for (const { header } of yield* rows<{ header: string }>({
+    sql: selectDestroyed,
+    parameters: [destroyedType],
+  }))
+    for (const part of (parseHeader(header).data as Pick<PartsNamed, 'parts'>).parts) out.delete(part) // As retention writes it.
   return { out, isKnown }
 }
 
@@ -105,6 +114,7 @@ export function* findMark(stream: string, version: number, name: string): Steps<
 
 const selectMoves = `select event.version, event.type, event.header from event join stream on stream.key = event.stream
   where stream.name = ? and event.type in (?, ?) and event.version > ? order by event.version`
+const selectDestroyed = 'select header from event where type = ? order by position'
 const selectMove = `select event.type, event.header from event join stream on stream.key = event.stream
   where stream.name = ? and event.version = ?`
 const selectEvent = `select event.position, event.header from event join stream on stream.key = event.stream

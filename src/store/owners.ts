@@ -10,6 +10,7 @@ import { type Connection, each, first, rows, type Searched, type Steps } from '.
 import { parseHeader } from './header.ts'
 import { findLostErasures, type LostErasure } from './lost-erasures.ts'
 import { type Leaf, readLeaf } from './read.ts'
+import { type Place, present } from './relocation.ts'
 import { selectPosition } from './schema.ts'
 import { resealSecrets } from './secrets.ts'
 import { findMarks, type NamedPart, type Survey, survey } from './survey.ts'
@@ -60,6 +61,11 @@ export class Owners {
   /** Finds all that the log holds of a person. */
   survey(subject: string): Promise<Survey> {
     return survey(this.#connection, subject)
+  }
+
+  /** Those of some parts that are there: the others were moved out, or destroyed. */
+  present<P extends Place>(parts: readonly P[]): Promise<P[]> {
+    return this.#connection.read(() => present(parts))
   }
 
   /** The parts of a person that the log names, whether they are still there or not. */

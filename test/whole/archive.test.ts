@@ -3,11 +3,22 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import Sqlite from 'better-sqlite3'
-import { expect, test } from 'vitest'
-import { archiveParts, diagnoseStore, type Events, openAverba, restoreParts } from '../../src/index.ts'
-import { simulate, VirtualClock } from '../../src/simulation/index.ts'
+import { expect, test, vi } from 'vitest'
+import { createIds } from '../../src/clock.ts'
+import {
+  type Averba,
+  archiveParts,
+  diagnoseStore,
+  type Events,
+  openAverba,
+  restoreParts,
+} from '../../src/index.ts'
+import { seededEntropy, simulate, VirtualClock } from '../../src/simulation/index.ts'
 import { whereAre } from '../../src/store/concerning.ts'
+import { Owners } from '../../src/store/owners.ts'
 import { Snapshot } from '../../src/store/snapshot.ts'
+import { Store } from '../../src/store/store.ts'
+import { views } from '../../src/views/views.ts'
 import { copyStore, makeSampleStore, newPath } from '../store/sample-store.ts'
 
 const later = '2100-01-01'
@@ -21,6 +32,14 @@ function groundOf(store: string) {
   const parts = database.prepare('select position, name, sealed from part order by 1, 2').all() as PartRow[]
   database.close()
   return { fixed: { rows, events }, parts }
+}
+
+/** The parts that events of a type name. */
+async function placesOf(averba: Averba, type: 'log.partsArchived' | 'retention.applied'): Promise<string[]> {
+  const named: string[] = []
+  for await (const { data } of averba.log.read({ types: [type] }))
+    named.push(...(data as Events['log.partsArchived']).parts) // By its type: both have them.
+  return named
 }
 
 interface PartRow {
@@ -317,6 +336,70 @@ test('what was destroyed since a move was cut off, or before it came to it, does
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })
 
+test('retention destroys what is there, and not what moved out while it looked', async () => {
+  const [store, bundle] = [await makeSampleStore(20), newPath()]
+  const clock = new VirtualClock('2099-12-31T00:00:00.000Z')
+  const look = Owners.prototype.agedParts
+  vi.spyOn(Owners.prototype, 'agedParts').mockImplementationOnce(async function (this: Owners, ...asked) {
+    const page = await look.apply(this, asked)
+    await archiveParts({ store, before: later, to: bundle, clock })
+    return page
+  })
+  const averba = await openAverba({ store, clock, retention: { 'notification.body': { days: 1 } } })
+  await averba.settle()
+  const moved = await placesOf(averba, 'log.partsArchived')
+  expect(moved.filter(place => place.endsWith('/body'))).toHaveLength(20)
+  expect(await placesOf(averba, 'retention.applied')).toEqual([])
+  await averba.close()
+  await restoreParts({ store, from: bundle, clock })
+  expect(await diagnoseStore({ store, isDeep: true })).toMatchObject({
+    problems: [],
+    checked: { erasedParts: 0, archivedParts: 0 },
+  })
+})
+
+test('what the log says was destroyed comes back from no bundle, and is reported where it stands', async () => {
+  const [store, bundle] = [await makeSampleStore(3), newPath()]
+  const bodies = groundOf(store).parts.filter(part => part.name === 'body')
+  const [first, second, third] = bodies.map(placeOf)
+  const clock = new VirtualClock('2099-12-31T00:00:00.000Z')
+  /** Says that parts were destroyed, and leaves them where they are. */
+  const say = async (...parts: unknown[]) => {
+    const entropy = seededEntropy(9)
+    const opened = await Store.open({
+      path: store,
+      views,
+      clock,
+      entropy,
+      createId: createIds(clock, entropy),
+    })
+    const stream = 'retention-notification.body'
+    const data = { kind: 'notification.body', rule: '1 days', parts }
+    await opened.append({
+      at: new Date(clock.now()).toISOString(),
+      streams: [{ stream, expect: 'any' }],
+      events: [
+        {
+          stream,
+          event: { type: 'retention.applied', data },
+          because: 'retention.apply',
+          machine: { name: 'retention', version: 1 },
+        },
+      ],
+    })
+    await opened.close()
+  }
+  const moved = await archiveParts({ store, before: later, to: bundle, clock })
+  await say(first, second)
+  expect(await restoreParts({ store, from: bundle, clock })).toMatchObject({ count: (moved?.count ?? 0) - 2 })
+  expect(groundOf(store).parts.filter(part => part.name === 'body')).toEqual(bodies.slice(2))
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+  await say(third)
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([
+    expect.stringContaining(`the part "body" at ${bodies[2]?.position} was destroyed, and is there`),
+  ])
+})
+
 test('what of a bundle is no more there when its turn comes is not named as moved', async () => {
   const store = await makeSampleStore(520)
   const before = groundOf(store)
@@ -327,9 +410,7 @@ test('what of a bundle is no more there when its turn comes is not named as move
   ])
   expect(first?.count).toBe(second?.count)
   const averba = await openAverba({ store })
-  const named: string[] = []
-  for await (const { data } of averba.log.read({ types: ['log.partsArchived'] }))
-    named.push(...(data as Events['log.partsArchived']).parts) // By its type.
+  const named = await placesOf(averba, 'log.partsArchived')
   await averba.close()
   expect(new Set(named).size).toBe(named.length)
   expect(named.length).toBe(before.parts.length - groundOf(store).parts.length)
