@@ -1,4 +1,8 @@
+import { isAwaited } from './awaited.ts'
+import { AverbaError } from './errors.ts'
+import type { Received } from './machines/notification.ts'
 import type { ArchiveOptions } from './store/archive.ts'
+import { parseHeader } from './store/header.ts'
 import type { Store } from './store/store.ts'
 import { openViews } from './store/views-handle.ts'
 import type { Views } from './views/views.ts'
@@ -10,8 +14,21 @@ const lasting: ReadonlySet<string> = new Set([
   'subject.awarenessAppeared/record',
 ])
 
-/** Tells which parts something still needs: current state, or a handler that has not come through. */
+/** They say what is still needed. */
+const asked: ReadonlySet<string> = new Set(['notifications', 'validations'])
+
+/**
+ * Tells which parts something still needs: current state, or a handler that has not come through.
+ *
+ * @throws {AverbaError} `REFUSED` when a view that tells it stands still
+ */
 export async function findLasting(store: Store): Promise<ArchiveOptions['stays']> {
+  const stopped = (await store.checkpoints()).find(({ view, isRunning }) => asked.has(view) && !isRunning)
+  if (stopped) {
+    throw new AverbaError('REFUSED', `Cannot tell what is still needed: "${stopped.view}" stands still`, {
+      hint: 'Build the view anew with averba rebuild, then archive',
+    })
+  }
   const [listed] = await store.read({
     stream: 'portal-main',
     types: ['portal.listed'],
@@ -37,9 +54,13 @@ export async function findLasting(store: Store): Promise<ArchiveOptions['stays']
     .execute()
   // A person has to look at them.
   const lookedAt = new Set(inDoubt.map(row => row.validation))
-  return ({ stream, type, name, position }) => {
+  return ({ stream, type, name, position, header }) => {
     if (name === 'unreadable' && lookedAt.has(stream)) return true
     if (lasting.has(`${type}/${name}`) || position === listed?.position) return true
+    if (stream.startsWith('notification-')) {
+      const { evento } = parseHeader(header).data as Received // Its first event alone has a part.
+      if (isAwaited(followers, evento, position)) return true
+    }
     const isWaitedFor = waitedFor.get(stream)
     return isWaitedFor === true || (isWaitedFor === false && position > passed)
   }

@@ -221,7 +221,7 @@ export interface ReplayLogOptions extends ReplayOptions {
  * handler has not come through.
  *
  * @returns `undefined` when there is nothing to move
- * @throws {AverbaError} `INVALID_INPUT`, `STORE_UNSAFE`, `STORE_BUSY`, `CORRUPT`, and as `openAverba`
+ * @throws {AverbaError} `REFUSED` when a view that tells what is needed stands still, `INVALID_INPUT`, `STORE_UNSAFE`, `STORE_BUSY`, `CORRUPT`, and as `openAverba`
  */
 export async function archiveParts(
   options: OpenedWith & { before: Instant; to: string },

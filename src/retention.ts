@@ -1,7 +1,7 @@
 import type { Area } from './area.ts'
+import { isAwaited } from './awaited.ts'
 import { giveWay, isWithin, toInstant } from './clock.ts'
 import type { Delivery } from './decisions.ts'
-import { followerOf } from './handler-worker.ts'
 import type { Instant } from './message.ts'
 import { copyWindowMs } from './notification.ts'
 import type { RetentionRule } from './options.ts'
@@ -127,9 +127,7 @@ export class Retention {
 
   /** Whether some handler has yet to come by: that of a process which has others, or is down. */
   async #isAwaited(evento: string, position: number): Promise<boolean> {
-    const followers = await this.#area.store.followers.list()
-    const ofEvento = followerOf({ evento, name: '' })
-    return followers.some(each => each.name.startsWith(ofEvento) && each.position < position)
+    return isAwaited(await this.#area.store.followers.list(), evento, position)
   }
 
   async #isHeld(owner: string): Promise<boolean> {

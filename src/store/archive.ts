@@ -32,7 +32,7 @@ export interface ArchiveOptions {
   readonly at: Instant
   readonly entropy: Entropy
   /** Parts that stay, however old they are: what comes later opens them again. */
-  readonly stays: (part: { stream: string; type: string; name: string; position: number }) => boolean
+  readonly stays: (part: Pick<PartRow, 'stream' | 'type' | 'name' | 'position' | 'header'>) => boolean
 }
 
 /** How many parts one event names, and how many bytes of them are held: its header stays in the kilobytes. */
@@ -168,10 +168,10 @@ function* select(snapshot: Snapshot, { before, stays }: ArchiveOptions): Generat
   let last = { position: 0, name: '' }
   for (;;) {
     const page = snapshot.run(() => selectPage(last, until))
-    for (const { stream, version, type, ...part } of page) {
+    for (const { stream, version, type, header, ...part } of page) {
       const { position, name } = part
       const isNeeded = owing.has(position) || opened.has(`${stream}/${version}/${name}`)
-      if (!isNeeded && !stays({ stream, type, name, position })) yield part
+      if (!isNeeded && !stays({ stream, type, name, position, header })) yield part
     }
     const end = page.at(-1)
     if (!end) return
@@ -183,6 +183,8 @@ interface PartRow extends PlacedPart {
   readonly stream: string
   readonly version: number
   readonly type: string
+  /** Of its event. */
+  readonly header: string
 }
 
 function* selectPage(last: { position: number; name: string }, until: number): Steps<readonly PartRow[]> {
@@ -227,7 +229,7 @@ async function record(
 }
 
 const selectParts = `select part.position, part.name, part.sealed, owner_key.owner, event.version, event.type,
-  stream.name as stream from part join owner_key on owner_key.key = part.owner
+  event.header, stream.name as stream from part join owner_key on owner_key.key = part.owner
   join event on event.position = part.position join stream on stream.key = event.stream
   where (part.position, part.name) > (?, ?) and part.position <= ? order by part.position, part.name limit ?`
 const selectOpen = `select effect.position, effect.n, event.header from effect

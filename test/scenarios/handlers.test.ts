@@ -473,7 +473,8 @@ test('what a handler has not come through stays in the log, however old it is', 
   averba.notifications.handle(evento, 'crm', async each => {
     if (numberOf(each) === 2) throw new TypeError('broken')
   })
-  for (const n of [1, 2, 3]) await notify(averba, { n })
+  // What comes after one that fails stays until that is done or parked.
+  for (const n of [1, 3, 2]) await notify(averba, { n })
   await averba.settle()
   await averba.close()
   const later = await openAverba({
@@ -491,6 +492,42 @@ test('what a handler has not come through stays in the log, however old it is', 
     join event on event.stream = stream.key join part using (position) order by state`)
   expect(kept.pluck().all()).toEqual(['failing', 'received'])
   database.close()
+})
+
+test('an archive leaves what a handler of another process has still to come by, and moves nothing while it cannot tell', async () => {
+  const { averba, other, clock, openOne, store } = await given(2)
+  const seen: number[] = []
+  const handle = (by: Averba, name: string, of = evento) =>
+    by.notifications.handle(of, name, async each => void seen.push(numberOf(each)))
+  handle(averba, 'crm')
+  handle(other, 'mail')
+  handle(other, 'mail', 'another')
+  await other.settle()
+  await other.close()
+  await notify(averba, { n: 1 })
+  await averba.settle()
+  expect(await inbox(averba)).toMatchObject([{ state: 'handled' }])
+  await clock.advance(minuteMs)
+  const archive = () => {
+    const before = new Date(clock.now()).toISOString()
+    return archiveParts({ store, before, to: `${store}.parts`, clock })
+  }
+  expect(await archive()).toBeUndefined()
+  const later = await openOne(3)
+  handle(later, 'mail')
+  await later.settle()
+  expect(seen).toEqual([1, 1])
+  await later.close()
+  const database = new Sqlite(store)
+  database.exec("create trigger broken before update on notifications begin select raise(abort, 'no'); end")
+  await notify(averba, { n: 1 })
+  await expect(archive()).rejects.toMatchObject({ code: 'REFUSED' })
+  database.exec('drop trigger broken')
+  database.close()
+  await averba.rebuild({ views: ['notifications'] })
+  // The handler of another event waits for none of these.
+  expect(await archive()).toMatchObject({ count: 1 })
+  await averba.close()
 })
 
 test('a body that was moved out fails until it is put back, and one that is gone is parked at once', async () => {

@@ -1,0 +1,12 @@
+import { followerOf } from './handler-worker.ts'
+import type { Follower } from './store/follower.ts'
+
+/** Reports whether some handler of an event has yet to come by a position: that of a process which has others, or is down. */
+export function isAwaited(
+  followers: readonly Pick<Follower, 'name' | 'position'>[],
+  evento: string,
+  position: number,
+): boolean {
+  const ofEvento = followerOf({ evento, name: '' })
+  return followers.some(each => each.name.startsWith(ofEvento) && each.position < position)
+}
