@@ -220,7 +220,7 @@ export interface ReplayLogOptions extends ReplayOptions {
  * replay stay as they are. What is still needed stays: CPFs, the records of consents and awareness, and notifications that a
  * handler has not come through.
  *
- * @returns `undefined` when there is nothing to move
+ * @returns how many parts moved; `undefined`, and there is no bundle, when it was none, or others moved all of it meanwhile
  * @throws {AverbaError} `REFUSED` when a view that tells what is needed stands still, `INVALID_INPUT`, `STORE_UNSAFE`, `STORE_BUSY`, `CORRUPT`, and as `openAverba`
  */
 export async function archiveParts(

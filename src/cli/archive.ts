@@ -49,7 +49,7 @@ async function archive(store: string, options: Options): Promise<void> {
   }
   const moved = await archiveParts({ ...opened, before, to })
   if (json) return console.log(JSON.stringify(moved ?? { count: 0 }))
-  if (!moved) return console.log('There is nothing to move.')
+  if (!moved) return console.log('There is nothing to move, or no longer: no bundle was made.')
   console.log(
     `${moved.count} parts of events ${moved.from} to ${moved.to} are in ${to}, checked, and out of the log.`,
   )

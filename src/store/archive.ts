@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import type { Entropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Instant } from '../message.ts'
@@ -46,7 +47,8 @@ const pageParts = 20
  * few at a time, each in the transaction of the event that names it. A crash between leaves parts that are in both
  * places, which harms nothing: no event names them. Parts that an effect still has to open stay.
  *
- * @returns `undefined` when there is nothing to move
+ * @returns how many parts of the bundle moved, which others may move at the same time; `undefined`, and no bundle is left,
+ * when it is none
  * @throws {AverbaError} `INVALID_INPUT` when something is at the path, `STORE_UNSAFE`, `STORE_BUSY`, `CORRUPT`
  */
 export async function moveOut(options: ArchiveOptions): Promise<PartsMoved | undefined> {
@@ -68,21 +70,27 @@ export async function moveOut(options: ArchiveOptions): Promise<PartsMoved | und
     snapshot.close()
   }
   const { bundle } = moved
-  await inBatches(to, batch => takeOut(options, bundle, batch))
-  return moved
+  let count = 0
+  await inBatches(to, async batch => {
+    count += await takeOut(options, bundle, batch)
+  })
+  if (count > 0) return { ...moved, count }
+  // Somebody else was faster with every part of it: no event names this bundle, and none could bring it back.
+  rmSync(to)
+  return undefined
 }
 
-/** Names those of some parts that are still there, and deletes them with it. */
+/** Names those of some parts that are still there, deletes them with it, and says how many they were. */
 async function takeOut(
   { store, at }: ArchiveOptions,
   bundle: string,
   batch: readonly Place[],
-): Promise<void> {
+): Promise<number> {
   for (;;) {
     const out = await store.reader.read(() => present(batch))
-    if (out.length === 0) return
+    if (out.length === 0) return 0
     const named = { bundle, parts: out.map(placeOf) }
-    if (await record(store, archivedType, 'log.archiveParts', at, named, { out })) return
+    if (await record(store, archivedType, 'log.archiveParts', at, named, { out })) return out.length
   }
 }
 
@@ -149,16 +157,28 @@ async function checkBundle(path: string, from: string): Promise<PartsMoved & { o
     const { bundle, count, from: first, to, ...header } = await readBundle(from, () => undefined)
     if (header.origin !== origin)
       throw new AverbaError('INVALID_INPUT', `Cannot put back "${from}": it is a bundle of another log`)
-    await readBundle(from, part => snapshot.run(() => checkMark(part)))
     const { out, isKnown } = snapshot.run(() => readOut(bundle))
+    let outOfIt = 0
+    await readBundle(from, part => {
+      snapshot.run(() => checkMark(part))
+      if (out.has(placeOf(part))) outOfIt += 1
+    })
     if (isKnown) return { bundle, count, from: first, to, out }
-    throw new AverbaError(
-      'CORRUPT',
-      `Cannot put back "${from}": it is not as it was when the log recorded it`,
-    )
+    throw unknownBundle(from, outOfIt)
   } finally {
     snapshot.close()
   }
+}
+
+/** A move that was cut off before its first event leaves a bundle whose parts are all in the log. */
+function unknownBundle(from: string, out: number): AverbaError {
+  const cannot = `Cannot put back "${from}": no event of the log names this bundle`
+  if (out > 0) {
+    const hint = 'It was changed, or they are in another bundle: look for the one that the log names'
+    return new AverbaError('CORRUPT', `${cannot}, though ${out} of its parts are out`, { hint })
+  }
+  const hint = 'No part of it is out of the log: the bundle is not needed'
+  return new AverbaError('INVALID_INPUT', `${cannot}: nothing was moved out to it`, { hint })
 }
 
 /** The parts that go, in order, read a few at a time. */

@@ -6,6 +6,7 @@ import { type Place, placeOf } from './relocation.ts'
 export interface PartsMoved {
   /** The SHA-256 of the bundle's bytes, in hexadecimal. */
   readonly bundle: string
+  /** How many parts it was. */
   readonly count: number
   /** The positions of the first and the last event whose parts are in it. */
   readonly from: number

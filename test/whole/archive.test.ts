@@ -240,7 +240,10 @@ test('a bundle is put back only as it was, and only into its own log', async () 
   expect(await damage(text.replace('"sealed":"', '"sealed":"AAAA'))).toBe('CORRUPT')
   expect(await damage(text.replace('"name":"', '"name":"x'))).toBe('CORRUPT')
   expect(await damage(text.replace('log_', 'log_0'))).toBe('INVALID_INPUT')
-  await expect(restoreParts({ store: untouched, from: bundle })).rejects.toMatchObject({ code: 'CORRUPT' })
+  await expect(restoreParts({ store: untouched, from: bundle })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    message: expect.stringContaining('nothing was moved out to it'),
+  })
   await expect(restoreParts({ store, from: newPath() })).rejects.toMatchObject({ code: 'NOT_FOUND' })
   await expect(archiveParts({ store: newPath(), before: later, to: newPath() })).rejects.toMatchObject({
     code: 'NOT_FOUND',
@@ -404,18 +407,32 @@ test('what of a bundle is no more there when its turn comes is not named as move
   const store = await makeSampleStore(520)
   const before = groundOf(store)
   const bodies = before.parts.filter(part => part.name === 'body')
-  const [first, second] = await Promise.all([
-    archiveParts({ store, before: later, to: newPath() }),
-    archiveParts({ store, before: later, to: newPath() }),
-  ])
-  expect(first?.count).toBe(second?.count)
+  const paths = [newPath(), newPath()]
+  const moves = await Promise.all(paths.map(to => archiveParts({ store, before: later, to })))
   const averba = await openAverba({ store })
   const named = await placesOf(averba, 'log.partsArchived')
   await averba.close()
   expect(new Set(named).size).toBe(named.length)
   expect(named.length).toBe(before.parts.length - groundOf(store).parts.length)
   expect(named).toEqual(expect.arrayContaining(bodies.map(placeOf)))
+  // Each says what it moved itself, and one that moved nothing leaves no bundle.
+  expect(moves.reduce((sum, moved) => sum + (moved?.count ?? 0), 0)).toBe(named.length)
+  expect(paths.map(path => existsSync(path))).toEqual(moves.map(moved => moved !== undefined))
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
+
+test('who finds all of it moved by somebody else leaves no bundle, and does not say that it moved any', async () => {
+  const [store, faster, slower] = [await makeSampleStore(3), newPath(), newPath()]
+  const run = Snapshot.open
+  // In between: the slower one has seen which parts there are, and moves none of them yet.
+  vi.spyOn(Snapshot, 'open').mockImplementationOnce(async (...asked) => {
+    const snapshot = await run(...asked)
+    await archiveParts({ store, before: later, to: faster })
+    return snapshot
+  })
+  expect(await archiveParts({ store, before: later, to: slower })).toBeUndefined()
+  expect([existsSync(faster), existsSync(slower)]).toEqual([true, false])
+  expect(await restoreParts({ store, from: faster })).toMatchObject({ keyless: 0 })
 })
 
 test('the command moves out beside a running engine, and puts back', async () => {
