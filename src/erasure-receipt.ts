@@ -5,6 +5,12 @@ import { placeOf } from './store/relocation.ts'
 import type { Store } from './store/store.ts'
 import type { SubjectRef } from './subjects.ts'
 
+/** How an erasure was completed. `copiesOpenUntil` is null where the key is kept: for as long, copies open. */
+export interface CompletedErasure extends Omit<ErasureCompleted, 'copiesOpenUntil'> {
+  readonly at: Instant
+  readonly copiesOpenUntil: Instant | null
+}
+
 /**
  * What an erasure destroyed, when, and how far it has come. Built from the log whenever it is asked for; what it names
  * can be checked offline with `checkErasureReceipt`.
@@ -29,8 +35,11 @@ export interface ErasureReceipt {
     readonly calls: readonly string[]
   }
   /** Null until every other key was wrapped anew and the file searched. */
-  readonly completed: (ErasureCompleted & { readonly at: Instant }) | null
-  /** When the older epochs were destroyed: since then no backup opens what there was. Null until then. */
+  readonly completed: CompletedErasure | null
+  /**
+   * When the older epochs were destroyed: since then no backup opens what there was. Null until then, and for as long as
+   * the key is kept.
+   */
   readonly epochsDestroyedAt: Instant | null
   /** The events of it, as the tree has them. */
   readonly events: readonly ProvenEvent[]
@@ -40,7 +49,8 @@ export interface ErasureReceipt {
 const limits =
   'It shows what was destroyed in the log, when, and that the rest of the log stayed as it was. It cannot show that ' +
   'nobody has a copy that the log does not know of. Until copiesOpenUntil, a backup of the store opens with a backup of ' +
-  'its keyring.'
+  'its keyring. Where it is null since something was kept, the key is kept with it: while it is, backups open what they ' +
+  'hold of the person, with the keyring as it is.'
 
 const types = [
   'subject.erasureRequested',
@@ -67,6 +77,7 @@ export async function readReceipt(store: Store, subject: SubjectRef): Promise<Er
   const began = await store.readAt(1)
   const { origin = '' } = (began?.data ?? {}) as { origin?: string } // The first event of every log.
   const kept = new Set(erased.data.kept)
+  const isKeyKept = kept.size > 0
   const gone = parts.filter(part => part.position < erased.position && !kept.has(placeOf(part)))
   return {
     format: 'averba erasure 1',
@@ -76,12 +87,14 @@ export async function readReceipt(store: Store, subject: SubjectRef): Promise<Er
     destroyed: {
       parts: gone.map(({ position, name, hash, leaf }) => ({ position, name, hash, leaf })),
       list: erased.data.list,
-      keys: kept.size > 0 ? 0 : 1,
+      keys: isKeyKept ? 0 : 1,
       indexRows: erased.data.indexRows,
       calls: erased.cancels ?? [],
     },
-    completed: completed ? { ...completed.data, at: completed.at } : null,
-    epochsDestroyedAt: find('subject.epochsDestroyed')?.at ?? null,
+    completed: completed
+      ? { ...completed.data, at: completed.at, ...(isKeyKept && { copiesOpenUntil: null }) }
+      : null,
+    epochsDestroyedAt: isKeyKept ? null : (find('subject.epochsDestroyed')?.at ?? null),
     events: await Promise.all(events.map(event => proven(store, event.position))),
     limits,
   }

@@ -118,6 +118,7 @@ async function erasureOf(store: Store, subject: SubjectRef): Promise<ReportedEra
     ...{ requester, legalBasis, erasedAt, keeps },
     parts: destroyed.parts.length,
     cancelledCalls: destroyed.calls.length,
+    isKeyKept: destroyed.keys === 0,
     completedAt: completed?.at ?? null,
     copiesOpenUntil: completed?.copiesOpenUntil ?? null,
     epochsDestroyedAt,

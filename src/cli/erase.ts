@@ -107,7 +107,8 @@ function describe({
   console.log(`${rewrapped} other keys were wrapped anew, by epoch ${epoch}.`)
   console.log(`${searchedBytes} bytes of the file were searched for ${searchedFor} pieces: ${found} found.`)
   if (unsearched > 0) console.log(`${unsearched} other parts were not searched for: the file is large.`)
-  if (epochsDestroyedAt === null)
+  if (keys === 0) console.log('While the key is kept, backups of the store open it.')
+  else if (epochsDestroyedAt === null)
     console.log(`Until ${copiesOpenUntil} a backup of the store opens it with a backup of the keyring.`)
   else console.log(`No backup opens it since ${epochsDestroyedAt}.`)
 }

@@ -91,7 +91,8 @@ export const englishEvents: EventWords = {
       ? "The person's data was erased, but for what the law keeps"
       : "The person's data was erased",
   'subject.erasureCompleted': () => 'Erasure completed: keys wrapped anew, and the file searched',
-  'subject.epochsDestroyed': () => 'Older keys destroyed: no backup opens what was erased',
+  'subject.epochsDestroyed': () =>
+    'Older keys destroyed: no backup opens what was erased, unless its key is kept',
   'consent.erased': () => 'The data of this consent was erased',
   'validation.erased': () => 'The data of this validation was erased',
   'reveal.recorded': ({ purpose, isDisclosed }) =>

@@ -28,6 +28,7 @@ const portuguese = {
   kept: 'Conservados por lei',
   erasureCompleted: 'Concluída em',
   copiesOpenUntil: 'Cópias de segurança abrem até',
+  whileKeyKept: 'A chave foi conservada: enquanto existir, as cópias abrem',
   epochsDestroyed: 'Nenhuma cópia abre desde',
   held: 'O que se guarda',
   heldNote:
@@ -157,6 +158,7 @@ const english: Labels = {
   kept: 'Kept by law',
   erasureCompleted: 'Completed at',
   copiesOpenUntil: 'Backups open until',
+  whileKeyKept: 'The key is kept: while it is, copies open',
   epochsDestroyed: 'No backup opens since',
   held: 'What is held',
   heldNote: 'Personal data is sealed and was not opened for this report: only its kind and date are shown.',

@@ -93,7 +93,7 @@ export const portugueseEvents: EventWords = {
       : 'Dados do titular eliminados',
   'subject.erasureCompleted': () => 'Eliminação concluída: chaves renovadas e arquivo verificado',
   'subject.epochsDestroyed': () =>
-    'Chaves antigas destruídas: nenhuma cópia de segurança abre o que foi eliminado',
+    'Chaves antigas destruídas: nenhuma cópia de segurança abre o que foi eliminado, salvo se a chave foi conservada',
   'consent.erased': () => 'Dados deste consentimento eliminados',
   'validation.erased': () => 'Dados desta validação eliminados',
   'reveal.recorded': ({ purpose, isDisclosed }) =>

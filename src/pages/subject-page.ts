@@ -58,7 +58,7 @@ function showErasure(erasure: ReportedErasure | null, labels: Labels): Html {
 <dt>${labels.cancelledCalls}</dt><dd>${cancelledCalls}</dd>
 <dt>${labels.kept}</dt><dd>${keeps.length === 0 ? labels.nothing : keeps.join(', ')}</dd>
 <dt>${labels.erasureCompleted}</dt><dd>${showInstant(erasure.completedAt, labels)}</dd>
-<dt>${labels.copiesOpenUntil}</dt><dd>${showInstant(erasure.copiesOpenUntil, labels)}</dd>
+<dt>${labels.copiesOpenUntil}</dt><dd>${erasure.isKeyKept ? labels.whileKeyKept : showInstant(erasure.copiesOpenUntil, labels)}</dd>
 <dt>${labels.epochsDestroyed}</dt><dd>${showInstant(erasure.epochsDestroyedAt, labels)}</dd>
 </dl>`
 }

@@ -126,11 +126,13 @@ export interface ReportedErasure {
   readonly keeps: readonly string[]
   readonly parts: number
   readonly cancelledCalls: number
+  /** The key stayed with what was kept: for as long, backups open what they hold. */
+  readonly isKeyKept: boolean
   /** When the keys of all others were renewed and the file searched; null until then. */
   readonly completedAt: Instant | null
-  /** Until when a backup still opens with a backup of its keyring; null until the erasure is completed. */
+  /** Until when a backup still opens with a backup of its keyring; null until the erasure is completed, and while the key is kept. */
   readonly copiesOpenUntil: Instant | null
-  /** Since when no backup opens what there was; null until then. */
+  /** Since when no backup opens what there was; null until then, and while the key is kept. */
   readonly epochsDestroyedAt: Instant | null
 }
 

@@ -1,4 +1,6 @@
 import { hash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { Json } from '../message.ts'
 import { leafHash } from './merkle.ts'
 
 /** A destroyed part as a receipt names it: where it was, what its sealed bytes hashed to, and its event's leaf. */
@@ -21,8 +23,28 @@ export interface CheckedReceipt {
   readonly subject: string
   readonly requester: string
   readonly legalBasis: string
-  readonly destroyed: { readonly parts: readonly DestroyedPart[]; readonly list: string }
+  readonly keeps: readonly string[]
+  readonly erasedAt: string
+  readonly destroyed: {
+    readonly parts: readonly DestroyedPart[]
+    readonly list: string
+    readonly keys: number
+    readonly indexRows: number
+    readonly calls: readonly string[]
+  }
+  readonly completed: object | null
+  readonly epochsDestroyedAt: string | null
   readonly events: readonly ProvenEvent[]
+}
+
+/** What a header says that a receipt repeats. */
+interface Said {
+  readonly type?: unknown
+  readonly position?: unknown
+  readonly stream?: unknown
+  readonly at?: unknown
+  readonly cancels?: Json
+  readonly data?: { readonly [name: string]: Json }
 }
 
 /** One line for each part: what the event of an erasure has the hash of. */
@@ -32,30 +54,72 @@ export function listOf(parts: readonly Pick<DestroyedPart, 'position' | 'name' |
 
 /**
  * Checks a receipt of an erasure against itself, without the log: the leaves are those of its events, the list of parts is
- * the one that the erasure recorded, and the receipt says what its events say. That the leaves are those of the log is
- * for a proof of inclusion to say.
+ * the one that the erasure recorded, and the receipt says what its events say. A proof of inclusion has to say that the
+ * leaves are those of the log, the leaves of the parts among them, and the log itself, that no event is missing at the
+ * end: what is null may be so no more. The name of the log, in `log`, stands in none of the events.
  *
  * @returns what is wrong; nothing is the good news
  */
 export function checkErasureReceipt(receipt: CheckedReceipt): string[] {
-  const { events, destroyed, subject, requester, legalBasis } = receipt
+  const { events, destroyed } = receipt
   const faults = events
     .filter(({ leaf, header }) => leafHash(header).toString('hex') !== leaf)
     .map(({ position }) => `the leaf at ${position} is not the hash of its header`)
-  const said = events.map(({ header }) => JSON.parse(header))
-  const asked = said.findLast(event => event.type === 'subject.erasureRequested')
-  const erased = said.findLast(event => event.type === 'subject.erased')
-  if (!asked || !erased) return [...faults, 'the events of the erasure are not in it']
-  const list = hash('sha256', listOf(destroyed.parts), 'hex')
-  if (list !== destroyed.list || list !== erased.data.list)
-    faults.push('the parts are not those that the erasure recorded')
-  if (erased.data.subject !== subject || erased.stream !== `subject-${subject}`)
-    faults.push('the erasure is that of another subject')
-  if (asked.data.requester !== requester || asked.data.legalBasis !== legalBasis)
-    faults.push('the request names another requester or legal basis')
-  if (events.some(({ position }, i) => said[i].position !== position || said[i].stream !== erased.stream))
+  const said = events.map(({ header }) => parse(header))
+  const find = (type: string) => said.find(event => event.type === type)
+  const [asked, erased] = [find('subject.erasureRequested'), find('subject.erased')]
+  if (!asked?.data || !erased?.data) return [...faults, 'the events of the erasure are not in it']
+  if (events.some(({ position }, i) => said[i]?.position !== position || said[i]?.stream !== erased.stream))
     faults.push('an event stands at another position, or is that of another subject')
-  if (destroyed.parts.some(part => part.position >= erased.position))
+  if (destroyed.parts.some(part => part.position >= Number(erased.position)))
     faults.push('a part is newer than the erasure')
-  return faults
+  const kept = Array.isArray(erased.data.kept) ? erased.data.kept : []
+  if (destroyed.parts.some(({ position, name }) => kept.includes(`${position}/${name}`)))
+    faults.push('a part is among those that were kept')
+  const isKeyKept = kept.length > 0
+  const list = hash('sha256', listOf(destroyed.parts), 'hex')
+  const expected: readonly (readonly [what: string, given: unknown, said: unknown])[] = [
+    [
+      'the parts are not those that the erasure recorded',
+      [list, destroyed.list],
+      Array(2).fill(erased.data.list),
+    ],
+    ['it counts other parts', destroyed.parts.length, erased.data.parts],
+    ['the erasure is that of another subject', receipt.subject, erased.data.subject],
+    ['the erasure is on the stream of another subject', `subject-${receipt.subject}`, erased.stream],
+    ['the request names another requester', receipt.requester, asked.data.requester],
+    ['the request names another legal basis', receipt.legalBasis, asked.data.legalBasis],
+    ['other kinds were kept', receipt.keeps, erased.data.keeps],
+    ['the erasure was at another time', receipt.erasedAt, erased.at],
+    ['the key was kept where it is said to be gone, or the reverse', destroyed.keys, isKeyKept ? 0 : 1],
+    ['the erasure took other rows of the index', destroyed.indexRows, erased.data.indexRows],
+    ['other calls were cancelled', destroyed.calls, erased.cancels ?? []],
+    [
+      'it was completed otherwise',
+      receipt.completed,
+      completedBy(find('subject.erasureCompleted'), isKeyKept),
+    ],
+    [
+      'the epochs were destroyed at another time, or while the key is kept',
+      receipt.epochsDestroyedAt,
+      (isKeyKept ? null : find('subject.epochsDestroyed')?.at) ?? null,
+    ],
+  ]
+  const isOther = ([, given, told]: (typeof expected)[number]) => !isDeepStrictEqual(given, told)
+  return [...faults, ...expected.filter(isOther).map(([what]) => what)]
+}
+
+/** While the key is kept, no time ends what copies open. */
+function completedBy(event: Said | undefined, isKeyKept: boolean): object | null {
+  if (!event) return null
+  return { ...event.data, at: event.at, ...(isKeyKept && { copiesOpenUntil: null }) }
+}
+
+function parse(header: string): Said {
+  try {
+    const said: unknown = JSON.parse(header)
+    return typeof said === 'object' && said !== null ? said : {}
+  } catch {
+    return {}
+  }
 }

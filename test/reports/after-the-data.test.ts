@@ -84,6 +84,7 @@ test('a person who was erased has a report that says so, with what the receipt s
     keeps: [],
     parts: receipt.destroyed.parts.length,
     cancelledCalls: receipt.destroyed.calls.length,
+    isKeyKept: false,
     completedAt: receipt.completed?.at,
     copiesOpenUntil: receipt.completed?.copiesOpenUntil,
     epochsDestroyedAt: null,

@@ -303,12 +303,33 @@ describe('a deep look finds', () => {
 })
 
 test('a receipt that was changed does not pass', async () => {
-  const { averba, gone, close } = await twoPersons()
-  const receipt = await averba.subjects.erase({ subject: gone }, asked)
+  const { averba, clock, gone, close } = await twoPersons()
+  await averba.subjects.erase({ subject: gone }, asked)
+  await clock.advance(31 * day)
+  await averba.settle()
+  const receipt = await averba.subjects.receipt(gone)
   await close()
+  if (!receipt?.completed) throw new Error('It is complete')
+  expect(receipt.epochsDestroyedAt).not.toBeNull()
   expect(checkErasureReceipt(receipt)).toEqual([])
-  const { destroyed, events } = receipt
+  expect(checkErasureReceipt(JSON.parse(JSON.stringify(receipt)))).toEqual([])
+  const { destroyed, events, completed } = receipt
+  const at = '2020-01-01T00:00:00.000Z'
   const forged = [
+    { ...receipt, keeps: ['validation.result'] },
+    { ...receipt, erasedAt: at },
+    { ...receipt, completed: null },
+    ...[{ at }, { found: 1 }, { epoch: 9 }, { copiesOpenUntil: at }, { copiesOpenUntil: null }].map(each => ({
+      ...receipt,
+      completed: { ...completed, ...each },
+    })),
+    { ...receipt, epochsDestroyedAt: at },
+    { ...receipt, epochsDestroyedAt: null },
+    ...[{ keys: 0 }, { indexRows: 99 }, { calls: ['subject-x/1/0'] }].map(each => ({
+      ...receipt,
+      destroyed: { ...destroyed, ...each },
+    })),
+    { ...receipt, events: [...events, { position: 1, leaf: '', header: 'none' }] },
     { ...receipt, requester: 'outro' },
     { ...receipt, subject: 'outro' },
     { ...receipt, destroyed: { ...destroyed, parts: destroyed.parts.slice(1) } },
@@ -318,6 +339,35 @@ test('a receipt that was changed does not pass', async () => {
     { ...receipt, events: events.map(event => ({ ...event, header: event.header.replace('4711', '4712') })) },
   ]
   for (const each of forged) expect(checkErasureReceipt(each)).not.toEqual([])
+})
+
+test('while the key is kept, no receipt, report or page says that copies open no more', async () => {
+  const { averba, clock, store, gone, close } = await twoPersons()
+  await averba.subjects.erase({ subject: gone }, { ...asked, keep: ['validation.result'] })
+  await clock.advance(31 * day)
+  await averba.settle()
+  const receipt = await averba.subjects.receipt(gone)
+  if (!receipt) throw new Error('There is a receipt')
+  expect(receipt).toMatchObject({ completed: { copiesOpenUntil: null }, epochsDestroyedAt: null })
+  expect(receipt.events.map(({ header }) => JSON.parse(header).type)).toContain('subject.epochsDestroyed')
+  expect(checkErasureReceipt(receipt)).toEqual([])
+  expect(checkErasureReceipt({ ...receipt, epochsDestroyedAt: receipt.erasedAt })).toHaveLength(1)
+  const page = (language: 'en' | 'pt-BR') =>
+    averba.subjects.report({ subject: gone }, { format: 'html', language })
+  expect(await page('en')).toContain('The key is kept: while it is, copies open')
+  expect(await page('pt-BR')).toContain('A chave foi conservada: enquanto existir, as cópias abrem')
+  expect(JSON.parse(await averba.subjects.report({ subject: gone })).erasure).toMatchObject({
+    ...{ isKeyKept: true, copiesOpenUntil: null, epochsDestroyedAt: null },
+  })
+  // The rest goes, and what was said of copies is true from then on.
+  await averba.subjects.erase({ subject: gone }, asked)
+  await clock.advance(31 * day)
+  await averba.settle()
+  const whole = await averba.subjects.receipt(gone)
+  expect(whole?.epochsDestroyedAt).not.toBeNull()
+  expect(whole && checkErasureReceipt(whole)).toEqual([])
+  await close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })
 
 test('a later erasure keeps some of what the first has kept, and names no part that is gone', async () => {
