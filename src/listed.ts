@@ -1,3 +1,5 @@
+import { giveWay } from './clock.ts'
+
 /**
  * What a list gives: awaited it is an array of all, which is read once, and `for await` goes through it page by page,
  * with no more than a page in memory, and reads anew each time.
@@ -19,7 +21,7 @@ class LazyList<T> implements Listed<T> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<T, undefined> {
-    for await (const page of this.#pages()) yield* page
+    for await (const page of eachApart(this.#pages())) yield* page
   }
 
   // biome-ignore lint/suspicious/noThenProperty: awaiting it is what most hosts do.
@@ -33,8 +35,16 @@ class LazyList<T> implements Listed<T> {
   }
 }
 
+/** Whoever goes through a long list leaves others their turn between two pages. */
+async function* eachApart<T>(pages: AsyncIterable<readonly T[]>): AsyncGenerator<readonly T[]> {
+  for await (const page of pages) {
+    yield page
+    await giveWay()
+  }
+}
+
 async function allOf<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {
   const all: T[] = []
-  for await (const page of pages) for (const each of page) all.push(each)
+  for await (const page of eachApart(pages)) for (const each of page) all.push(each)
   return all
 }

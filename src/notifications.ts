@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { Incoming } from './adapters/receiver.ts'
 import type { Area } from './area.ts'
 import type { Registered } from './call-handler.ts'
+import { giveWay } from './clock.ts'
 import { isCnpj } from './cnpj.ts'
 import { holdsCpf, isCpf } from './cpf.ts'
 import type { Delivery } from './decisions.ts'
@@ -97,6 +98,7 @@ export function createNotifications(
       if (rows.length === 0) return
       yield* rows
       last = rows.at(-1)?.notification ?? ''
+      await giveWay()
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Area } from './area.ts'
 import { CallsThatLeft, type Left } from './calls-that-left.ts'
+import { giveWay } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import { checkInstant } from './given.ts'
 import type { Recorded as AnyRecorded, Instant } from './message.ts'
@@ -41,6 +42,7 @@ export async function* readProcessing(
     yield* page.operations
     if (!page.last || page.last.at >= until) return
     after = page.last.position
+    await giveWay()
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Area } from './area.ts'
 import { effectStream } from './attempts.ts'
+import { giveWay } from './clock.ts'
 import { parseCpf } from './cpf.ts'
 import { receiptOf } from './erasures.ts'
 import type { Recorded as AnyRecorded, EffectState, Owed } from './message.ts'
@@ -106,6 +107,7 @@ async function readStreams(store: Store, streams: readonly string[], until: numb
       if (!last || last.position > until) break
       after = last.position
     }
+    await giveWay()
   }
   return events
 }
@@ -146,13 +148,17 @@ async function retainedOf(
       if (event.position <= until && parts.some(part => own.has(part))) found.push(event)
     }
     after = page.at(-1)?.position ?? until
+    await giveWay()
   }
   return found
 }
 
 async function callsOf(store: Store, streams: readonly string[], until: number): Promise<Owed[]> {
   const calls: Owed[] = []
-  for (const stream of streams) calls.push(...(await store.effects({ stream, states: everyState })))
+  for (const stream of streams) {
+    calls.push(...(await store.effects({ stream, states: everyState })))
+    await giveWay()
+  }
   return calls
     .filter(({ position }) => position <= until)
     .sort((one, other) => one.position - other.position || compare(one.id, other.id))

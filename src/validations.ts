@@ -2,6 +2,7 @@ import { brasiliaDay } from './adapters/brasilia.ts'
 import { type FieldResult, flatten, type ValidationResult } from './adapters/validation/protocol.ts'
 import { type Claims, claimsSchema } from './adapters/validation/wire.ts'
 import type { Area } from './area.ts'
+import { giveWay } from './clock.ts'
 import type { Fresh } from './consent-readings.ts'
 import { parseCpf } from './cpf.ts'
 import type { Target } from './decisions.ts'
@@ -208,6 +209,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
         const last = rows.at(-1)
         if (!last || rows.length < pageRows) return
         after = last.validation
+        await giveWay()
       }
     },
     async resolve(id, { charged, note }, ask = {}) {

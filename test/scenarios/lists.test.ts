@@ -122,3 +122,41 @@ test('a list reads a page when somebody comes to it, and all of them when it is 
   expect(await list).toEqual([0, 1, 2, 3, 4, 5])
   expect(pages).toBe(4)
 })
+
+test('whoever goes through a long list leaves others their turn: a portal waits for no more than a page of it', async () => {
+  const world = await simulate()
+  const { averba } = world
+  const cpfs = Array.from({ length: 120 }, (_, n) => cpfOf(n + 1))
+  for (const cpf of cpfs) await averba.consents.enrol({ cpf }, { syncEveryMs: 86_400_000 })
+  const [cpf = ''] = cpfs
+  for (let n = 0; n < 1_000; n++) {
+    const headers = { 'event-type': evento, 'destinatario-tipo': 'CPF', 'destinatario-id': cpf }
+    const request = new Request('https://receptor.exemplo.br/averba', {
+      method: 'POST',
+      headers,
+      body: `{"n":${n}}`,
+    })
+    expect((await averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status).toBe(200)
+  }
+  /** How often anything else had its turn meanwhile. */
+  const turnsDuring = async (work: () => Promise<unknown>) => {
+    let turns = 0
+    let turn = setImmediate(function next() {
+      turns += 1
+      turn = setImmediate(next)
+    })
+    await work()
+    clearImmediate(turn)
+    return turns
+  }
+  const through = async (list: AsyncIterable<unknown>) => {
+    for await (const _ of list);
+  }
+  const period = { from: '2026-01-01T00:00:00.000Z', until: '2027-01-01T00:00:00.000Z' }
+  expect(await turnsDuring(() => through(averba.notifications.list()))).toBeGreaterThanOrEqual(10)
+  expect(await turnsDuring(() => through(averba.effects.list()))).toBeGreaterThanOrEqual(1)
+  expect(await turnsDuring(async () => averba.effects.list())).toBeGreaterThanOrEqual(1)
+  expect(await turnsDuring(() => through(averba.audit.processing(period)))).toBeGreaterThanOrEqual(1)
+  expect(await turnsDuring(() => averba.subjects.report({ cpf }))).toBeGreaterThanOrEqual(1_000)
+  await world.close()
+})
