@@ -98,8 +98,9 @@ export interface Averba {
    */
   run(options: { signal: AbortSignal }): Promise<void>
   /**
-   * Performs what is due now, and calls followers for what is there now. For scripts, cron and tests. After `timeoutMs`
-   * it begins nothing more and says what has ended by then; what is under way goes on by itself.
+   * Performs what is due now, waits for the calls that this process has begun, and calls followers for what is there now.
+   * For scripts, cron and tests. After `timeoutMs` it begins nothing more and says what has ended by then; what is under
+   * way goes on by itself.
    *
    * @throws {AverbaError} `INVALID_INPUT` when `timeoutMs` is no whole number of milliseconds
    */

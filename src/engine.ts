@@ -5,7 +5,7 @@ import { Decisions, type Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import type { Hints } from './hints.ts'
 import type { Machine } from './machines/machine.ts'
-import type { Json, Recorded } from './message.ts'
+import type { EffectState, Json, Recorded } from './message.ts'
 import { canonicalJson } from './proof/canonical-json.ts'
 import { type About, Recorder, type RecordOptions, refusal, type UnderWay } from './recorder.ts'
 import type { Receipt } from './store/append.ts'
@@ -29,6 +29,14 @@ export interface EngineParts extends AttemptParts {
 
 /** What became of the effects that were due. One that was given up counts as deferred: it is certainly not done. */
 export type Counts = Record<'settled' | 'deferred' | 'unknown', number>
+
+const countedAs: Readonly<Partial<Record<EffectState, keyof Counts>>> = {
+  settled: 'settled',
+  declined: 'settled',
+  deferred: 'deferred',
+  parked: 'deferred',
+  unknown: 'unknown',
+}
 
 const closeWaitMs = 15_000
 
@@ -186,15 +194,22 @@ export class Engine {
     return [...new Set(Object.keys(this.#parts.performers).map(serviceOf))]
   }
 
-  /** Performs what is due now, and what comes due by it, every service at its own pace, until the signal. */
+  /**
+   * Performs what is due now, and what comes due by it, every service at its own pace, until the signal. What this
+   * process has begun is no longer due: it is waited for, as what is performed here.
+   */
   async settle(counts: Counts, signal: AbortSignal): Promise<void> {
+    const over = AbortSignal.any([this.#closing.signal, signal])
+    const begun = [...this.#performing.keys()]
     const tried = new Set<string>()
     for (let before = -1; tried.size > before; ) {
       before = tried.size
+      for (const id of begun) tried.add(id)
       // One that has nothing left may owe something again because of another.
-      const ended = await Promise.allSettled(
-        this.services.map(service => this.settleService(service, { counts, tried, signal })),
-      )
+      const ended = await Promise.allSettled([
+        ...begun.splice(0).map(id => this.#settleOne(id, over, counts)),
+        ...this.services.map(service => this.settleService(service, { counts, tried, signal })),
+      ])
       const failed = ended.find(each => each.status === 'rejected')
       if (failed) throw failed.reason
     }
@@ -222,16 +237,22 @@ export class Engine {
       await Promise.all(
         due.map(async id => {
           tried.add(id)
-          await this.#performUntil(over, id).catch(error => bugs.push(error))
-          const state = (await store.effect(id))?.state
-          if (!counts) return
-          if (state === 'settled' || state === 'declined') counts.settled += 1
-          if (state === 'deferred' || state === 'parked') counts.deferred += 1
-          if (state === 'unknown') counts.unknown += 1
+          await this.#settleOne(id, over, counts).catch(error => bugs.push(error))
         }),
       )
     }
     if (bugs.length > 0) throw bugs[0]
+  }
+
+  /** Performs one, and counts what became of it, also when that failed. */
+  async #settleOne(id: string, signal: AbortSignal, counts: Partial<Counts> = {}): Promise<void> {
+    try {
+      await this.#performUntil(signal, id)
+    } finally {
+      const state = (await this.#parts.store.effect(id))?.state
+      const count = state && countedAs[state]
+      if (count) counts[count] = (counts[count] ?? 0) + 1
+    }
   }
 
   /** Tells of the work itself, as `on` tells of events. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { valueOf } from '../../src/index.ts'
 import { samples, simulate } from '../../src/simulation/index.ts'
 
 test('a script settles within its time: nothing more begins after it, and what is under way goes on by itself', async () => {
@@ -35,6 +36,38 @@ test('a script settles within its time: nothing more begins after it, and what i
   await expect.poll(async () => (await readings())[0]?.state).toBe('settled')
   await world.close()
   expect(clock.sleeping).toBe(0)
+})
+
+test('a call that a command left pending is waited for, and so is what it owes in the end', async () => {
+  const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const world = await simulate({
+    intercept: async (request, forward) => {
+      if (request.method !== 'PUT') return forward(request)
+      asked.resolve()
+      await answer.promise
+      await forward(request)
+      throw new Error('The connection broke')
+    },
+  })
+  const { averba, clock } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [{ id } = { id: '' }] = await averba.consents.list({ subject, status: 'ATIVO' })
+  const revoked = await averba.consents.revoke({ subject, id }, { waitMs: 0 })
+  expect(revoked.status).toBe('pending')
+  await asked.promise
+  expect(await averba.effects.get(revoked.effect)).toMatchObject({ state: 'started' })
+  let isSettled = false
+  const settling = averba.settle().finally(() => {
+    isSettled = true
+  })
+  // Everything else that is due has its turn, and then nothing but the answer is waited for.
+  await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
+  expect(isSettled).toBe(false)
+  answer.resolve()
+  expect(await clock.finish(settling)).toMatchObject({ settled: 1, deferred: 0, unknown: 1 })
+  expect(await averba.consents.list({ subject, status: 'REVOGADO' })).toMatchObject([{ id }])
+  await world.close()
 })
 
 test('what is done earlier is not waited for any longer, and a time that is none is refused', async () => {
