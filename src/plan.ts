@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Instant } from './message.ts'
+import { printable } from './printable.ts'
 import { canonicalJson } from './proof/canonical-json.ts'
 
 /** What one subscription needs, and why. */
@@ -101,7 +102,7 @@ function plain({ lastSuccessAt: _, ...listed }: ListedAtPortal) {
 }
 
 function write({ action, isTaken, evento, endpoint, because }: Change): string {
-  return `${isTaken ? 'taken' : action} ${evento} ${endpoint} (${because})`
+  return printable(`${isTaken ? 'taken' : action} ${evento} ${endpoint} (${because})`)
 }
 
 function writeUnreadable(id: number | null): string {

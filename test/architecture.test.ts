@@ -6,7 +6,7 @@ const root = resolve(import.meta.dirname, '..')
 const source = join(root, 'src')
 
 /** The root vocabulary: everyone may import it, and it imports nothing else of ours. */
-const vocabulary = ['message.ts', 'errors.ts', 'clock.ts', 'cpf.ts', 'cnpj.ts', 'view.ts']
+const vocabulary = ['message.ts', 'errors.ts', 'clock.ts', 'cpf.ts', 'cnpj.ts', 'printable.ts', 'view.ts']
 
 /** Which layers each layer may import, downwards only. The table of docs/architecture.md. */
 const layers: Record<string, { imports: readonly string[]; packages: readonly string[] }> = {
@@ -42,7 +42,10 @@ const layers: Record<string, { imports: readonly string[]; packages: readonly st
   },
   simulation: { imports: ['vocabulary', 'adapters', 'api'], packages: [] },
   // The text that `averba init` writes imports averba by its name.
-  cli: { imports: ['api', 'simulation', 'proof'], packages: ['commander', 'prom-client', 'averba'] },
+  cli: {
+    imports: ['vocabulary', 'api', 'simulation', 'proof'],
+    packages: ['commander', 'prom-client', 'averba'],
+  },
 }
 
 interface File {

@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { type Applied, AverbaError } from '../index.ts'
 import { refusalOf } from '../outcome.ts'
 import { defaultConfig, withConfigured } from './load-config.ts'
+import { print } from './print.ts'
 
 interface Options {
   readonly config: string
@@ -43,10 +44,10 @@ async function apply(options: Options): Promise<void> {
     return { hash, applied: await subscriptions.apply({ hash }, { deletions, takeOver }) }
   })
   if (applied.some(each => each.status !== 'settled')) process.exitCode = 1
-  if (json) return console.log(JSON.stringify({ hash, applied }))
-  console.log(`plan ${hash}`)
-  for (const each of applied) console.log(describe(each))
-  if (applied.length === 0) console.log('Nothing to do.')
+  if (json) return print(JSON.stringify({ hash, applied }))
+  print(`plan ${hash}`)
+  for (const each of applied) print(describe(each))
+  if (applied.length === 0) print('Nothing to do.')
 }
 
 /** The hash in a plan that was written to a file. */

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { AverbaError, type Diagnosis, diagnoseStore, type Examination, examine } from '../index.ts'
 import { describeBytes, describeOwed } from './describe-owed.ts'
 import { defaultConfig, loadConfig } from './load-config.ts'
+import { print } from './print.ts'
 import { createProgress } from './progress.ts'
 
 interface Options {
@@ -49,8 +50,8 @@ async function doctor(store: string | undefined, options: Options): Promise<void
     onProgress: createProgress(),
   })
   if (found.problems.length > 0) process.exitCode = 1
-  if (json) console.log(JSON.stringify(found))
-  else for (const line of describe(found)) console.log(line)
+  if (json) print(JSON.stringify(found))
+  else for (const line of describe(found)) print(line)
 }
 
 async function examineConfig({ config, token = false, deep = false, json = false }: Options): Promise<void> {
@@ -59,10 +60,10 @@ async function examineConfig({ config, token = false, deep = false, json = false
     cannotLoad,
   )
   if (!ok) process.exitCode = 1
-  if (json) return console.log(JSON.stringify({ ok, checks, ...(store && { store }) }))
+  if (json) return print(JSON.stringify({ ok, checks, ...(store && { store }) }))
   for (const { name, ok: isWell, detail } of checks)
-    console.log(`${isWell ? 'well ' : 'WRONG'}  ${name.padEnd(19)}  ${detail}`)
-  console.log(ok ? 'Nothing is wrong.' : `${checks.filter(each => !each.ok).length} to look after.`)
+    print(`${isWell ? 'well ' : 'WRONG'}  ${name.padEnd(19)}  ${detail}`)
+  print(ok ? 'Nothing is wrong.' : `${checks.filter(each => !each.ok).length} to look after.`)
 }
 
 /** A configuration that cannot even be loaded is what was found. */

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import type { Failure } from '../index.ts'
 import { defaultConfig, withConfigured } from './load-config.ts'
+import { print } from './print.ts'
 
 interface Options {
   readonly config: string
@@ -26,15 +27,13 @@ async function failures({ config, day, recover = false, json = false }: Options)
   await withConfigured(config, async ({ subscriptions }) => {
     const found = subscriptions.failures(asked)
     // One object takes them all together.
-    if (json) return console.log(JSON.stringify({ failures: await found }))
+    if (json) return print(JSON.stringify({ failures: await found }))
     let count = 0
     for await (const each of found) {
-      console.log(describe(each))
+      print(describe(each))
       count += 1
     }
-    console.log(
-      count === 0 ? 'No delivery failed.' : `${count} failed ${count === 1 ? 'delivery' : 'deliveries'}.`,
-    )
+    print(count === 0 ? 'No delivery failed.' : `${count} failed ${count === 1 ? 'delivery' : 'deliveries'}.`)
   })
 }
 

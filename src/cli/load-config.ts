@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Averba, AverbaError, type AverbaOptions, openAverba } from '../index.ts'
+import { printable } from '../printable.ts'
 import { requiredVariables } from './config-template.ts'
 
 /** Where a configuration is looked for when nothing is said. */
@@ -54,7 +55,10 @@ export async function withConfigured<T>(
   work: (averba: Averba) => Promise<T>,
 ): Promise<T> {
   const options = await loadConfig(file)
-  const averba = await openAverba({ ...options, logger: line => console.error(JSON.stringify(line)) })
+  const averba = await openAverba({
+    ...options,
+    logger: line => console.error(printable(JSON.stringify(line))),
+  })
   try {
     return await work(averba)
   } finally {

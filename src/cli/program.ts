@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { AverbaError } from '../index.ts'
+import { printable } from '../printable.ts'
 import type { Fault, Policies } from '../simulation/index.ts'
 import { applyCommand } from './apply.ts'
 import { archiveCommand } from './archive.ts'
@@ -12,6 +13,7 @@ import { exportCommand } from './export.ts'
 import { failuresCommand } from './failures.ts'
 import { migrationsCommand } from './migrations.ts'
 import { planCommand } from './plan.ts'
+import { print } from './print.ts'
 import { proveCommand } from './prove.ts'
 import { rebuildCommand } from './rebuild.ts'
 import { replayCommand } from './replay.ts'
@@ -33,8 +35,8 @@ export async function runProgram(): Promise<void> {
       console.error('This is a bug, in averba or in code of yours that it called:', error)
       process.exit(exitCodes.bug)
     }
-    console.error(`${error.code}: ${error.message}`)
-    if (error.hint !== undefined) console.error(error.hint)
+    console.error(printable(`${error.code}: ${error.message}`))
+    if (error.hint !== undefined) console.error(printable(error.hint))
     process.exit(exitCodes.error)
   }
 }
@@ -79,7 +81,7 @@ function createProgram(): Command {
     .option('--secret <text>', 'a made-up chaveSecreta for your receiver, which stands in its subscription')
     .action(async (options: DevOptions) => {
       const { runDev } = await import('./dev.ts')
-      await runDev(options, line => console.log(line))
+      await runDev(options, print)
       process.exit()
     })
   program
@@ -128,9 +130,9 @@ async function triggerOne(evento: string, { body }: { body: string }): Promise<v
   const { adviceOn, trigger } = await import('./dev.ts')
   const deliveries = await trigger(evento, body)
   for (const delivery of deliveries) {
-    console.log(delivery.isDelivered ? 'delivered' : `not delivered: ${delivery.description}`)
+    print(delivery.isDelivered ? 'delivered' : `not delivered: ${delivery.description}`)
     const advice = adviceOn(delivery)
-    if (advice !== undefined) console.log(advice)
+    if (advice !== undefined) print(advice)
   }
   if (deliveries.length === 0) {
     throw new AverbaError(

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { rebuildStore } from '../index.ts'
+import { print } from './print.ts'
 import { createProgress } from './progress.ts'
 import { type RootKeyOption, rootKeyOf, rootKeyOption } from './root-key.ts'
 
@@ -35,12 +36,12 @@ async function rebuild(
   })
   const isWhole = !stop.signal.aborted
   if (!isWhole || rebuilt.some(each => each.differences > 0)) process.exitCode = 1
-  if (json) return console.log(JSON.stringify({ isWhole, views: rebuilt }))
+  if (json) return print(JSON.stringify({ isWhole, views: rebuilt }))
   for (const { view: name, rows, differences, examples } of rebuilt) {
-    console.log(
+    print(
       `${name}: ${rows} ${rows === 1 ? 'row' : 'rows'}, ${differences === 0 ? 'as they were' : `${differences} differed`}`,
     )
-    for (const key of examples) console.log(`  ${key}`)
+    for (const key of examples) print(`  ${key}`)
   }
-  if (!isWhole) console.log('Ended before it was done: the next rebuild goes on from here.')
+  if (!isWhole) print('Ended before it was done: the next rebuild goes on from here.')
 }

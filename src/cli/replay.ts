@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { replayLog } from '../index.ts'
+import { print } from './print.ts'
 import { createProgress } from './progress.ts'
 
 /** Exit code of a decision that comes out otherwise. */
@@ -35,14 +36,11 @@ async function replay(
   })
   const { decisions, otherVersions, position, divergence } = replayed
   if (divergence) process.exitCode = divergedCode
-  if (json) return console.log(JSON.stringify(replayed))
-  console.log(`${decisions} decisions up to ${position} were made again.`)
-  if (otherVersions > 0)
-    console.log(`${otherVersions} were made by versions that are not here, and were not.`)
-  if (!divergence) return console.log('All come out as they are recorded.')
-  console.log(
-    `At ${divergence.position}, in ${divergence.stream}, ${divergence.because} comes out otherwise:`,
-  )
-  console.log(`recorded  ${divergence.recorded}`)
-  console.log(`decided   ${divergence.decided}`)
+  if (json) return print(JSON.stringify(replayed))
+  print(`${decisions} decisions up to ${position} were made again.`)
+  if (otherVersions > 0) print(`${otherVersions} were made by versions that are not here, and were not.`)
+  if (!divergence) return print('All come out as they are recorded.')
+  print(`At ${divergence.position}, in ${divergence.stream}, ${divergence.because} comes out otherwise:`)
+  print(`recorded  ${divergence.recorded}`)
+  print(`decided   ${divergence.decided}`)
 }

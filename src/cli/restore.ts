@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { type Restored, restoreStore } from '../index.ts'
 import { describeOwed } from './describe-owed.ts'
+import { print } from './print.ts'
 import { createProgress } from './progress.ts'
 import { type RootKeyOption, rootKeyOf, rootKeyOption } from './root-key.ts'
 
@@ -37,27 +38,24 @@ async function restore(
     ...(keys !== undefined && { keys }),
     ...rootKeyOf(options),
   })
-  if (json) return console.log(JSON.stringify(restored))
+  if (json) return print(JSON.stringify(restored))
   const { position, at, parts, archivedParts, owed, views, resumedAs } = restored
-  console.log(`${store}: ${position} events up to ${at}, ${parts} parts, checked. Nothing later is in it.`)
-  console.log(`Its keyring is ${restored.keys}.`)
-  if (resumedAs !== undefined) console.log(`The log goes on as ${resumedAs}, and says so itself.`)
-  if (archivedParts > 0)
-    console.log(`${archivedParts} parts are in bundles: put them back with averba archive.`)
-  for (const { examples } of views) console.log(`A view has to be rebuilt: ${examples.join('; ')}`)
-  for (const line of describeLost(restored.lostErasures, store)) console.log(line)
-  if (owed.length === 0) return console.log('Nothing was owed when the backup was made.')
-  console.log('')
+  print(`${store}: ${position} events up to ${at}, ${parts} parts, checked. Nothing later is in it.`)
+  print(`Its keyring is ${restored.keys}.`)
+  if (resumedAs !== undefined) print(`The log goes on as ${resumedAs}, and says so itself.`)
+  if (archivedParts > 0) print(`${archivedParts} parts are in bundles: put them back with averba archive.`)
+  for (const { examples } of views) print(`A view has to be rebuilt: ${examples.join('; ')}`)
+  for (const line of describeLost(restored.lostErasures, store)) print(line)
+  if (owed.length === 0) return print('Nothing was owed when the backup was made.')
+  print('')
   if (resumedAs !== undefined) {
-    console.log('These calls were owed then, and may have been made since. All but readings become unknown:')
-    for (const line of describeOwed(owed)) console.log(line)
+    print('These calls were owed then, and may have been made since. All but readings become unknown:')
+    for (const line of describeOwed(owed)) print(line)
     return
   }
-  console.log(
-    'WARNING: these calls were owed then, and may have been made since. An engine that opens this store',
-  )
-  console.log('makes them AGAIN. Look into the records of the services first:')
-  for (const line of describeOwed(owed)) console.log(line)
+  print('WARNING: these calls were owed then, and may have been made since. An engine that opens this store')
+  print('makes them AGAIN. Look into the records of the services first:')
+  for (const line of describeOwed(owed)) print(line)
 }
 
 function* describeLost(lost: Restored['lostErasures'], store: string): Iterable<string> {

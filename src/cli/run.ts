@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { type LogLine, onlyAllowed, openAverba, systemClock } from '../index.ts'
 import { defaultConfig, loadConfig } from './load-config.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
+import { print } from './print.ts'
 import { createProbes } from './probes.ts'
 import { serveTenants, type Tenant } from './serve-tenants.ts'
 import { type StatusServer, serveStatus } from './status-server.ts'
@@ -56,7 +57,7 @@ async function open(config: string, isNamed: boolean): Promise<Running> {
   const { clock = systemClock } = options
   const logger = (line: LogLine) => {
     const at = new Date(clock.now()).toISOString()
-    console.log(JSON.stringify({ at, ...(isNamed && { config }), ...onlyAllowed(line) }))
+    print(JSON.stringify({ at, ...(isNamed && { config }), ...onlyAllowed(line) }))
   }
   const averba = await openAverba({ ...options, logger })
   return { config, options, averba, logger, metrics: createMetrics(averba, clock) }

@@ -10,6 +10,7 @@ import {
   verifyDisclosure,
   verifyTlogProof,
 } from '../verify.ts'
+import { print } from './print.ts'
 import { createProgress } from './progress.ts'
 import { type RootKeyOption, rootKeyOf, rootKeyOption } from './root-key.ts'
 
@@ -67,8 +68,8 @@ async function verify(store: string, options: Options): Promise<void> {
     ...(witness && { witnesses: readLines(witness) }),
   })
   process.exitCode = exitCodes[verdict.level]
-  if (json) console.log(JSON.stringify(verdict))
-  else for (const line of describe(verdict)) console.log(line)
+  if (json) print(JSON.stringify(verdict))
+  else for (const line of describe(verdict)) print(line)
 }
 
 /** The text of a proof or a disclosure of one event, if the file is one. */
@@ -89,19 +90,13 @@ async function verifyProof(text: string, lines: readonly string[], json: boolean
     ? await verifyDisclosure(text, keys)
     : await verifyAlone(text, keys)
   if (!verdict.isProven) process.exitCode = exitCodes.broken
-  if (json) return console.log(JSON.stringify({ ...verdict, header, ...(opened && { opened, closed }) }))
-  if (!verdict.isProven) return console.log(`NOT PROVEN: ${verdict.fault}`)
-  console.log(`Proven: this event is in the log, signed by ${verdict.signedBy.join(', ')}:`)
-  console.log(header)
+  if (json) return print(JSON.stringify({ ...verdict, header, ...(opened && { opened, closed }) }))
+  if (!verdict.isProven) return print(`NOT PROVEN: ${verdict.fault}`)
+  print(`Proven: this event is in the log, signed by ${verdict.signedBy.join(', ')}:`)
+  print(header ?? '')
   for (const { name, owner, value } of opened ?? [])
-    console.log(`Sealed with it as "${name}", of ${owner}: ${visible(value)}`)
-  if (closed && closed.length > 0) console.log(`Not disclosed: ${closed.join(', ')}`)
-}
-
-/** A value as JSON, without characters that a terminal obeys or hides: others wrote it. */
-function visible(value: unknown): string {
-  const escaped = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
-  return JSON.stringify(value).replace(/[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, escaped)
+    print(`Sealed with it as "${name}", of ${owner}: ${JSON.stringify(value)}`)
+  if (closed && closed.length > 0) print(`Not disclosed: ${closed.join(', ')}`)
 }
 
 async function verifyAlone(

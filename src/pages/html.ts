@@ -1,3 +1,5 @@
+import { codeOf, printableText } from '../printable.ts'
+
 /** Text that is HTML already. Only `html` and `trusted` make it. */
 export interface Html {
   readonly html: string
@@ -35,17 +37,9 @@ export function exactly(text: string): Html {
   return { html: text.replace(/[&<>"']/g, char => entities[char] ?? '') }
 }
 
-/** What cannot be seen, or turns the text around it. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
-
 /** Makes text safe between tags and inside of quoted attributes. What cannot be seen is shown. */
 function escapeHtml(text: string): string {
-  return exactly(text.replace(unseen, codeOf)).html
-}
-
-function codeOf(char: string): string {
-  return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return exactly(printableText(text)).html
 }
 
 /** Writes JSON that can stand inside of a script element: it cannot end it, or begin a comment. */

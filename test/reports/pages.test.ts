@@ -94,6 +94,21 @@ test('nothing that came from outside becomes markup, wherever it stands', async 
   expect(JSON.parse(shown.textOf('proof'))).toEqual(poison(consent.proof))
 })
 
+test('what cannot be seen, or turns text around, is shown as its code', async () => {
+  const { consent } = await createReports()
+  const codes = [0, 7, 0x1b, 0x85, 0xad, 0x34f, 0x61c, 0x115f, 0x180e, 0x200b, 0x200f, 0x2028, 0x2029]
+  codes.push(0x202e, 0x2060, 0x2066, 0xd800, 0xfe0f, 0xfeff, 0xfff9, 0xe0041)
+  for (const code of codes) {
+    const char = String.fromCodePoint(code)
+    const escaped = char.split('').map(unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    const page = writeConsentPage({ ...consent, consent: `a${char}b` })
+    expect(page, code.toString(16)).toContain(`<code>a${escaped.join('')}b</code>`)
+  }
+  expect(writeConsentPage({ ...consent, consent: 'São\tJoão\n€ 𝒜 日本' })).toContain(
+    '<code>São\tJoão\n€ 𝒜 日本</code>',
+  )
+})
+
 test('the script of a page checks the page that it stands in, and finds what was changed', async () => {
   const { consent, html } = await createReports()
   const right = await openPage(html.consent).run(subtle)

@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { startServices } from '../../src/simulation/index.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -36,8 +38,11 @@ function averba(...args: string[]): Promise<Ended> {
   })
 }
 
-function configure(eventos: readonly string[], name = 'averba.config.ts'): void {
-  const { portal } = services.options
+function configure(
+  eventos: readonly string[],
+  name = 'averba.config.ts',
+  portal: typeof services.options.portal = services.options.portal,
+): void {
   const declared = eventos.map(evento => ({ evento, chaveSecreta: secret }))
   writeFileSync(
     join(folder, name),
@@ -135,6 +140,47 @@ test('an event that the portal declines makes the exit code 1, and the others ar
   expect(out).toMatch(
     /declined: create tres .* \(422; --json prints the portal's own words\)\nsettled: create quatro /,
   )
+})
+
+/** A portal in whose texts stands what a terminal would obey, and what turns text around or cannot be seen. */
+async function startHostilePortal(hostile: string): Promise<string> {
+  const failure = {
+    id: 1,
+    data: '2026-11-20T09:00:00',
+    descricao: hostile,
+    evento: `e${hostile}`,
+    conteudo: '{}',
+  }
+  const listed = {
+    id: 2,
+    evento: `a${hostile}`,
+    endpoint: `https://outro.exemplo.br/${hostile}`,
+    secrets: {},
+  }
+  const server = createServer({ ...services.receiver }, ({ method, url = '' }, response) => {
+    const isDeclined = method === 'POST'
+    response.writeHead(isDeclined ? 422 : 200, { 'content-type': 'application/json' })
+    const rows = url.includes('/falhas') ? [failure] : [listed]
+    response.end(JSON.stringify(isDeclined ? { title: hostile } : rows))
+  })
+  await new Promise<void>(done => server.listen(0, 'localhost', done))
+  onTestFinished(() => new Promise(done => server.close(() => done())))
+  return `https://localhost:${(server.address() as AddressInfo).port}` // Of a server on a port.
+}
+
+test('what the portal writes is printed as it stands: no terminal obeys it, and it makes no line of its own', async () => {
+  const hostile = '\u001b[2J\u009b1m\u202e\u200b\u{e0041}\nsettled: all\u2028\r'
+  const shown = '\\u001b[2J\\u009b1m\\u202e\\u200b\\udb40\\udc41\\u000asettled: all\\u2028\\u000d'
+  const portal = { ...services.options.portal, baseUrl: await startHostilePortal(hostile) }
+  configure(['um'], 'hostile.config.ts', portal)
+  for (const args of [['plan'], ['apply'], ['failures']]) {
+    const { out, error } = await averba(...args, '--config', 'hostile.config.ts')
+    expect(out, args[0]).toContain(shown)
+    expect(out + error, args[0]).not.toMatch(/[^\P{C}\n]|[\u2028]|^settled/mu)
+    const { out: json } = await averba(...args, '--json', '--config', 'hostile.config.ts')
+    expect(json).not.toMatch(/\p{C}/u)
+    expect(JSON.stringify(JSON.parse(json))).toContain(JSON.stringify(hostile).slice(1, -1))
+  }
 })
 
 test.each([
