@@ -4,6 +4,7 @@ import type { Engine } from './engine.ts'
 import { AverbaError } from './errors.ts'
 import type { Instant } from './message.ts'
 import type { AverbaOptions } from './options.ts'
+import type { Rows } from './rows.ts'
 import type { Store } from './store/store.ts'
 import type { ViewsHandle } from './store/views-handle.ts'
 import type { Subjects } from './subjects.ts'
@@ -19,7 +20,9 @@ export interface Area {
   readonly store: Store
   readonly commands: Commands
   readonly subjects: Subjects
+  /** Lists of what views show: `VIEW_STOPPED` where one of them stands still. */
   readonly views: ViewsHandle<Views>
+  readonly rows: Rows
   readonly clock: Clock
   readonly entropy: Entropy
   readonly createId: () => string

@@ -31,6 +31,7 @@ import type { Instant } from './message.ts'
 import { createNotifications, type Notifications, routeNotification } from './notifications.ts'
 import type { AverbaOptions } from './options.ts'
 import { RefusedNotifications } from './refused-notifications.ts'
+import { createRows } from './rows.ts'
 import { runAll, settleAll } from './run-all.ts'
 import { Schedules } from './schedules.ts'
 import { Medium } from './store/medium.ts'
@@ -83,7 +84,10 @@ export interface Averba {
    * @throws {AverbaError} `INVALID_INPUT` for a view that is not there, or an instant in another form
    */
   viewAsOf<N extends keyof Views>(name: N, asOf: { position?: number; at?: Instant }): Promise<Views[N][]>
-  /** Typed tables of current state, read-only. Rows hold clear data and the addresses of sealed parts. */
+  /**
+   * Typed tables of current state, read-only. Rows hold clear data and the addresses of sealed parts. A query throws
+   * `VIEW_STOPPED` while a view that it reads stands still, and `INVALID_INPUT` when it reads anything else.
+   */
   readonly views: ViewsHandle<Views>
   /**
    * Hears of events after their commit, and of the work itself, in this process, at most once: for screens and
@@ -167,6 +171,8 @@ export async function openOn(
     ...(options.keys && { keys: options.keys }),
     ...(options.recordKeys && { recordKeys: options.recordKeys }),
     onViewStopped: view => log({ message: 'a view failed and stands still, and is tried again', view }),
+    onViewTaken: view =>
+      log({ message: 'another process has stopped a view, or has it in another version: see health', view }),
     onViewBack: view => log({ message: 'a view stood still and has caught up', view }),
     onTransacted: ms => tellCommitted(ms),
     onKeyringCreated: path => log({ message: 'a keyring was made: back it up, apart from the store', path }),
@@ -200,7 +206,7 @@ export async function openOn(
   const { actor, basis } = options
   const defaults = { ...(actor && { actor }), ...(basis && { basis }) }
   const commands = new Commands(engine, store, clock, defaults, tracing)
-  const handle = openViews<Views>(store.reader)
+  const handle = openViews<Views>(store.viewReader)
   const area = createArea({
     options: { ...options, logger: log },
     engine,
@@ -208,6 +214,7 @@ export async function openOn(
     commands,
     subjects,
     views: handle,
+    rows: createRows(store),
     clock,
     entropy,
     createId,

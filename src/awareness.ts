@@ -41,7 +41,7 @@ export interface AwarenessArea {
 
 /** Makes the area `awareness`. */
 export function createAwareness(area: Area): AwarenessArea {
-  const { commands, store, subjects, views } = area
+  const { commands, rows, store, subjects, views } = area
 
   const underWay = new Map<SubjectRef, Promise<Outcome<undefined>>>()
 
@@ -60,8 +60,7 @@ export function createAwareness(area: Area): AwarenessArea {
 
   async function refresh(subject: SubjectRef, ageMaxMs: number | undefined): Promise<Instant | null> {
     const readAt = async () => {
-      const query = views.selectFrom('subjects').select('awareness_read_at').where('subject', '=', subject)
-      return (await query.executeTakeFirst())?.awareness_read_at ?? null
+      return (await rows.find('subjects', subject, `subject-${subject}`))?.awareness_read_at ?? null
     }
     const last = await readAt()
     if (area.isFresh(last, ageMaxMs)) return last
@@ -73,7 +72,7 @@ export function createAwareness(area: Area): AwarenessArea {
   async function find(subject: SubjectRef, id: string): Promise<AwarenessRow | undefined> {
     const awareness = await store.lookUp('awareness', `${subject}\0${id}`)
     if (awareness === undefined) return undefined
-    return views.selectFrom('awareness').selectAll().where('awareness', '=', awareness).executeTakeFirst()
+    return rows.find('awareness', awareness, `subject-${subject}`)
   }
 
   async function toAwareness(row: AwarenessRow, readAt: Instant | null): Promise<Awareness> {
@@ -91,12 +90,7 @@ export function createAwareness(area: Area): AwarenessArea {
       { method: 'awareness.get', awareness: row.awareness },
       async () => ({ targets: [{ stream, message }] }),
       {},
-      () =>
-        views
-          .selectFrom('awareness')
-          .selectAll()
-          .where('awareness', '=', row.awareness)
-          .executeTakeFirstOrThrow(),
+      async () => (await rows.find('awareness', row.awareness, stream)) ?? row,
     )
     return valueOf(outcome)
   }
@@ -111,8 +105,8 @@ export function createAwareness(area: Area): AwarenessArea {
         .selectAll()
         .where('subject', '=', subject)
         .orderBy('awareness')
-      const rows = await query.execute()
-      const wanted = rows.filter(row => {
+      const held = await rows.select('awareness', query, { stream: `subject-${subject}` })
+      const wanted = held.filter(row => {
         if (row.vanished_at !== null && !filter.vanished) return false
         return cnpj === undefined || row.controller === cnpj
       })

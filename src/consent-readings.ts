@@ -1,6 +1,7 @@
 import type { Area } from './area.ts'
 import type { Instant } from './message.ts'
 import { type Ask, type Outcome, valueOf } from './outcome.ts'
+import { unlessStopped } from './store/view-reader.ts'
 import type { SubjectRef, Who } from './subjects.ts'
 
 /** How fresh an answer must be: older than this, the service is read first. Absent: the view answers. */
@@ -38,7 +39,7 @@ interface Reading {
 
 /** Makes the readings that the area `consents` shares. */
 export function createConsentReadings(area: Area): ConsentReadings {
-  const { clock, commands, engine, store, subjects, views } = area
+  const { clock, commands, engine, rows, store, subjects, views } = area
   const underWay = new Map<SubjectRef, Reading>()
 
   async function sync(who: Who, ask: Ask = {}): Promise<Outcome<Synced>> {
@@ -60,16 +61,25 @@ export function createConsentReadings(area: Area): ConsentReadings {
 
   /** Performs the readings in full that a list made necessary. What fails stays in the ledger. */
   async function readChanged(subject: SubjectRef): Promise<void> {
-    const changed = await views
+    const changed = views
       .selectFrom('consents')
       .select('consent')
       .where('subject', '=', subject)
       .where('knowledge', '=', 'changed')
       .execute()
-    for (const { consent } of changed) {
+    for (const { consent } of (await unlessStopped(changed)) ?? (await owingReadings(subject))) {
       const owed = await store.effects({ stream: consent, states: ['owed'] })
       for (const { id } of owed) await engine.perform(id)
     }
+  }
+
+  /** The consents that owe a reading in full, by the ledger alone: it does not know whose they are but by what they open. */
+  async function owingReadings(subject: SubjectRef): Promise<{ consent: string }[]> {
+    const owed = await store.effects({ states: ['owed'] })
+    const theirs = owed.filter(({ type, opens }) => {
+      return type === 'consentService.readConsent' && opens?.cpf?.startsWith(`subject-${subject}/`)
+    })
+    return theirs.map(({ stream: consent }) => ({ consent }))
   }
 
   function readOnce(subject: SubjectRef, ageMaxMs: number): Promise<Outcome<Synced>> {
@@ -90,8 +100,7 @@ export function createConsentReadings(area: Area): ConsentReadings {
   }
 
   async function readAt(subject: SubjectRef): Promise<Instant | null> {
-    const query = views.selectFrom('subjects').select('synced_at').where('subject', '=', subject)
-    return (await query.executeTakeFirst())?.synced_at ?? null
+    return (await rows.find('subjects', subject, `subject-${subject}`))?.synced_at ?? null
   }
 
   return {

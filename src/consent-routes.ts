@@ -4,6 +4,7 @@ import type { Listing } from './adapters/listing.ts'
 import type { Area } from './area.ts'
 import type { Delivery, Target } from './decisions.ts'
 import type { Carried, Instant, Owed } from './message.ts'
+import { unlessStopped } from './store/view-reader.ts'
 import { syncAgain } from './sync-schedule.ts'
 
 /** A list as the client reads it, and when it was asked for. */
@@ -44,8 +45,9 @@ export async function routeConsents(area: Area, owed: Owed, fact: Carried, since
     targets.push({ stream, message: { type: 'consent.observeUnreadable', data: {} }, since })
   }
   // Without an id a record may be any of those that seem to be missing, and a view that stands still does not know all.
-  const isWhole = !isNameless && (await isRunning(area, 'consents'))
-  const missing = isWhole ? (await heldOf(area, subject)).filter(stream => !seen.has(stream)) : []
+  const held = isNameless ? undefined : await heldOf(area, subject)
+  const isWhole = held !== undefined
+  const missing = held?.filter(stream => !seen.has(stream)) ?? []
   for (const stream of missing) targets.push({ stream, message: { type: 'consent.miss', data: {} }, since })
   const listed = (changed: number): Carried => ({
     ...listedAs({ ...count, changed, ...(!isWhole && { isPartial: true }) }),
@@ -69,13 +71,9 @@ function sorted({ items, unreadable }: Pick<List, 'items' | 'unreadable'>) {
   return { byId, unclear, isNameless: ids.includes(undefined) }
 }
 
-async function isRunning({ store }: Area, view: string): Promise<boolean> {
-  return (await store.checkpoints()).some(each => each.view === view && each.isRunning)
-}
-
-async function heldOf({ views }: Area, subject: string): Promise<string[]> {
-  const held = await views.selectFrom('consents').select('consent').where('subject', '=', subject).execute()
-  return held.map(({ consent }) => consent)
+async function heldOf({ views }: Area, subject: string): Promise<string[] | undefined> {
+  const held = views.selectFrom('consents').select('consent').where('subject', '=', subject).execute()
+  return (await unlessStopped(held))?.map(({ consent }) => consent)
 }
 
 function listedAs(data: object): Carried {

@@ -56,7 +56,8 @@ export interface Consents extends Enrolments, Standings {
    * Lists the consents of a data subject, all or of one controller or status. Those that the service lists
    * no more are left out, unless `vanished` asks for them.
    *
-   * @throws {AverbaError} `INVALID_CNPJ`, `INVALID_INPUT` for an unknown status, `NOT_FOUND`
+   * @throws {AverbaError} `INVALID_CNPJ`, `INVALID_INPUT` for an unknown status, `NOT_FOUND`; `VIEW_STOPPED` while the view
+   * of consents stands still: `get` and `standing` go by the log then
    */
   list(
     filter: Who & Fresh & { cnpj?: string; status?: ConsentStatus; vanished?: boolean },
@@ -82,7 +83,7 @@ export interface Consents extends Enrolments, Standings {
 
 /** Makes the area `consents`. */
 export function createConsents(area: Area): Consents {
-  const { commands, store, subjects, views } = area
+  const { commands, rows, store, subjects, views } = area
   const readings = createConsentReadings(area)
   const { refresh } = readings
 
@@ -109,11 +110,16 @@ export function createConsents(area: Area): Consents {
     }
   }
 
-  async function find(which: Which): Promise<{ subject: SubjectRef; row: ConsentRow | undefined }> {
+  async function find(which: Which): Promise<{ subject: SubjectRef; stream: string | undefined }> {
     const subject = await subjects.find(which)
     const consent = await store.lookUp('consent', `${subject}\0${which.id}`)
-    const query = views.selectFrom('consents').selectAll().where('consent', '=', `consent-${consent}`)
-    return { subject, row: consent === undefined ? undefined : await query.executeTakeFirst() }
+    return { subject, stream: consent === undefined ? undefined : `consent-${consent}` }
+  }
+
+  async function rowOf(stream: string): Promise<ConsentRow> {
+    const row = await rows.find('consents', stream)
+    if (!row) throw new TypeError('A consent is known and has no row')
+    return row
   }
 
   async function change(
@@ -123,8 +129,8 @@ export function createConsents(area: Area): Consents {
   ): Promise<Outcome<Consent>> {
     area.require('consentService')
     const why = checkWhy({ reason, evidence })
-    const { subject, row } = await find(which)
-    if (!row) {
+    const { subject, stream } = await find(which)
+    if (stream === undefined) {
       throw new AverbaError('NOT_FOUND', `Cannot ${verb} the consent: nothing is known of it`, {
         hint: 'Call consents.sync first',
       })
@@ -133,15 +139,15 @@ export function createConsents(area: Area): Consents {
     return commands.send(
       { method: `consents.${verb}`, subject, id: which.id, ...(why && { why }) },
       async () => {
-        const waiting = await changeThatWaits(row.consent)
+        const waiting = await changeThatWaits(stream)
         const type = waiting ? `consent.${verb}Instead` : `consent.${verb}`
         const message = { type, data: {}, ...(parts && { parts }) }
-        return { targets: [{ stream: row.consent, message }, ...(waiting ? [withdraw(waiting)] : [])] }
+        return { targets: [{ stream, message }, ...(waiting ? [withdraw(waiting)] : [])] }
       },
       ask,
-      async ended => {
-        const { row: now } = await find(which)
-        return toConsent(now ?? row, now?.changed_at ?? ended.at)
+      async () => {
+        const row = await rowOf(stream)
+        return toConsent(row, row.changed_at)
       },
     )
   }
@@ -159,8 +165,7 @@ export function createConsents(area: Area): Consents {
       { method: 'consents.get', consent: row.consent },
       async () => ({ targets: [{ stream: row.consent, message: { type: 'consent.readDetail', data: {} } }] }),
       {},
-      () =>
-        views.selectFrom('consents').selectAll().where('consent', '=', row.consent).executeTakeFirstOrThrow(),
+      () => rowOf(row.consent),
     )
     return valueOf(outcome)
   }
@@ -178,8 +183,7 @@ export function createConsents(area: Area): Consents {
       }
       const cnpj = filter.cnpj === undefined ? undefined : parseCnpj(filter.cnpj)
       const readAt = await refresh(subject, filter.ageMaxMs)
-      const rows = await rowsOf(subject)
-      const wanted = rows.filter(row => {
+      const wanted = (await rowsOf(subject)).filter(row => {
         if (row.knowledge === 'vanished' && !filter.vanished) return false
         return (
           (cnpj === undefined || row.controller === cnpj) && (status === undefined || row.status === status)
@@ -188,10 +192,11 @@ export function createConsents(area: Area): Consents {
       return Promise.all(wanted.map(row => toConsent(row, readAt)))
     },
     async get(which) {
-      const { subject, row: known } = await find(which)
-      if (!known) await refresh(subject, which.ageMaxMs)
-      const row = known ?? (await find(which)).row
-      if (!row) return undefined
+      const { subject, stream: known } = await find(which)
+      if (known === undefined) await refresh(subject, which.ageMaxMs)
+      const stream = known ?? (await find(which)).stream
+      if (stream === undefined) return undefined
+      const row = await rowOf(stream)
       const hasVanished = row.knowledge === 'vanished'
       // The time to keep it may be over: then it is read again.
       const isThere = row.detail !== null && (await store.open(row.detail)) !== undefined

@@ -11,6 +11,7 @@ import type { Claim } from './store/append.ts'
 import { type Place, placeOf } from './store/relocation.ts'
 import { type Found, StoredNotifications } from './stored-notifications.ts'
 import { portalStream } from './subscription-routes.ts'
+import type { FailureRow } from './views/failures.ts'
 
 /** One record of the portal's answer about failures, as far as it is needed to find it again. */
 export interface AnsweredFailure {
@@ -134,7 +135,7 @@ class Portion {
     const isOpen = this.#recovers && (await this.#isUnknown('recovery', item))
     if (!isOpen || subscription === undefined) return
     const stream = `subscription-${subscription}`
-    const row = known === undefined ? undefined : await this.#rowOf(known)
+    const row = known === undefined ? undefined : await this.#rowOf(known, stream)
     if (row && row.subscription === null) this.#tell(item, failure, stream)
     await this.#recover(item, failure, stream)
     if (row?.content) await this.#destroyContent(row.content)
@@ -164,11 +165,15 @@ class Portion {
     this.#targets.push({ stream, message })
   }
 
-  /** What is known of a failure. It has no subscription where it was read before there was one of ours for its event. */
-  #rowOf(failure: string) {
-    const { views } = this.#area
-    const query = views.selectFrom('failures').select(['subscription', 'content'])
-    return query.where('failure', '=', failure).executeTakeFirst()
+  /**
+   * What is known of a failure: told to the subscription, or to the portal where it was read before there was one of ours for
+   * its event.
+   */
+  async #rowOf(failure: string, stream: string): Promise<FailureRow | undefined> {
+    const { rows } = this.#area
+    return (
+      (await rows.find('failures', failure, stream)) ?? (await rows.find('failures', failure, portalStream))
+    )
   }
 
   /** What is in the inbox now, for whom it is for, need not be kept beside it. */

@@ -3,6 +3,7 @@ import type { Area, ServiceName } from './area.ts'
 import type { Followers } from './followers.ts'
 import type { EffectState, Instant } from './message.ts'
 import type { UnderWay } from './recorder.ts'
+import { unlessStopped } from './store/view-reader.ts'
 import { serviceOf } from './throttle.ts'
 
 /** Where averba stands, in numbers: for metrics. Nothing in it names anybody. */
@@ -16,10 +17,13 @@ export interface Figures {
   /** How many events each view is behind the log. */
   readonly views: readonly { readonly view: string; readonly behind: number; readonly isRunning: boolean }[]
   readonly followers: { readonly count: number; readonly parked: number; readonly behindMax: number }
-  /** Notifications that a handler failed at: those that are tried again, and those that wait for a person. */
-  readonly notifications: Troubled
+  /**
+   * Notifications that a handler failed at: those that are tried again, and those that wait for a person; null while
+   * their view stands still.
+   */
+  readonly notifications: Troubled | null
   readonly readings: {
-    /** When consents were last read, of anybody. */
+    /** When consents were last read, of anybody. Both are null while the view of data subjects stands still, too. */
     readonly newestAt: Instant | null
     /** Of those that are read by themselves, the one that was read the longest ago, or enrolled and never read. */
     readonly oldestAt: Instant | null
@@ -67,15 +71,15 @@ export async function readFigures({ store, engine, views }: Area, followers: Fol
       parked: followed.filter(each => each.isParked).length,
       behindMax: Math.max(0, ...followed.map(each => behind(each.position))),
     },
-    notifications: await countTroubled(views),
+    notifications: (await unlessStopped(countTroubled(views))) ?? null,
     readings: await readReadings(views),
   }
 }
 
 /** One look at an index each, however many data subjects there are. */
 async function readReadings(views: Area['views']): Promise<Figures['readings']> {
-  const newest = await newestReading(views).executeTakeFirst()
-  const oldest = await oldestReading(views).executeTakeFirst()
+  const newest = await unlessStopped(newestReading(views).executeTakeFirst())
+  const oldest = await unlessStopped(oldestReading(views).executeTakeFirst())
   return { newestAt: newest?.synced_at ?? null, oldestAt: oldest?.awaiting_since ?? null }
 }
 

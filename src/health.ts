@@ -94,7 +94,7 @@ export async function checkHealth(
   { area, followers, troubles, refused }: Looked,
   { only, reach = false }: HealthOptions = {},
 ): Promise<Health> {
-  const { store, views, options, clock } = area
+  const { store, rows, views, options, clock } = area
   const looks: Record<(typeof own)[number], () => Promise<Found | undefined>> = {
     async store() {
       const [last] = await store.read({ backward: true, limit: 1 })
@@ -141,7 +141,7 @@ export async function checkHealth(
     async token() {
       if (!options.tokenService) return undefined
       const stream = `token-${options.tokenService.credential ?? 'default'}`
-      const row = await views.selectFrom('tokens').selectAll().where('token', '=', stream).executeTakeFirst()
+      const row = await rows.find('tokens', stream)
       const wrong = row && wrongOf(row)
       if (wrong !== undefined) return { ok: false, detail: wrong }
       const [asked] = await store.effects({ stream, states: ['deferred'] })

@@ -38,14 +38,14 @@ export async function findLasting(store: Store): Promise<ArchiveOptions['stays']
   const followers = await store.followers.list()
   // Every handler has come by there: what it failed at is told by the view.
   const passed = Math.min(...followers.map(each => each.position))
-  const open = await openViews<Views>(store.reader)
+  const open = await openViews<Views>(store.viewReader)
     .selectFrom('notifications')
     .select(['notification', 'handlers'])
     .where('state', '!=', 'handled')
     .execute()
   // Of the others no handler is known yet.
   const waitedFor = new Map(open.map(row => [row.notification, row.handlers !== '[]']))
-  const inDoubt = await openViews<Views>(store.reader)
+  const inDoubt = await openViews<Views>(store.viewReader)
     .selectFrom('validations')
     .select('validation')
     .where('state', '=', 'inconclusive')

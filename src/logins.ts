@@ -33,12 +33,11 @@ export interface Logins {
 
 /** Makes the area `logins`. */
 export function createLogins(area: Area): Logins {
-  const { commands, store, subjects, views } = area
+  const { commands, rows, store, subjects } = area
   return {
     async state(who) {
       const subject = await subjects.find(who)
-      const rowOf = () =>
-        views.selectFrom('logins').selectAll().where('subject', '=', subject).executeTakeFirst()
+      const rowOf = () => rows.find('logins', subject, `subject-${subject}`)
       let row = await rowOf()
       if (!row || who.ageMaxMs === undefined || !area.isFresh(row.read_at, who.ageMaxMs)) {
         area.require('consentService')

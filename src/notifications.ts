@@ -44,7 +44,11 @@ export interface Notifications {
     handler: (notification: Notification<B>, call: HandlerCall) => Promise<void>,
     options?: HandlerOptions<B>,
   ): void
-  /** Notifications, the oldest first: those with a body that was moved out, destroyed or damaged too, without it. */
+  /**
+   * Notifications, the oldest first: those with a body that was moved out, destroyed or damaged too, without it.
+   *
+   * @throws {AverbaError} `VIEW_STOPPED` while their view stands still
+   */
   list(filter?: { state?: Notification['state']; evento?: string }): AsyncIterable<Notification>
   /**
    * Calls handlers again, as if for the first time, in the order in which the notifications came: those that are

@@ -221,7 +221,8 @@ export interface ReplayLogOptions extends ReplayOptions {
  * handler has not come through.
  *
  * @returns how many parts moved; `undefined`, and there is no bundle, when it was none, or others moved all of it meanwhile
- * @throws {AverbaError} `REFUSED` when a view that tells what is needed stands still, `INVALID_INPUT`, `STORE_UNSAFE`, `STORE_BUSY`, `CORRUPT`, and as `openAverba`
+ * @throws {AverbaError} `INVALID_INPUT`, `STORE_UNSAFE`, `STORE_BUSY`, `CORRUPT`, `VIEW_STOPPED` while a view that tells
+ * what is needed stands still, and as `openAverba`
  */
 export async function archiveParts(
   options: OpenedWith & { before: Instant; to: string },

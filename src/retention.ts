@@ -95,33 +95,21 @@ export class Retention {
 
   /** Whether nobody waits for it any more; where only its age counts, a handler that has not come through still does. */
   async #isSettled({ stream, position }: AgedPart, isByTime: boolean): Promise<boolean> {
-    const { views } = this.#area
+    const { rows } = this.#area
     if (stream.startsWith('notification-')) {
-      const row = await views
-        .selectFrom('notifications')
-        .select(['evento', 'state', 'handlers'])
-        .where('notification', '=', stream)
-        .executeTakeFirst()
+      const row = await rows.find('notifications', stream)
       if (!row) return false
       const isUntried = isByTime && readHandlings(row).length === 0
       return (row.state === 'handled' || isUntried) && !(await this.#isAwaited(row.evento, position))
     }
     if (isByTime) return true
     if (stream.startsWith('validation-')) {
-      const row = await views
-        .selectFrom('validations')
-        .select(['state', 'resolved_at'])
-        .where('validation', '=', stream)
-        .executeTakeFirst()
+      const row = await rows.find('validations', stream)
       return row?.state === 'answered' || row?.state === 'declined' || typeof row?.resolved_at === 'string'
     }
     // Of a failure record: what is recovered is read anew.
     if (!stream.startsWith('consent-')) return true
-    const row = await views
-      .selectFrom('consents')
-      .select(['status', 'knowledge'])
-      .where('consent', '=', stream)
-      .executeTakeFirst()
+    const row = await rows.find('consents', stream)
     return row?.knowledge === 'vanished' || (row?.status !== 'PENDENTE' && row?.status !== 'ATIVO')
   }
 

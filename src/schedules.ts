@@ -9,6 +9,7 @@ import { daysBetween } from './failures.ts'
 import type { Instant } from './message.ts'
 import { Retention } from './retention.ts'
 import { fractionOf } from './retry-policy.ts'
+import { unlessStopped } from './store/view-reader.ts'
 import { portalStream } from './subscription-routes.ts'
 import { planSync } from './sync-plan.ts'
 
@@ -75,7 +76,8 @@ export class Schedules {
 
   /** Once a day: whether consents can be kept as fresh as asked. */
   async #watchFreshness(): Promise<void> {
-    const { ok, detail } = await planSync(this.#area)
+    const plan = await unlessStopped(planSync(this.#area))
+    const { ok = true, detail = '' } = plan ?? {}
     if (!ok) this.#area.options.logger?.({ message: 'the consents cannot be kept as fresh as asked', detail })
   }
 
@@ -112,7 +114,8 @@ export class Schedules {
     const now = toInstant(clock.now())
     const message = { type: 'consent.passTime', data: { now } }
     for (let last = { consent: '', at: '' }; ; ) {
-      const rows = await this.#lapsing(now, last)
+      // While the view stands still nobody knows whom to tell: they are told once it has caught up.
+      const rows = (await unlessStopped(this.#lapsing(now, last))) ?? []
       const tell = ({ consent: stream }: { consent: string }) =>
         engine.record(async () => ({ targets: [{ stream, message }] }))
       await Promise.all(rows.map(tell)) // They meet in the same commits.

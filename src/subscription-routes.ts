@@ -33,7 +33,7 @@ export async function routeSubscriptions(
   since: number,
 ): Promise<{ delivery: Delivery; asOurs: string[] }> {
   const { items: list, unreadable } = fact.data as Listing<ListedSubscription> // As the client reads it.
-  const rows = await area.views.selectFrom('subscriptions').selectAll().execute()
+  const rows = await subscriptionRows(area)
   const targets: Target[] = []
   const asOurs: string[] = []
   for (const row of rows) {
@@ -73,6 +73,12 @@ export async function routeSubscriptions(
   const data = { active: list.length - deleted, deleted, unreadable: unreadable.length }
   const message = { type: 'portal.subscriptionsListed', data, parts }
   return { delivery: { targets: [...targets, { stream: portalStream, message }] }, asOurs }
+}
+
+/** Our subscriptions, the deleted ones too: they are few. */
+export function subscriptionRows({ rows, views }: Pick<Area, 'rows' | 'views'>): Promise<SubscriptionRow[]> {
+  const query = views.selectFrom('subscriptions').selectAll().orderBy('subscription')
+  return rows.select('subscriptions', query, { kind: 'subscription' })
 }
 
 /** Whether a row of the portal's that cannot be read may be ours that seems to be missing. */

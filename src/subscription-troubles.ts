@@ -6,7 +6,7 @@ import type { Found } from './health.ts'
 import type { LogLine } from './log-line.ts'
 import { threatOf } from './machines/subscription-health.ts'
 import type { Recorded } from './message.ts'
-import { portalStream, unreadableIn } from './subscription-routes.ts'
+import { portalStream, subscriptionRows, unreadableIn } from './subscription-routes.ts'
 import type { SubscriptionRow } from './views/subscriptions.ts'
 
 /** Something about the portal's subscriptions that a person has to know of. */
@@ -66,7 +66,7 @@ export class SubscriptionTroubles {
   }
 
   async #find(unapplied: readonly string[]): Promise<Trouble[]> {
-    const rows = await this.#area.views.selectFrom('subscriptions').selectAll().execute()
+    const rows = await subscriptionRows(this.#area)
     const now = this.#area.clock.now()
     const listed = await this.#last('portal.listed')
     const hidden = listed ? await unreadableIn(this.#area, listed) : []

@@ -7,7 +7,7 @@ import { createFailures, type Failures, readPast } from './failures.ts'
 import { type Listed, listedBy } from './listed.ts'
 import { type Ask, type Outcome, valueOf } from './outcome.ts'
 import { type Change, type ListedAtPortal, makePlan, type Plan } from './plan.ts'
-import { digestOf, portalStream, unreadableIn } from './subscription-routes.ts'
+import { digestOf, portalStream, subscriptionRows, unreadableIn } from './subscription-routes.ts'
 import { type Subscription, showSubscription } from './subscription-shown.ts'
 import type { SubscriptionRow } from './views/subscriptions.ts'
 
@@ -58,7 +58,7 @@ const pageRows = 100
 
 /** Makes the area `subscriptions`. */
 export function createSubscriptions(area: Area, desired: Desired): Subscriptions {
-  const { commands, store, views } = area
+  const { commands, rows, store } = area
 
   function listAtPortal(): Promise<Outcome<Pick<Looked, 'listed' | 'unreadable'>>> {
     return commands.send(
@@ -76,14 +76,14 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
   async function look(): Promise<Looked> {
     area.require('portal')
     const { listed, unreadable } = valueOf(await listAtPortal())
-    const rows = await views.selectFrom('subscriptions').selectAll().execute()
+    const held = await subscriptionRows(area)
     const ours = new Map(
-      rows.flatMap(row => (row.remote_id === null ? [] : [[row.remote_id, row.evento] as const])),
+      held.flatMap(row => (row.remote_id === null ? [] : [[row.remote_id, row.evento] as const])),
     )
     const wanted = desired.all.map(async ({ evento, endpoint, recreate }) => {
       const generation = await desired.generationOf(evento)
       const secrets = digestOf(area, await desired.secretsOf(evento, { endpoint, generation }))
-      const row = rows.find(each => each.evento === evento)
+      const row = held.find(each => each.evento === evento)
       const isGivenUp = recreate === 'announce' && row?.state === 'deleted' && row.deleted_by === 'portal'
       return { evento, endpoint, secrets, generation, isGivenUp }
     })
@@ -159,11 +159,8 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
   }
 
   async function subscriptionOf(evento: string): Promise<Subscription> {
-    const row = await views
-      .selectFrom('subscriptions')
-      .selectAll()
-      .where('evento', '=', evento)
-      .executeTakeFirst()
+    const known = await store.lookUp('subscription', evento)
+    const row = known === undefined ? undefined : await rows.find('subscriptions', `subscription-${known}`)
     if (!row) throw new TypeError(`The subscription to "${evento}" is not in its view`)
     return toSubscription(row)
   }
@@ -174,14 +171,9 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
   }
 
   async function* pagesOf(inactive: boolean) {
-    for (let last = ''; ; ) {
-      let query = views.selectFrom('subscriptions').selectAll().where('subscription', '>', last)
-      if (!inactive) query = query.where('state', '!=', 'deleted')
-      const rows = await query.orderBy('subscription').limit(pageRows).execute()
-      if (rows.length > 0) yield await Promise.all(rows.map(toSubscription))
-      if (rows.length < pageRows) return
-      last = rows.at(-1)?.subscription ?? ''
-    }
+    const wanted = (await subscriptionRows(area)).filter(row => inactive || row.state !== 'deleted')
+    for (let from = 0; from < wanted.length; from += pageRows)
+      yield await Promise.all(wanted.slice(from, from + pageRows).map(toSubscription))
   }
 
   return {

@@ -90,7 +90,7 @@ export interface Validations {
    * `reusedFrom` are the ones that an invoice may name, by `traceId`. One whose answer was moved out to a bundle is
    * listed without it, and says so by `isArchived`.
    *
-   * @throws {AverbaError} `INVALID_INPUT` for an instant in another form
+   * @throws {AverbaError} `INVALID_INPUT` for an instant in another form, `VIEW_STOPPED` while their view stands still
    */
   list(filter?: { state?: Validation['state']; from?: Instant; until?: Instant }): AsyncIterable<Validation>
   /**
@@ -107,17 +107,13 @@ const textMax = 2_000
 
 /** Makes the area `validations`. `useConsent` records the use of a consent, or throws when it does not stand. */
 export function createValidations(area: Area, standings: Pick<Standings, 'use' | 'standing'>): Validations {
-  const { commands, subjects, views } = area
+  const { commands, rows, subjects, views } = area
   const { paidPerDayMax } = area.options.validationService ?? {}
 
   async function get(id: string): Promise<Validation | undefined> {
     const found = await findValidation(area, id)
     if (!found) return undefined
-    const row = await views
-      .selectFrom('validations')
-      .selectAll()
-      .where('validation', '=', found.stream)
-      .executeTakeFirst()
+    const row = await rows.find('validations', found.stream)
     return row && toValidation(area, row)
   }
 
@@ -204,10 +200,10 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
         if (from !== undefined) query = query.where('requested_at', '>=', from)
         if (until !== undefined) query = query.where('requested_at', '<', until)
         // Ids are ordered by time, and are what the table is sorted by.
-        const rows = await query.orderBy('validation').limit(pageRows).execute()
-        for (const row of rows) yield await toListed(area, row)
-        const last = rows.at(-1)
-        if (!last || rows.length < pageRows) return
+        const page = await query.orderBy('validation').limit(pageRows).execute()
+        for (const row of page) yield await toListed(area, row)
+        const last = page.at(-1)
+        if (!last || page.length < pageRows) return
         after = last.validation
         await giveWay()
       }

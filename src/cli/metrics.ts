@@ -135,8 +135,9 @@ function createGauges(registers: Registry[]) {
       for (const { view, behind } of views) viewLag.set({ view }, behind)
       followerLag.set(followers.behindMax)
       followersParked.set(followers.parked)
-      for (const state of ['failing', 'parked'] as const)
-        notifications.set({ state }, figures.notifications[state])
+      notifications.reset()
+      for (const [state, count] of Object.entries(figures.notifications ?? {}))
+        notifications.set({ state }, count)
       showAge(newest, readings.newestAt, now)
       showAge(oldest, readings.oldestAt, now)
     },

@@ -27,6 +27,12 @@ export interface Attempt {
  */
 export type Steps<T> = Generator<Statement | StatementForEach | Attempt, T, readonly unknown[]>
 
+/**
+ * Throws when one of the tables that a statement reads may not be read. `perhaps` says that the names are all the words
+ * of one that cannot be run: those that are no tables are none to refuse then.
+ */
+export type CheckTables = (tables: readonly string[], isSure?: 'perhaps') => Steps<void>
+
 /** One database, whatever its dialect. */
 export interface Connection {
   readonly dialect: 'sqlite' | 'postgres'
@@ -47,8 +53,11 @@ export interface Connection {
   transact<T>(steps: () => Steps<T>): Promise<T>
   /** Runs the steps on one consistent reading of the database. */
   read<T>(steps: () => Steps<T>): Promise<T>
-  /** Runs one statement of a host, and refuses all that is not a reading. */
-  readOnly(query: CompiledQuery): Promise<readonly unknown[]>
+  /**
+   * Runs one statement of a host, and refuses all that is not a reading. The tables that it reads are checked first, on
+   * the same reading of the database; nothing is, without a check.
+   */
+  readOnly(query: CompiledQuery, check?: CheckTables): Promise<readonly unknown[]>
   /** Moves all that was written into the file, and empties its journal. False while a reader still needs that. */
   emptyJournal(): Promise<boolean>
   /**

@@ -50,7 +50,7 @@ export class Medium {
           return this.#atWrite('afterWrite') ? never() : done
         }),
       read: steps => alive(() => database.read(steps)),
-      readOnly: query => alive(() => database.readOnly(query)),
+      readOnly: (query, check) => alive(() => database.readOnly(query, check)),
       emptyJournal: () => alive(() => database.emptyJournal()),
       rewrite: () => alive(() => database.rewrite()),
       searchFile: pieces => alive(() => database.searchFile(pieces)),

@@ -17,6 +17,14 @@ export interface Checkpoint {
   readonly because: string
 }
 
+/** Who is told of views, once a transaction is over. */
+export interface ViewHearer {
+  /** Which of them stood at the end of the log when something was appended, each by `nameOf`. */
+  hear(running: ReadonlySet<string>): void
+  /** One that failed in this process. */
+  hearStopped(view: string): void
+}
+
 /**
  * Keeps the views in step with the log, in the transaction of each append.
  *
@@ -28,17 +36,18 @@ export class Projector {
   readonly #connection: Connection
   readonly #projected: readonly { readonly view: View; readonly table: ViewTable }[]
   readonly #names: ReadonlySet<string>
-  readonly #onStopped: (view: string) => void
+  readonly #hearer: () => ViewHearer | undefined
+  #heard = ''
 
   constructor(
     connection: Connection,
     views: readonly View[],
-    onStopped: (view: string) => void = () => undefined,
+    hearer: () => ViewHearer | undefined = () => undefined,
   ) {
     this.#connection = connection
     this.#projected = views.map(view => ({ view, table: new ViewTable(view) }))
     this.#names = new Set(views.map(nameOf))
-    this.#onStopped = onStopped
+    this.#hearer = hearer
   }
 
   /** Makes the tables of views that are new. A view that is new to an old log starts out stopped. */
@@ -68,6 +77,10 @@ export class Projector {
   *project(events: readonly Recorded[], known: Known): Steps<void> {
     const before = known.views
     const running = readViews(before)
+    if (before !== this.#heard) {
+      this.#heard = before
+      queueMicrotask(() => this.#hearer()?.hear(readViews(before)))
+    }
     const from = (events[0]?.position ?? 0) - 1
     for (const name of running) {
       if (this.#names.has(name)) continue
@@ -82,7 +95,7 @@ export class Projector {
       running.delete(nameOf(view))
       yield* rows({ sql: stopOne, parameters: [from, because, view.name] })
       // Told once the transaction is over: who hears of it may read the store.
-      queueMicrotask(() => this.#onStopped(view.name))
+      queueMicrotask(() => this.#hearer()?.hearStopped(view.name))
     }
     known.views = [...running].join(' ')
     if (known.views !== before) yield* rows({ sql: setViews, parameters: [known.views] })
@@ -134,8 +147,7 @@ export function* findFailing(
 /** How far every view has come. */
 export function* readCheckpoints(): Steps<readonly Checkpoint[]> {
   const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
-  const head = yield* first<{ views: string }>({ sql: selectViews, parameters: [] })
-  const running = readViews(head?.views ?? '')
+  const running = yield* readRunning()
   const found = yield* rows<Schema['projection']>({ sql: selectProjections, parameters: [] })
   return found.map(row => {
     const isRunning = running.has(nameOf({ name: row.view, version: row.version }))
@@ -143,6 +155,21 @@ export function* readCheckpoints(): Steps<readonly Checkpoint[]> {
       ? { ...row, isRunning, position: end?.position ?? 0, because: '' }
       : { ...row, isRunning }
   })
+}
+
+/** The same for a process that reads these views: one that another version has serves nothing there. */
+export function* readCheckpointsOf(views: readonly View[]): Steps<readonly Checkpoint[]> {
+  return (yield* readCheckpoints()).map(found => {
+    const own = views.find(({ name }) => name === found.view)
+    if (!own || own.version === found.version) return found
+    const versions = `version ${found.version} of it, and this process reads version ${own.version}`
+    return { ...found, isRunning: false, because: `another version of averba has ${versions}: replace it` }
+  })
+}
+
+/** Which views stand at the end of the log, each by `nameOf`. */
+export function* readRunning(): Steps<ReadonlySet<string>> {
+  return readViews((yield* first<{ views: string }>({ sql: selectViews, parameters: [] }))?.views ?? '')
 }
 
 /** Puts a view among those that stand at the end of the log. */
@@ -160,10 +187,11 @@ function* leaveHead(view: string): Steps<void> {
 }
 
 /** A view by name and version, as the head lists it. */
-function nameOf({ name, version }: Pick<View, 'name' | 'version'>): string {
+export function nameOf({ name, version }: Pick<View, 'name' | 'version'>): string {
   return `${name}@${version}`
 }
 
+/** The names of the views that stand at the end of the log, each with its version. */
 function readViews(text: string): Set<string> {
   return new Set(text.split(' ').filter(name => name !== ''))
 }

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Database } from 'better-sqlite3'
+import type { Database, Statement as Prepared } from 'better-sqlite3'
 import {
   type CompiledQuery,
   DummyDriver,
@@ -12,11 +12,12 @@ import {
 } from 'kysely'
 import { systemClock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
-import type { Connection, Searched, Steps } from './connection.ts'
+import type { CheckTables, Connection, Searched, Steps } from './connection.ts'
 import type { Schema } from './schema.ts'
 import { searchFile } from './search-file.ts'
 import { guarded, isNamingNone, tablesOf } from './sqlite-errors.ts'
 import { SqliteRunner } from './sqlite-runner.ts'
+import { TablesRead, wordsOf } from './tables-read.ts'
 
 const inMemory = ':memory:'
 /** How long opening waits for a lock, in one piece. */
@@ -128,11 +129,13 @@ class SqliteConnection implements Connection {
   readonly #path: string
   readonly #database: Database
   readonly #runner: SqliteRunner
+  readonly #tablesRead: TablesRead
 
   constructor(path: string, database: Database) {
     this.#path = path
     this.#database = database
     this.#runner = new SqliteRunner(database)
+    this.#tablesRead = new TablesRead(database)
     this.compiler = new Kysely<Schema>({
       dialect: {
         createAdapter: () => new SqliteAdapter(),
@@ -170,28 +173,40 @@ class SqliteConnection implements Connection {
     return this.#within('begin', steps)
   }
 
-  async readOnly(query: CompiledQuery): Promise<readonly unknown[]> {
-    this.#checkOpen()
-    // A pragma takes effect while it is prepared: only what begins as a reading gets that far.
-    const isReading = /^\s*(select|with)\b/i.test(query.sql)
-    const read = () => {
-      const statement = isReading ? this.#runner.prepare(query.sql, asItIs) : undefined
-      if (statement?.readonly && statement.reader) return statement.all(...query.parameters)
-      throw new AverbaError('INVALID_INPUT', 'Cannot run this statement: views can only be read')
-    }
-    return guarded(this.#path, () => this.#namingWhatIsThere(read), this.#database)
+  async readOnly(query: CompiledQuery, check?: CheckTables): Promise<readonly unknown[]> {
+    return this.#within('begin', () => this.#read(query, check))
   }
 
-  /** A host that names what no view has is wrong, and the file is not. */
-  #namingWhatIsThere<T>(read: () => T): T {
+  *#read(query: CompiledQuery, check?: CheckTables): Steps<readonly unknown[]> {
+    const statement = yield* this.#prepareReading(query, check)
+    if (check) yield* check(this.#tablesRead.of(query))
+    return this.#writingNothing(() => statement.all(...query.parameters))
+  }
+
+  /** What a function of SQLite's own does behind a reading is not seen in it: some of them write. */
+  #writingNothing<T>(read: () => T): T {
+    this.#database.pragma('query_only = 1')
     try {
       return read()
+    } finally {
+      this.#database.pragma('query_only = 0')
+    }
+  }
+
+  /** A host that names what no view has is wrong, and the file is not: unless it is a view of another version. */
+  *#prepareReading({ sql }: CompiledQuery, check?: CheckTables): Steps<Prepared> {
+    // A pragma takes effect while it is prepared: only what begins as a reading gets that far.
+    const isReading = /^\s*(select|with)\b/i.test(sql)
+    try {
+      const statement = isReading ? this.#runner.prepare(sql, asItIs) : undefined
+      if (statement?.readonly && statement.reader) return statement
     } catch (cause) {
       if (!isNamingNone(cause) || tablesOf(this.#database) !== 'ours') throw cause
-      throw new AverbaError('INVALID_INPUT', 'Cannot run this statement: it names no view or column', {
-        cause,
-      })
+      if (check) yield* check(wordsOf(sql), 'perhaps')
+      const cannot = 'Cannot run this statement: it names no view or column'
+      throw new AverbaError('INVALID_INPUT', cannot, { cause })
     }
+    throw new AverbaError('INVALID_INPUT', 'Cannot run this statement: views can only be read')
   }
 
   async emptyJournal(): Promise<boolean> {

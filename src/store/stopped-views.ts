@@ -2,18 +2,15 @@ import type { Clock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { View } from '../view.ts'
 import { type CatchUpParts, catchUp } from './catch-up.ts'
-import { readCheckpoints } from './projector.ts'
+import { nameOf, readCheckpoints, readRunning, type ViewHearer } from './projector.ts'
 import type { Rebuilder } from './rebuilder.ts'
+import type { StoreOptions } from './store-options.ts'
 
 /** What views are brought back with. */
 export interface StoppedViewsParts extends CatchUpParts {
-  readonly views: readonly View[]
   readonly rebuilder: Rebuilder
   readonly clock: Clock
-  /** Told of a view that failed again. */
-  readonly onStopped: (view: string) => void
-  /** Told of a view that stands at the end of the log again. */
-  readonly onBack: (view: string) => void
+  readonly options: Pick<StoreOptions, 'views' | 'onViewStopped' | 'onViewTaken' | 'onViewBack'>
 }
 
 /** How often a view was tried, and when it is tried again at the earliest. */
@@ -30,13 +27,32 @@ const waitMaxMs = 5 * 60_000
  * made at once, the next ones after 1 s, 2 s and so on up to 5 minutes. What was tried is forgotten once a view has run
  * for as long as it would have waited: one that stops again and again is not brought back all the time.
  */
-export class StoppedViews {
+export class StoppedViews implements ViewHearer {
   readonly #parts: StoppedViewsParts
   readonly #tried = new Map<string, Tried>()
+  /** Those that stand still, as was told; `undefined` until they were restored. */
+  #known: Set<string> | undefined
   #looking: Promise<void> | undefined
 
   constructor(parts: StoppedViewsParts) {
     this.#parts = parts
+  }
+
+  /** Hears which views stand at the end of the log: what this process did not stop was another one's doing. */
+  hear(running: ReadonlySet<string>): void {
+    for (const view of this.#known ? this.#parts.options.views : []) {
+      if (running.has(nameOf(view))) this.#known?.delete(view.name)
+      else if (!this.#known?.has(view.name)) {
+        this.#known?.add(view.name)
+        this.#parts.options.onViewTaken?.(view.name)
+      }
+    }
+  }
+
+  /** Hears that a view failed in this process. */
+  hearStopped(view: string): void {
+    this.#known?.add(view)
+    this.#parts.options.onViewStopped?.(view)
   }
 
   /** A view that stopped catches up; one that was never built, or would be folded in another way now, is built. */
@@ -46,6 +62,7 @@ export class StoppedViews {
         position === 0 ? this.#parts.rebuilder.build(view, { compare: false }) : catchUp(this.#parts, view),
       )
     }
+    this.#known = new Set((await this.#listStopped()).map(({ view }) => view.name))
   }
 
   /** Tries those that are due, until the signal. One look at a time, whoever asks. */
@@ -57,7 +74,8 @@ export class StoppedViews {
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    const { clock, onBack } = this.#parts
+    const { clock, connection, options } = this.#parts
+    this.hear(await connection.read(readRunning))
     const stopped = await this.#listStopped()
     const isStill = (name: string) => stopped.some(({ view }) => view.name === name)
     for (const [name, { dueAt }] of this.#tried)
@@ -68,13 +86,13 @@ export class StoppedViews {
       if (tried && tried.dueAt > clock.now()) continue
       // Beside the serving rows it would be taken from whoever rebuilds it: this way nobody is in the other's way.
       await this.#bring(view, async () => {
-        if (await catchUp(this.#parts, view, signal)) onBack(view.name)
+        if (await catchUp(this.#parts, view, signal)) options.onViewBack?.(view.name)
       })
     }
   }
 
   async #bring(view: View, work: () => Promise<unknown>): Promise<void> {
-    const { clock, onStopped } = this.#parts
+    const { clock } = this.#parts
     const tries = (this.#tried.get(view.name)?.tries ?? 0) + 1
     const waitMs = Math.min(waitBaseMs * 2 ** (tries - 1), waitMaxMs)
     this.#tried.set(view.name, { tries, dueAt: clock.now() + waitMs })
@@ -84,15 +102,15 @@ export class StoppedViews {
       // Another process builds it: it rejoins by that one's hand.
       if (error instanceof AverbaError && error.code === 'STORE_BUSY') return
       if (error instanceof AverbaError) throw error
-      onStopped(view.name)
+      this.hearStopped(view.name)
     }
   }
 
   /** Those of this version: another version's are none of ours. */
   async #listStopped(): Promise<{ view: View; position: number }[]> {
-    const { connection, views } = this.#parts
+    const { connection, options } = this.#parts
     const checkpoints = await connection.read(() => readCheckpoints())
-    return views.flatMap(view => {
+    return options.views.flatMap(view => {
       const found = checkpoints.find(each => each.view === view.name && each.version === view.version)
       return found && !found.isRunning ? [{ view, position: found.position }] : []
     })

@@ -25,8 +25,10 @@ export interface StoreOptions {
   readonly recordKeys?: readonly string[]
   /** Told once, with the path, when a keyring file is made. */
   readonly onKeyringCreated?: (path: string) => void
-  /** Told of a view that failed, and shows what was before. */
+  /** Told of a view that failed, or failed again, and stands still. */
   readonly onViewStopped?: (view: string) => void
+  /** Told of a view that another process left standing still, or took over for another version. */
+  readonly onViewTaken?: (view: string) => void
   /** Told of a view that caught up and rejoined in this process. */
   readonly onViewBack?: (view: string) => void
   /** Where the newest checkpoint is kept outside of the database; a file beside it by default. */

@@ -35,7 +35,7 @@ import {
 import { beganType, MovedParts } from './moved-parts.ts'
 import { noSuchView } from './no-such-view.ts'
 import { Owners } from './owners.ts'
-import { type Checkpoint, Projector, readCheckpoints } from './projector.ts'
+import { type Checkpoint, Projector, readCheckpointsOf } from './projector.ts'
 import { openPart, type ReadFilter, readAt, readOn, readPage } from './read.ts'
 import { type RebuildAll, rebuildAll } from './rebuild-all.ts'
 import { type AsOf, Rebuilder, type Rebuilt } from './rebuilder.ts'
@@ -49,6 +49,7 @@ import { countOwed, type OwedCount } from './store-facts.ts'
 import type { StoreOptions } from './store-options.ts'
 import { timed } from './timed.ts'
 import { treeRoot } from './tree.ts'
+import { ViewReader } from './view-reader.ts'
 import { WriteTrial } from './write-trial.ts'
 import { Writer, type WriterParts } from './writer.ts'
 
@@ -62,6 +63,8 @@ export class Store {
   readonly trial: WriteTrial
   readonly followers: FollowerTable
   readonly owners: Owners
+  /** What hosts and everything that decides read views through. */
+  readonly viewReader: ViewReader
   /** How long an effect or a follower belongs to the process that took it. */
   readonly leaseMs: number = 60_000
   readonly #connection: Connection
@@ -86,11 +89,11 @@ export class Store {
     this.vault = vault
     this.secrets = new Secrets(connection, vault, () => this.#lease())
     this.followers = new FollowerTable(connection, () => this.#lease())
-    const { views, schemas = {}, onViewStopped, onCommitted = () => undefined } = options
+    const { views, schemas = {}, onCommitted = () => undefined } = options
     const { clock, anchor, onTrouble = () => undefined } = options
     this.#views = views
     this.#schemas = schemas
-    this.#projector = new Projector(connection, views, onViewStopped)
+    this.#projector = new Projector(connection, views, () => this.#stoppedViews)
 
     const project: WriterParts['project'] = (events, known) => this.#projector.project(events, known)
     this.#checkpointer = new Checkpointer({
@@ -106,10 +109,10 @@ export class Store {
     this.#clock = clock
     const onRejoined = () => this.#writer.forget()
     const folding = { connection, schemas, clock, onRejoined }
+    this.viewReader = new ViewReader({ connection, schemas, views })
     const rebuilder = new Rebuilder(folding)
     this.#rebuilder = rebuilder
-    const { onViewStopped: onStopped = () => undefined, onViewBack: onBack = () => undefined } = options
-    this.#stoppedViews = new StoppedViews({ ...folding, rebuilder, views, onStopped, onBack })
+    this.#stoppedViews = new StoppedViews({ ...folding, rebuilder, options })
     this.#owner = options.createId()
     this.owners = new Owners(connection, vault, () => this.#writer.forget())
   }
@@ -303,9 +306,9 @@ export class Store {
     return position <= this.#resumedAt
   }
 
-  /** How far every view has come, and which of them stand still. */
+  /** How far every view has come, and which of them stand still. One that another version has serves nothing here. */
   checkpoints(): Promise<readonly Checkpoint[]> {
-    return this.#connection.read(() => readCheckpoints())
+    return this.#connection.read(() => readCheckpointsOf(this.#views))
   }
 
   #lease(now = this.#clock.now()): Lease {
@@ -313,7 +316,7 @@ export class Store {
     return { owner: this.#owner, now: toInstant(now), until: toInstant(until), latest: toInstant(latest) }
   }
 
-  /** The connection that hosts read views through. */
+  /** The connection that the store is read through. */
   get reader(): Pick<Connection, 'read' | 'readOnly' | 'dialect'> {
     return this.#connection
   }

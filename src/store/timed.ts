@@ -30,7 +30,7 @@ export function timed(
       }
     },
     read: steps => connection.read(steps),
-    readOnly: query => connection.readOnly(query),
+    readOnly: (query, check) => connection.readOnly(query, check),
     emptyJournal: () => connection.emptyJournal(),
     rewrite: () => connection.rewrite(),
     searchFile: pieces => connection.searchFile(pieces),

@@ -86,7 +86,7 @@ test('events cannot be edited or removed by a slip', async () => {
 test('the handle of hosts reads, and refuses everything else', async () => {
   const store = await open(':memory:')
   const run = (sql: string) =>
-    store.reader.readOnly({ sql, parameters: [], query: undefined as never, queryId: undefined as never })
+    store.viewReader.readOnly({ sql, parameters: [], query: undefined as never, queryId: undefined as never })
   expect(await run('select count(*) as n from consents')).toEqual([{ n: 0 }])
   expect(await run(`select 'what?' as "why?"`)).toEqual([{ 'why?': 'what?' }])
   await expect(run("insert into rebuild values ('a', 1, 0)")).rejects.toMatchObject({ code: 'INVALID_INPUT' })
@@ -96,9 +96,60 @@ test('the handle of hosts reads, and refuses everything else', async () => {
   for (const pragma of ['synchronous = off', 'query_only = 1', 'foreign_keys = 0', 'secure_delete = off']) {
     await expect(run(`pragma ${pragma}`)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   }
-  expect(await run('select synchronous, query_only from pragma_synchronous, pragma_query_only')).toEqual([
-    { synchronous: 2, query_only: 0 },
-  ])
+  await store.close()
+})
+
+test('the handle of hosts reads views alone, whatever a statement hides the rest behind', async () => {
+  const path = newPath()
+  const store = await open(path)
+  const run = (sql: string) =>
+    store.viewReader.readOnly({ sql, parameters: [], query: undefined as never, queryId: undefined as never })
+  const refused = [
+    'select * from secret',
+    'select count(*) from owner_key',
+    'with x as (select header from event) select * from x',
+    'select consent from consents where exists (select 1 from keyed_index)',
+    'select consent from consents union select name from stream',
+    'select max(position) from event',
+    'select * from pragma_optimize',
+    'select * from "pragma_OPTIMIZE", json_each(\'[1]\')',
+    'select * from pragma_table_list',
+    'select * from dbstat',
+  ]
+  for (const sql of refused)
+    await expect(run(sql), sql).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      hint: expect.stringContaining('consents'),
+    })
+  expect(await run('select json_each.value from json_each(\'["a"]\')')).toEqual([{ value: 'a' }])
+  expect(await run('select count(*) as n from notifications, json_each(handlers)')).toEqual([{ n: 0 }])
+  expect(await run("select count(*) as n from sqlite_schema where name = 'consents'")).toEqual([{ n: 1 }])
+  // A rebuild puts other tables in their place.
+  await store.rebuild()
+  expect(await run('select count(*) as n from consents, subjects')).toEqual([{ n: 0 }])
+  const found = await run("select name from sqlite_schema where name like 'sqlite_stat%'")
+  expect(found).toEqual([])
+  await store.close()
+})
+
+test('what is behind a reading of the store itself writes nothing either', async () => {
+  const store = await open(newPath())
+  const run = (sql: string) =>
+    store.reader.readOnly({ sql, parameters: [], query: undefined as never, queryId: undefined as never })
+  await expect(run('select * from pragma_optimize(0x10002)')).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
+  await store.append({
+    at: '2026-11-20T12:00:00.000Z',
+    streams: [{ stream: 'token-a', expect: 'any' }],
+    events: [
+      {
+        stream: 'token-a',
+        event: { type: 'token.requested', data: { need: 'absent', credential: 'k' } },
+        because: 'token.request',
+        machine: { name: 'token', version: 1 },
+      },
+    ],
+  })
+  expect(await store.root()).toBeDefined()
   await store.close()
 })
 

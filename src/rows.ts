@@ -1,0 +1,39 @@
+import type { Store } from './store/store.ts'
+import { isViewStopped, type RowSource } from './store/view-reader.ts'
+import type { Views } from './views/views.ts'
+
+/** Rows of views for all that decides, or says what has become of something: those of a view that stands still are made of the log. */
+export interface Rows {
+  /**
+   * Finds one row. All events of it are of one stream, which is its key where none is named.
+   *
+   * @throws {AverbaError} `VIEW_STOPPED` when the view stands still, and fails at an event of the stream
+   */
+  find<N extends keyof Views>(view: N, key: string, stream?: string): Promise<Views[N] | undefined>
+  /** Runs a query of a view, or makes the same rows of the events of `source`: for few of them. Throws as `find` does. */
+  select<N extends keyof Views>(
+    view: N,
+    query: { execute(): Promise<Views[N][]> },
+    source: RowSource,
+  ): Promise<Views[N][]>
+}
+
+/** Makes what finds rows. */
+export function createRows({ viewReader }: Pick<Store, 'viewReader'>): Rows {
+  return {
+    find: async <N extends keyof Views>(view: N, key: string, stream = key) =>
+      (await viewReader.find(view, key, stream)) as Views[N] | undefined, // The view of this name has these rows.
+    async select<N extends keyof Views>(
+      view: N,
+      query: { execute(): Promise<Views[N][]> },
+      source: RowSource,
+    ) {
+      try {
+        return await query.execute()
+      } catch (error) {
+        if (!isViewStopped(error)) throw error
+        return (await viewReader.foldFrom(view, source)) as unknown as Views[N][] // The view of this name has these rows.
+      }
+    },
+  }
+}

@@ -1,0 +1,75 @@
+import type { Database } from 'better-sqlite3'
+import type { CompiledQuery } from 'kysely'
+
+const statementsKeptMax = 500
+/** Functions that make rows of a text, and read nothing. */
+const harmless: ReadonlySet<string> = new Set(['json_each', 'json_tree'])
+
+/**
+ * Tells which tables a statement of a host reads: the program that SQLite makes of it opens each of them. Whatever else
+ * gives rows, such as the settings of the database, is named as well, unless it reads nothing.
+ */
+export class TablesRead {
+  readonly #database: Database
+  readonly #found = new Map<string, readonly string[]>()
+  /** The tables, by the page where they or one of their indexes begin, as of a version of the schema. */
+  #roots: ReadonlyMap<number, string> = new Map()
+  #version = -1
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** Names them, in lower case. */
+  of({ sql, parameters }: Pick<CompiledQuery, 'sql' | 'parameters'>): readonly string[] {
+    this.#refresh()
+    const known = this.#found.get(sql)
+    if (known) return known
+    const program = this.#database.prepare(`explain ${sql}`).all(...parameters) as Opened[] // As SQLite answers.
+    const tables = new Set<string>()
+    for (const { opcode, p2, p3 } of program)
+      if (opcode === 'OpenRead') tables.add((p3 === 0 ? this.#roots.get(p2) : undefined) ?? 'a table')
+    if (program.some(({ opcode }) => opcode === 'VOpen'))
+      for (const name of this.#virtualIn(sql)) tables.add(name)
+    if (this.#found.size >= statementsKeptMax) this.#found.clear()
+    this.#found.set(sql, [...tables])
+    return [...tables]
+  }
+
+  /** The program says that there is one, and not which. */
+  #virtualIn(sql: string): string[] {
+    const modules = new Set(
+      this.#database.prepare('select lower(name) from pragma_module_list').pluck().all(),
+    )
+    const named = wordsOf(sql).filter(
+      word => harmless.has(word) || /^pragma_/.test(word) || modules.has(word),
+    )
+    return named.length === 0 ? ['a virtual table'] : named.filter(word => !harmless.has(word))
+  }
+
+  #refresh(): void {
+    const version = this.#database.pragma('schema_version', { simple: true }) as number // As SQLite answers.
+    if (version === this.#version) return
+    const roots = this.#database
+      .prepare('select rootpage, lower(tbl_name) from sqlite_schema where rootpage > 0')
+      .raw()
+      .all() as [number, string][] // As asked.
+    this.#roots = new Map([[1, schemaTable], ...roots])
+    this.#found.clear()
+    this.#version = version
+  }
+}
+
+/** What says which tables there are, which is no secret. */
+export const schemaTable = 'sqlite_schema'
+
+/** The words of a statement, in lower case. */
+export function wordsOf(sql: string): string[] {
+  return sql.toLowerCase().match(/\w+/g) ?? []
+}
+
+interface Opened {
+  readonly opcode: string
+  readonly p2: number
+  readonly p3: number
+}
