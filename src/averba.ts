@@ -18,7 +18,7 @@ import { Engine } from './engine.ts'
 import type { Events, Recorded } from './events.ts'
 import { type Figures, readFigures } from './figures.ts'
 import { Followers } from './followers.ts'
-import { checkInstant, checkMs } from './given.ts'
+import { checkInstant, checkMs, checkPosition } from './given.ts'
 import { nameOf } from './handler-time.ts'
 import { checkHealth, type Health, type HealthOptions, inWords } from './health.ts'
 import type { Hints } from './hints.ts'
@@ -26,7 +26,7 @@ import { type IndexRebuilt, rebuildKeyedIndex } from './keyed-index.ts'
 import { createLog, type Log } from './log.ts'
 import { type LogLine, onlyAllowed } from './log-line.ts'
 import { createLogins, type Logins } from './logins.ts'
-import { addTables, tablesOf } from './machine-tables.ts'
+import { addTables, tablesOf, typesOf } from './machine-tables.ts'
 import type { Instant } from './message.ts'
 import { createNotifications, type Notifications, routeNotification } from './notifications.ts'
 import type { AverbaOptions } from './options.ts'
@@ -81,7 +81,7 @@ export interface Averba {
    * The rows of a view as they were when the log ended at a position, or at an instant: built from the log, in memory.
    * A time of the log says what averba knew then.
    *
-   * @throws {AverbaError} `INVALID_INPUT` for a view that is not there, or an instant in another form
+   * @throws {AverbaError} `INVALID_INPUT` for a view that is not there, an instant in another form, or what is no position
    */
   viewAsOf<N extends keyof Views>(name: N, asOf: { position?: number; at?: Instant }): Promise<Views[N][]>
   /**
@@ -272,7 +272,7 @@ export async function openOn(
         log({ message: 'a notification did not reach the receiver whole', ...more })
       },
     }),
-    log: createLog(store, followers),
+    log: createLog(store, followers, typesOf(machines), log),
     effects: createEffects(area),
     subjects: createDataSubjects(area),
     audit: createAudit(area),
@@ -280,6 +280,7 @@ export async function openOn(
     viewAsOf: <N extends keyof Views>(name: N, asOf: AsOf) =>
       engine.admit(async () => {
         if (asOf.at !== undefined) checkInstant(asOf.at, 'at')
+        if (asOf.position !== undefined) checkPosition(asOf.position, 'position')
         return (await store.viewAsOf(name, asOf)) as Views[N][] // The view of this name has these rows.
       }),
     on: (type, listener) => engine.on(type, told => listener(told as never)), // The type names what is told.

@@ -6,6 +6,7 @@ import type { Area } from './area.ts'
 import { parseCnpj } from './cnpj.ts'
 import type { Fresh } from './consent-readings.ts'
 import type { Delivery, Target } from './decisions.ts'
+import { checkAge } from './given.ts'
 import type { Carried, Instant, Owed } from './message.ts'
 import { type Outcome, valueOf } from './outcome.ts'
 import type { SubjectRef, Which, Who } from './subjects.ts'
@@ -29,7 +30,7 @@ export interface AwarenessArea {
    * Lists the awareness records of a data subject, all or of one controller; those that the service lists no more only
    * with `vanished`.
    *
-   * @throws {AverbaError} `NOT_FOUND`, `INVALID_CNPJ`
+   * @throws {AverbaError} `NOT_FOUND`, `INVALID_CNPJ`, `INVALID_INPUT` for a wrong `ageMaxMs`
    */
   list(filter: Who & Fresh & { cnpj?: string; vanished?: boolean }): Promise<Awareness[]>
   /**
@@ -97,6 +98,7 @@ export function createAwareness(area: Area): AwarenessArea {
 
   return {
     async list(filter) {
+      checkAge(filter.ageMaxMs)
       const subject = await subjects.find(filter)
       const cnpj = filter.cnpj === undefined ? undefined : parseCnpj(filter.cnpj)
       const readAt = await refresh(subject, filter.ageMaxMs)
@@ -113,6 +115,7 @@ export function createAwareness(area: Area): AwarenessArea {
       return Promise.all(wanted.map(row => toAwareness(row, readAt)))
     },
     async get(which) {
+      checkAge(which.ageMaxMs)
       const subject = await subjects.find(which)
       if (!(await find(subject, which.id))) await refresh(subject, which.ageMaxMs)
       const row = await find(subject, which.id)

@@ -5,6 +5,7 @@ import { parseCnpj } from './cnpj.ts'
 import { createConsentReadings, type Fresh, type Synced } from './consent-readings.ts'
 import { createEnrolments, type Enrolments } from './enrolments.ts'
 import { AverbaError } from './errors.ts'
+import { checkAge, checkOneOf } from './given.ts'
 import { type ConsentStatus, consentStatuses } from './machines/consent-status.ts'
 import type { Instant, Owed } from './message.ts'
 import { type Ask, type Outcome, valueOf } from './outcome.ts'
@@ -56,7 +57,7 @@ export interface Consents extends Enrolments, Standings {
    * Lists the consents of a data subject, all or of one controller or status. Those that the service lists
    * no more are left out, unless `vanished` asks for them.
    *
-   * @throws {AverbaError} `INVALID_CNPJ`, `INVALID_INPUT` for an unknown status, `NOT_FOUND`; `VIEW_STOPPED` while the view
+   * @throws {AverbaError} `INVALID_CNPJ`, `INVALID_INPUT` for an unknown status or a wrong `ageMaxMs`, `NOT_FOUND`; `VIEW_STOPPED` while the view
    * of consents stands still: `get` and `standing` go by the log then
    */
   list(
@@ -65,6 +66,8 @@ export interface Consents extends Enrolments, Standings {
   /**
    * One consent in full, or `undefined` when the subject has none under this id. One that has vanished is
    * given as it was last read in full.
+   *
+   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT` for a wrong `ageMaxMs`
    */
   get(which: Which & Fresh): Promise<ConsentDetail | undefined>
   /**
@@ -176,11 +179,8 @@ export function createConsents(area: Area): Consents {
     async list(filter) {
       const subject = await subjects.find(filter)
       const { status } = filter
-      if (status !== undefined && !consentStatuses.includes(status)) {
-        throw new AverbaError('INVALID_INPUT', 'Cannot list consents: the status is unknown', {
-          hint: `Use one of ${consentStatuses.join(', ')}`,
-        })
-      }
+      if (status !== undefined) checkOneOf(status, consentStatuses, 'status')
+      checkAge(filter.ageMaxMs)
       const cnpj = filter.cnpj === undefined ? undefined : parseCnpj(filter.cnpj)
       const readAt = await refresh(subject, filter.ageMaxMs)
       const wanted = (await rowsOf(subject)).filter(row => {
@@ -192,6 +192,7 @@ export function createConsents(area: Area): Consents {
       return Promise.all(wanted.map(row => toConsent(row, readAt)))
     },
     async get(which) {
+      checkAge(which.ageMaxMs)
       const { subject, stream: known } = await find(which)
       if (known === undefined) await refresh(subject, which.ageMaxMs)
       const stream = known ?? (await find(which)).stream

@@ -4,8 +4,9 @@ import type { Commands } from './commands.ts'
 import type { Delivery } from './decisions.ts'
 import type { Engine } from './engine.ts'
 import { AverbaError } from './errors.ts'
+import { checkOneOf } from './given.ts'
 import { type Listed, listedBy } from './listed.ts'
-import type { EffectState, Owed } from './message.ts'
+import { type EffectState, effectStates, type Owed } from './message.ts'
 import type { Ask } from './outcome.ts'
 import { refusal } from './recorder.ts'
 import type { Store } from './store/store.ts'
@@ -14,7 +15,11 @@ import type { Store } from './store/store.ts'
 export interface Effects {
   /** One call owed to the outside, by the id that an outcome gives. */
   get(id: string): Promise<Owed | undefined>
-  /** The calls owed to the outside, the oldest first; of one state when given. */
+  /**
+   * The calls owed to the outside, the oldest first; of one state when given.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` for an unknown state
+   */
   list(filter?: { state?: EffectState }): Listed<Owed>
   /**
    * Lets a call go that is parked or put off: it is due at once, and its attempts are counted anew. `run` or `settle`
@@ -81,6 +86,7 @@ export function createEffects({
   }
 
   async function* pagesOf(state: EffectState | undefined) {
+    if (state !== undefined) checkOneOf(state, effectStates, 'state of a call')
     for (let after: Owed | undefined; ; ) {
       const filter = { limit: pageRows, ...(state && { states: [state] }), ...(after && { after }) }
       const page: Owed[] = await store.effects(filter)

@@ -42,6 +42,9 @@ export interface Failures {
    * decides by its own clock which day it is. With `recover`, the content of each goes into the inbox, unless it is
    * there: at most once, and marked as recovered. The portal is asked at once, once; going through the records page by
    * page holds no more than a page of them in memory.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` for what is no day of the last thirty, `OUTCOME`; `VIEW_STOPPED` while their view
+   * stands still
    */
   failures(options?: { day?: string; recover?: boolean }): Listed<Failure>
   /**
@@ -99,7 +102,7 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
 
   async function read(day: string | undefined, recover: boolean): Promise<readonly AnsweredFailure[]> {
     area.require('portal')
-    if (day !== undefined) checkDay(day)
+    if (day !== undefined) checkDay(day, clock.now())
     const outcome = await ask(day ?? null, recover, id => store.open(`${id}/answered`))
     return valueOf(outcome) as unknown as AnsweredFailure[] // Sealed so.
   }
@@ -152,7 +155,7 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
     },
     async harvest(day = brasiliaDay(clock.now())) {
       area.require('portal')
-      checkDay(day)
+      checkDay(day, clock.now())
       const outcomes: Outcome<Harvested>[] = []
       for (const each of [dayBefore(day), day]) {
         const value = async (_: string, data: object) => ({ ...(data as Harvested), day: each }) // The rest of it is there.
@@ -214,10 +217,18 @@ function dayBefore(day: string): string {
   return toInstant(fromInstant(`${day}T00:00:00.000Z`) - dayMs).slice(0, 10)
 }
 
-function checkDay(day: string): void {
-  if (isDay(day)) return
-  throw new AverbaError('INVALID_INPUT', 'Cannot read failures: the day is not a date', {
-    hint: 'Use yyyy-MM-dd',
+/** For any other day the portal has nothing to say, and nothing would look like a day on which nothing failed. */
+function checkDay(day: string, now: number): void {
+  if (!isDay(day)) {
+    throw new AverbaError('INVALID_INPUT', 'Cannot read failures: the day is not a date', {
+      hint: 'Use yyyy-MM-dd',
+    })
+  }
+  const [first, last] = [brasiliaDay(now - keptDays * dayMs), brasiliaDay(now)]
+  // The portal's clock may be ahead of ours, or behind it.
+  if (dayBefore(first) <= day && dayBefore(day) <= last) return
+  throw new AverbaError('INVALID_INPUT', 'Cannot read failures: the portal has none of this day', {
+    hint: `It keeps them for thirty days: ask for one from ${first} to ${last} in Brasilia. What was read before stands in the view \`failures\``,
   })
 }
 

@@ -39,6 +39,39 @@ export function checkMs(ms: unknown, what: string): void {
   throw new AverbaError('INVALID_INPUT', `Cannot use "${what}": it is no whole number of milliseconds`)
 }
 
+/**
+ * Checks how fresh an answer must be; nothing says that any reading will do.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when it is no whole number from 0 on
+ */
+export function checkAge(ageMaxMs: unknown): void {
+  if (ageMaxMs !== undefined) checkMs(ageMaxMs, 'ageMaxMs')
+}
+
+/**
+ * Checks a position of the log, which need not have come to it. 0 is before the first event.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when it is no whole number from 0 on
+ */
+export function checkPosition(position: unknown, what: string): asserts position is number {
+  if (Number.isSafeInteger(position) && Number(position) >= 0) return
+  throw new AverbaError('INVALID_INPUT', `Cannot use "${what}": it is no position of the log`, {
+    hint: 'Positions are whole numbers, and count from 1',
+  })
+}
+
+/**
+ * Checks that something is one of those that there are.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`
+ */
+export function checkOneOf(given: unknown, known: readonly string[], what: string): void {
+  if (typeof given === 'string' && known.includes(given)) return
+  throw new AverbaError('INVALID_INPUT', `Cannot use the ${what}: it is unknown`, {
+    hint: `Use one of ${known.join(', ')}`,
+  })
+}
+
 /** Checks who acts. Throws as `checkId` does. */
 export function checkActor({ kind, ref }: Actor): void {
   if (kind !== 'subject' && kind !== 'person' && kind !== 'system') {

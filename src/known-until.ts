@@ -1,7 +1,7 @@
 import type { Area } from './area.ts'
 import { fromInstant, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
-import { checkInstant } from './given.ts'
+import { checkInstant, checkPosition } from './given.ts'
 import type { Instant } from './message.ts'
 import { positionBefore } from './store/position-before.ts'
 import type { Store } from './store/store.ts'
@@ -30,7 +30,7 @@ export async function knownUntil({ store, clock }: Log, knownAt: Instant | numbe
   const [end] = await store.read({ backward: true, limit: 1 })
   const last = { position: end?.position ?? 0, at: end?.at ?? toInstant(clock.now()) }
   if (typeof knownAt === 'number') {
-    checkPosition(knownAt)
+    checkPosition(knownAt, 'knownAt')
     return knownAt < last.position ? timed(store, knownAt, last.at) : last
   }
   await checkCome({ store, clock }, knownAt, 'knownAt')
@@ -54,11 +54,6 @@ export async function checkCome({ store, clock }: Log, at: Instant, what: string
   throw new AverbaError('INVALID_INPUT', `Cannot use "${what}": it has not come yet`, {
     hint: 'By our clock it is in the future, of which nothing is known. Give an instant that has passed',
   })
-}
-
-function checkPosition(position: number): void {
-  if (Number.isSafeInteger(position) && position >= 0) return
-  throw new AverbaError('INVALID_INPUT', 'Cannot use "knownAt": it is no position of the log')
 }
 
 /** Before the first event the log has no time. */

@@ -2,7 +2,9 @@ import { giveWay } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import type { Events, Recorded } from './events.ts'
 import type { Followers } from './followers.ts'
+import { checkPosition } from './given.ts'
 import type { HandlerCall, HandlerTime } from './handler-time.ts'
+import type { LogLine } from './log-line.ts'
 import type { Follower } from './store/follower.ts'
 import { pageRows } from './store/read.ts'
 import type { Store } from './store/store.ts'
@@ -16,6 +18,7 @@ export interface Log {
    * has failed, and is told so by its `signal`: what does not heed that may still be at work when it is called again.
    * A name that has passed events of a type does not go on with that type as well: `settle` throws `INVALID_INPUT`, and
    * `run` says so by `health`.
+   * A type that this version does not record is told to the logger: a newer version may have recorded it.
    *
    * @throws {AverbaError} `INVALID_INPUT` when a handler of this process has the name already, or `timeoutMs` is no
    * whole number up to a day
@@ -44,7 +47,8 @@ export interface Log {
    * Events in order of position: after one, of some types, of one kind or one stream, or backward. They are read in pages:
    * however long the log is, one of them is in memory.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when `fromVersion` is no whole number from 1 on, or there is no stream
+   * @throws {AverbaError} `INVALID_INPUT` when `after` is no position, `fromVersion` is no whole number from 1 on, or there
+   * is no stream; and for a type that this version does not record, unless the log has one: of a newer version, say
    */
   read(filter?: {
     /** A position: the events that come next, in the order of reading. */
@@ -59,22 +63,52 @@ export interface Log {
   }): AsyncIterable<Recorded>
 }
 
-/** Makes the area `log`. */
-export function createLog(store: Store, followers: Followers): Log {
+/** Anything else could hold anything, and is not told to a logger. */
+function isTyped(type: unknown): type is string {
+  return typeof type === 'string' && /^[a-z]+\.[A-Za-z]+$/.test(type)
+}
+
+type Filter = Parameters<Log['read']>[0] & {}
+
+/** Makes the area `log`, for a version that records events of these types. */
+export function createLog(
+  store: Store,
+  followers: Followers,
+  known: ReadonlySet<string>,
+  log: (line: LogLine) => void,
+): Log {
   return {
     read(filter) {
-      checkVersion(filter)
-      return readLog(store, filter)
+      checkFilter(filter)
+      return readLog(store, known, filter)
     },
-    follow: (name, types, handler, time) =>
-      followers.follow(name, types, (event, call) => handler(event as never, call), time), // The type names its event.
+    follow(name, types, handler, time) {
+      followers.follow(name, types, (event, call) => handler(event as never, call), time) // The type names its event.
+      for (const type of types.filter(each => !known.has(each))) {
+        const named = isTyped(type) && { detail: type }
+        log({
+          message: 'a follower is for a type of event that this version never records',
+          follower: name,
+          ...named,
+        })
+      }
+    },
     followers: () => followers.list(),
     retry: name => followers.resume(name, 'again'),
     skip: name => followers.resume(name, 'past'),
   }
 }
 
-function checkVersion({ stream, fromVersion }: Parameters<Log['read']>[0] = {}): void {
+function checkFilter({ after, types, ...filter }: Filter = {}): void {
+  if (after !== undefined) checkPosition(after, 'after')
+  if (types !== undefined && !(Array.isArray(types) && types.every(type => typeof type === 'string')))
+    throw new AverbaError('INVALID_INPUT', 'Cannot use "types": it is no list of types of events', {
+      hint: "Give them as ['consent.revoked']",
+    })
+  checkVersion(filter)
+}
+
+function checkVersion({ stream, fromVersion }: Filter): void {
   if (fromVersion === undefined) return
   if (stream !== undefined && Number.isSafeInteger(fromVersion) && fromVersion > 0) return
   throw new AverbaError('INVALID_INPUT', 'Cannot read from a version: it is none, or no stream is named', {
@@ -82,8 +116,23 @@ function checkVersion({ stream, fromVersion }: Parameters<Log['read']>[0] = {}):
   })
 }
 
-async function* readLog(store: Store, filter: Parameters<Log['read']>[0] = {}): AsyncIterable<Recorded> {
+/** What is written wrong would be answered with nothing; a type of another version is there if anybody recorded one. */
+async function checkTypes(store: Store, known: ReadonlySet<string>, types: readonly string[]): Promise<void> {
+  for (const type of types) {
+    if (known.has(type) || (await store.read({ types: [type], limit: 1 })).length > 0) continue
+    throw new AverbaError('INVALID_INPUT', 'Cannot read events of a type that there is none of', {
+      hint: 'The types of events are the keys of Events, such as consent.revoked',
+    })
+  }
+}
+
+async function* readLog(
+  store: Store,
+  known: ReadonlySet<string>,
+  filter: Filter = {},
+): AsyncIterable<Recorded> {
   const { backward = false } = filter
+  await checkTypes(store, known, filter.types ?? [])
   let after = filter.after
   for (;;) {
     const page = await store.read({ ...filter, ...(after !== undefined && { after }), backward })

@@ -2,6 +2,7 @@ import type { Area } from './area.ts'
 import { toInstant } from './clock.ts'
 import type { Fresh } from './consent-readings.ts'
 import { AverbaError } from './errors.ts'
+import { checkAge } from './given.ts'
 import type { Instant } from './message.ts'
 import { valueOf } from './outcome.ts'
 import type { Who } from './subjects.ts'
@@ -19,7 +20,7 @@ export interface Logins {
    * The login state, read at the service unless a reading younger than `ageMaxMs` is at hand. A login whose time is
    * over is none, whatever was read.
    *
-   * @throws {AverbaError} `NOT_FOUND`, `OUTCOME` when the service does not tell
+   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT` for a wrong `ageMaxMs`, `OUTCOME` when the service does not tell
    */
   state(who: Who & Fresh): Promise<LoginState>
   /**
@@ -36,6 +37,7 @@ export function createLogins(area: Area): Logins {
   const { commands, rows, store, subjects } = area
   return {
     async state(who) {
+      checkAge(who.ageMaxMs)
       const subject = await subjects.find(who)
       const rowOf = () => rows.find('logins', subject, `subject-${subject}`)
       let row = await rowOf()

@@ -14,6 +14,14 @@ export function tablesOf(machines: readonly Machine[]): { machines: Json } {
   return { machines: machines.map(tableOf) as unknown as Json } // Plain data, without members that are undefined.
 }
 
+const ofTheLog = [...types, 'log.resumed', 'log.partsArchived', 'log.partsRestored']
+
+/** Every type of event that is recorded by these machines, or by the log itself. */
+export function typesOf(machines: readonly Machine[]): ReadonlySet<string> {
+  const rules = machines.flatMap(machine => Object.values(tableOf(machine).makes).flat())
+  return new Set([...rules.map(({ event }) => event), ...ofTheLog])
+}
+
 /** Writes the tables of versions that a log does not know yet, before anything is decided by them. */
 export async function addTables(store: Store, machines: readonly Machine[], clock: Clock): Promise<void> {
   for (let tries = 0; tries < triesMax; tries++) {

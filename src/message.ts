@@ -124,15 +124,19 @@ export interface Basis {
  * Where an owed effect stands in the ledger. `parked`: certainly not done, and waiting for an operator. `cancelled`: its
  * data subject was erased, or its schedule ended, before it had.
  */
-export type EffectState =
-  | 'owed'
-  | 'started'
-  | 'deferred'
-  | 'parked'
-  | 'unknown'
-  | 'settled'
-  | 'declined'
-  | 'cancelled'
+export type EffectState = (typeof effectStates)[number]
+
+/** Every state of an effect. */
+export const effectStates = [
+  'owed',
+  'started',
+  'deferred',
+  'parked',
+  'unknown',
+  'settled',
+  'declined',
+  'cancelled',
+] as const
 
 /** An effect in the ledger. Its id is `<stream>/<version>/<n>`. */
 export interface Owed<D = unknown> extends Effect<string, D> {

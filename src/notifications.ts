@@ -9,10 +9,11 @@ import type { Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import { failureLine } from './failure-line.ts'
 import type { Followers } from './followers.ts'
-import { checkId } from './given.ts'
+import { checkId, checkOneOf } from './given.ts'
 import { checkHandlerTime, type HandlerCall, type HandlerTime } from './handler-time.ts'
 import { followerOf, HandlerWorker } from './handler-worker.ts'
 import type { LogLine } from './log-line.ts'
+import { handlingStates } from './machines/notification.ts'
 import type { Json } from './message.ts'
 import { copyWindowMs, type Notification, openListed, sealedBody } from './notification.ts'
 import type { Ask } from './outcome.ts'
@@ -47,7 +48,7 @@ export interface Notifications {
   /**
    * Notifications, the oldest first: those with a body that was moved out, destroyed or damaged too, without it.
    *
-   * @throws {AverbaError} `VIEW_STOPPED` while their view stands still
+   * @throws {AverbaError} `INVALID_INPUT` for an unknown state, `VIEW_STOPPED` while their view stands still
    */
   list(filter?: { state?: Notification['state']; evento?: string }): AsyncIterable<Notification>
   /**
@@ -93,6 +94,7 @@ export function createNotifications(
 
   async function* rowsOf(filter: Parameters<Notifications['list']>[0] = {}) {
     const { state, evento } = filter
+    if (state !== undefined) checkOneOf(state, handlingStates, 'state of a notification')
     let last = ''
     for (;;) {
       let query = area.views.selectFrom('notifications').selectAll().where('notification', '>', last)

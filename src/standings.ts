@@ -5,7 +5,7 @@ import { answerAbout, answerFrom, askedAtOf, nowAfter, readStory, type Story } f
 import { type ConsentRecorded, tell } from './consent-timeline.ts'
 import type { Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
-import { checkBasis, checkInstant } from './given.ts'
+import { checkAge, checkBasis, checkInstant } from './given.ts'
 import { knownUntil } from './known-until.ts'
 import type { Use } from './machines/consent-events.ts'
 import type { Reason } from './machines/consent-standing.ts'
@@ -176,11 +176,6 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
     const data: Use = { at, ageMaxMs: ageMaxMs ?? null, readAt: isUnknown ? null : readAt, askedAt }
     return { targets: [{ stream: story.stream, message: { type: 'consent.use', data } }] }
   }
-}
-
-function checkAge(ageMaxMs: number | undefined): void {
-  if (ageMaxMs === undefined || (Number.isSafeInteger(ageMaxMs) && ageMaxMs >= 0)) return
-  throw new AverbaError('INVALID_INPUT', 'Cannot use ageMaxMs: it must be a whole number of milliseconds')
 }
 
 /** A use as its event tells it. */

@@ -8,7 +8,7 @@ import { parseCpf } from './cpf.ts'
 import type { Target } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import { findValidation, requireValidation } from './find-validation.ts'
-import { checkId, checkInstant } from './given.ts'
+import { checkId, checkInstant, checkOneOf } from './given.ts'
 import { believeLate } from './late-answer.ts'
 import type { Basis, Instant, Json, Part } from './message.ts'
 import { useNamed } from './named-consents.ts'
@@ -18,7 +18,7 @@ import { canonicalJson } from './proof/canonical-json.ts'
 import type { Standings } from './standings.ts'
 import type { Which } from './subjects.ts'
 import { findReusable } from './validation-reuse.ts'
-import type { ValidationRow } from './views/validations.ts'
+import { type ValidationRow, validationStates } from './views/validations.ts'
 
 /** A validation of what was claimed of a person (document 2, section 2). */
 export interface Validation {
@@ -90,7 +90,7 @@ export interface Validations {
    * `reusedFrom` are the ones that an invoice may name, by `traceId`. One whose answer was moved out to a bundle is
    * listed without it, and says so by `isArchived`.
    *
-   * @throws {AverbaError} `INVALID_INPUT` for an instant in another form, `VIEW_STOPPED` while their view stands still
+   * @throws {AverbaError} `INVALID_INPUT` for an instant in another form or an unknown state, `VIEW_STOPPED` while their view stands still
    */
   list(filter?: { state?: Validation['state']; from?: Instant; until?: Instant }): AsyncIterable<Validation>
   /**
@@ -194,6 +194,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
     async *list({ state, from, until } = {}) {
       if (from !== undefined) checkInstant(from, 'from')
       if (until !== undefined) checkInstant(until, 'until')
+      if (state !== undefined) checkOneOf(state, validationStates, 'state of a validation')
       for (let after = ''; ; ) {
         let query = views.selectFrom('validations').selectAll().where('validation', '>', after)
         if (state !== undefined) query = query.where('state', '=', state)

@@ -76,7 +76,10 @@ export interface Handling {
 }
 
 /** Where all of them stand: parked or failing when one of them is, and handled when all are. */
-export type HandlingState = 'received' | 'failing' | 'handled' | 'parked'
+export type HandlingState = (typeof handlingStates)[number]
+
+/** Every one of these. */
+export const handlingStates = ['received', 'failing', 'handled', 'parked'] as const
 
 /** What the handlers of a notification came to after an event. */
 export function handlingsAfter(before: readonly Handling[], event: NotificationEvent): readonly Handling[] {

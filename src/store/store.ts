@@ -63,7 +63,6 @@ export class Store {
   readonly trial: WriteTrial
   readonly followers: FollowerTable
   readonly owners: Owners
-  /** What hosts and everything that decides read views through. */
   readonly viewReader: ViewReader
   /** How long an effect or a follower belongs to the process that took it. */
   readonly leaseMs: number = 60_000
@@ -110,9 +109,8 @@ export class Store {
     const onRejoined = () => this.#writer.forget()
     const folding = { connection, schemas, clock, onRejoined }
     this.viewReader = new ViewReader({ connection, schemas, views })
-    const rebuilder = new Rebuilder(folding)
-    this.#rebuilder = rebuilder
-    this.#stoppedViews = new StoppedViews({ ...folding, rebuilder, options })
+    this.#rebuilder = new Rebuilder(folding)
+    this.#stoppedViews = new StoppedViews({ ...folding, rebuilder: this.#rebuilder, options })
     this.#owner = options.createId()
     this.owners = new Owners(connection, vault, () => this.#writer.forget())
   }

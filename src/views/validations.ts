@@ -2,6 +2,9 @@ import type { ValidationEvent } from '../machines/validation.ts'
 import type { Instant, PartAddress } from '../message.ts'
 import { defineView, type RecordedOf } from '../view.ts'
 
+/** Every state of a validation. */
+export const validationStates = ['requested', 'answered', 'declined', 'inconclusive', 'erased'] as const
+
 /** A validation of a person's data. */
 export interface ValidationRow {
   validation: string
@@ -9,7 +12,7 @@ export interface ValidationRow {
   id: string
   subject: string
   /** `erased` where its data subject was, before it had ended. */
-  state: 'requested' | 'answered' | 'declined' | 'inconclusive' | 'erased'
+  state: (typeof validationStates)[number]
   requested_at: Instant
   ended_at: Instant | null
   /** Where the claims stand, and the result, sealed. */
