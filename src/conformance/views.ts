@@ -8,10 +8,12 @@ interface Tables {
   counted: { stream: string; n: number }
 }
 
-/** What every store promises of its views, read through the handle that hosts have. */
+/** What every store promises of its views. Their tables are read as they stand, and through what hosts have. */
 export function viewConformance({ test, expect }: Harness, newPlace: () => Place): void {
   const rowsOf = (store: Store) =>
     openViews<Tables>(store.reader).selectFrom('counted').selectAll().orderBy('stream').execute()
+  const shownTo = (store: Store) =>
+    openViews<Tables>(store.viewReader).selectFrom('counted').selectAll().orderBy('stream').execute()
   const tens = (n: number) => Array.from({ length: 10 }, (_, i) => ({ stream: `bench-${i}`, n }))
 
   test('a view stands where the log stands after every append, and other events leave it alone', async () => {
@@ -54,6 +56,14 @@ export function viewConformance({ test, expect }: Harness, newPlace: () => Place
       await append(store, 10)
       expect(stopped).toEqual(['counted'])
       expect(await rowsOf(store)).toEqual(tens(1))
+      await expect(shownTo(store)).rejects.toMatchObject({ code: 'VIEW_STOPPED' })
+      // What it would show of another stream, the log tells.
+      const row = await store.viewReader.find('counted', 'bench-0', 'bench-0')
+      expect(row).toEqual({ stream: 'bench-0', n: 3 })
+      if (how === 'throw') {
+        const failing = store.viewReader.find('counted', 'bench-3', 'bench-3')
+        await expect(failing).rejects.toMatchObject({ code: 'VIEW_STOPPED' })
+      }
       expect(await checkpointOf(store, 'counted')).toMatchObject({
         isRunning: false,
         position: 11,
@@ -63,7 +73,7 @@ export function viewConformance({ test, expect }: Harness, newPlace: () => Place
       delete breaks.at
       expect(await store.rebuild({ views: ['counted'] })).toMatchObject([{ rows: 10, differences: 10 }])
       await append(store, 10)
-      expect(await rowsOf(store)).toEqual(tens(4))
+      expect(await shownTo(store)).toEqual(tens(4))
       await store.close()
     })
 
@@ -91,13 +101,20 @@ export function viewConformance({ test, expect }: Harness, newPlace: () => Place
     const store = await newPlace().open({ views: [counting('counted')] })
     await append(store, 10)
     const sql = "insert into counted (stream, n) values ('bench-x', 1)"
-    const run = store.reader.readOnly({
-      sql,
-      parameters: [],
-      query: undefined as never,
-      queryId: undefined as never,
-    })
-    await expect(run).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    const run = (statement: string) =>
+      store.viewReader.readOnly({
+        sql: statement,
+        parameters: [],
+        query: undefined as never,
+        queryId: undefined as never,
+      })
+    await expect(run(sql)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    for (const other of [
+      'select name from secret',
+      'select n from counted where n in (select key from stream)',
+    ])
+      await expect(run(other)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    expect(await shownTo(store)).toEqual(tens(1))
     expect(await rowsOf(store)).toEqual(tens(1))
     await store.close()
   })

@@ -9,7 +9,14 @@ import {
   sql,
 } from 'kysely'
 import { AverbaError } from '../../src/errors.ts'
-import type { Attempt, Connection, Statement, StatementForEach, Steps } from '../../src/store/connection.ts'
+import type {
+  Attempt,
+  CheckTables,
+  Connection,
+  Statement,
+  StatementForEach,
+  Steps,
+} from '../../src/store/connection.ts'
 import type { Schema } from '../../src/store/schema.ts'
 
 /** Compiles for PostgreSQL, and runs nothing. */
@@ -67,9 +74,13 @@ class PgliteConnection implements Connection {
     return this.#within('isolation level repeatable read', transaction => run(transaction, steps()))
   }
 
-  async readOnly({ sql, parameters }: CompiledQuery): Promise<readonly unknown[]> {
+  async readOnly({ sql, parameters }: CompiledQuery, check?: CheckTables): Promise<readonly unknown[]> {
     try {
-      const read = async (transaction: Transaction) => (await transaction.query(sql, [...parameters])).rows
+      const read = async (transaction: Transaction) => {
+        const explained = check && (await transaction.query(`explain (format json) ${sql}`, [...parameters]))
+        if (check) await run(transaction, check(tablesIn(explained?.rows)))
+        return (await transaction.query(sql, [...parameters])).rows
+      }
       return await this.#within('read only', read)
     } catch (cause) {
       if (!isCode(cause, '25006')) throw cause
@@ -99,6 +110,14 @@ class PgliteConnection implements Connection {
   }
 
   async close(): Promise<void> {}
+}
+
+/** The tables that a plan reads, wherever in it. */
+function tablesIn(plan: unknown): string[] {
+  if (typeof plan !== 'object' || plan === null) return []
+  return Object.entries(plan).flatMap(([name, value]) =>
+    name === 'Relation Name' ? [String(value)] : tablesIn(value),
+  )
 }
 
 /** Runs steps, one awaited statement after the other. */
