@@ -1,5 +1,4 @@
 import { isAwaited } from './awaited.ts'
-import { AverbaError } from './errors.ts'
 import type { Received } from './machines/notification.ts'
 import type { ArchiveOptions } from './store/archive.ts'
 import { parseHeader } from './store/header.ts'
@@ -14,21 +13,12 @@ const lasting: ReadonlySet<string> = new Set([
   'subject.awarenessAppeared/record',
 ])
 
-/** They say what is still needed. */
-const asked: ReadonlySet<string> = new Set(['notifications', 'validations'])
-
 /**
  * Tells which parts something still needs: current state, or a handler that has not come through.
  *
- * @throws {AverbaError} `REFUSED` when a view that tells it stands still
+ * @throws {AverbaError} `VIEW_STOPPED` while a view that tells it stands still
  */
 export async function findLasting(store: Store): Promise<ArchiveOptions['stays']> {
-  const stopped = (await store.checkpoints()).find(({ view, isRunning }) => asked.has(view) && !isRunning)
-  if (stopped) {
-    throw new AverbaError('REFUSED', `Cannot tell what is still needed: "${stopped.view}" stands still`, {
-      hint: 'Build the view anew with averba rebuild, then archive',
-    })
-  }
   const [listed] = await store.read({
     stream: 'portal-main',
     types: ['portal.listed'],
