@@ -31,6 +31,7 @@ import type { Instant } from './message.ts'
 import { createNotifications, type Notifications, routeNotification } from './notifications.ts'
 import type { AverbaOptions } from './options.ts'
 import { RefusedNotifications } from './refused-notifications.ts'
+import { tellOfIdleRetention } from './retention.ts'
 import { createRows } from './rows.ts'
 import { runAll, settleAll } from './run-all.ts'
 import { Schedules } from './schedules.ts'
@@ -226,6 +227,7 @@ export async function openOn(
   Object.assign(preludes, createPreludes(area))
   const subscriptions = createSubscriptions(area, desired)
   const schedules = new Schedules(area, onTrouble)
+  tellOfIdleRetention(area.options)
 
   let closed: Promise<void> | undefined
   const close = async () => {

@@ -30,8 +30,8 @@ export interface AverbaOptions {
   readonly backupRetentionDays?: number
   /**
    * How long kinds of sealed parts are kept: some days from their event, or until what they belong to is settled. Looked
-   * at every day while `run` or `settle` works; for ever when nothing is said. What a call or a handler still needs
-   * stays, and so does what `subjects.hold` holds.
+   * at every day while `run` or `settle` works; for ever when nothing is said, or where `schedules` is false.
+   * What a call or a handler still needs stays, and so does what `subjects.hold` holds.
    */
   readonly retention?: Readonly<Partial<Record<PartKind, RetentionRule>>>
   /**
@@ -101,7 +101,8 @@ export interface AverbaOptions {
   readonly subscriptions?: readonly DesiredSubscription[]
   /**
    * What averba does because time has passed, while `run` or `settle` does: the portal's failures and list every day,
-   * consents that end, the client certificate. True unless said otherwise.
+   * consents that end, the client certificate, and what `retention` destroys. True unless said otherwise: where it is
+   * false, another process has to do it, or nothing of this is done, and sealed data stays past its days.
    */
   readonly schedules?: boolean
   /** Where the newest checkpoint is kept outside of the store; the file `<store>.mark` by default. */

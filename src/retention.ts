@@ -15,6 +15,15 @@ const dayMs = 86_400_000
 /** The end of time, for rules that do not ask for the age. */
 const ever: Instant = '9999-12-31T23:59:59.999Z'
 
+/** Tells the logger where rules are set and this process destroys nothing by them: the host may take it for done. */
+export function tellOfIdleRetention({ logger, retention = {}, schedules = true }: Area['options']): void {
+  if (schedules || Object.keys(retention).length === 0) return
+  logger?.({
+    message: 'retention is set and schedules are off: this process destroys nothing by its rules',
+    detail: 'leave out schedules: false, or let another process on this log run without it',
+  })
+}
+
 /**
  * Destroys sealed parts whose time is over, once a day: in the transaction of an event that names each of them. What an
  * owed call opens, what a handler has not handled, and what is held, stays.

@@ -158,7 +158,7 @@ export default defineConfig({
   ],
 
   // What is done because time has passed, while run or settle does: the portal's failures and list every day, consents
-  // that end, the client certificate.
+  // that end, the client certificate, and what retention destroys.
   // schedules: true,
 
   // Where the newest checkpoint of the log is kept outside of it, so that a log that was cut off or put back is seen:

@@ -269,3 +269,27 @@ test('a rule that says nothing is refused before anything is opened', async () =
     code: 'MISCONFIGURED',
   })
 })
+
+test('without schedules nothing is destroyed, and the logger is told so at the start where rules are set', async () => {
+  const rules = { 'validation.claims': { days: 1 } } as const
+  for (const { retention, schedules } of [
+    { retention: rules, schedules: false },
+    { retention: rules, schedules: true },
+    { retention: {}, schedules: false },
+  ]) {
+    const messages: string[] = []
+    const logger = ({ message }: { message: string }) => messages.push(message)
+    const { averba, clock, samples, close } = await simulate({ averba: { retention, schedules, logger } })
+    const isTold = schedules || Object.keys(retention).length === 0 ? 0 : 1
+    expect(
+      messages.filter(message => message.startsWith('retention is set and schedules are off')),
+    ).toHaveLength(isTold)
+    valueOf(await averba.validations.validate({ id: 'a', cpf: samples.cpf, claims: { nome: 'MARIA' } }))
+    await clock.advance(3 * day)
+    await averba.settle()
+    const applied = []
+    for await (const event of averba.log.read({ types: ['retention.applied'] })) applied.push(event)
+    expect(applied.length > 0).toBe(schedules && isTold === 0)
+    await close()
+  }
+})
