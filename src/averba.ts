@@ -316,10 +316,8 @@ export async function openOn(
 /** A logger is told allow-listed fields only, and one that fails does not reach what it was told of. */
 function safely(logger: AverbaOptions['logger']): (line: LogLine) => void {
   return line => {
-    try {
-      logger?.(onlyAllowed(line))
-    } catch {
-      // There is nobody left to tell.
-    }
+    // What fails, at once or later, has nobody left to tell.
+    const tell = async () => logger?.(onlyAllowed(line))
+    tell().catch(() => undefined)
   }
 }

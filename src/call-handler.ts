@@ -37,8 +37,15 @@ const misfits = new Set([
 ])
 
 function misfitOf(error: unknown): string {
-  const issues = typeof error === 'object' && error !== null && 'issues' in error ? error.issues : []
   const found = new Set<string>()
-  for (const issue of Array.isArray(issues) ? issues : []) if (misfits.has(issue?.code)) found.add(issue.code)
+  try {
+    const issues = typeof error === 'object' && error !== null && 'issues' in error ? error.issues : []
+    for (const issue of Array.isArray(issues) ? issues : []) {
+      const { code } = issue
+      if (misfits.has(code)) found.add(code)
+    }
+  } catch {
+    // What cannot be asked says no more than that.
+  }
   return `the body does not fit its schema${found.size > 0 ? `: ${[...found].join(', ')}` : ''}`
 }

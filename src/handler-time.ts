@@ -1,5 +1,6 @@
 import { LateError, withinTime } from './adapters/within-time.ts'
 import type { Clock } from './clock.ts'
+import { holdsCpf } from './cpf.ts'
 import { AverbaError } from './errors.ts'
 
 /** What a handler is called with beside what it handles. */
@@ -43,9 +44,17 @@ export async function callInTime(
   }
 }
 
-/** The code or the name of an error, never its message. */
+/**
+ * The code or the name of an error, never its message. It is what a host's code threw: a name may be anything, change, or
+ * throw when it is looked at.
+ */
 export function nameOf(error: unknown): string {
-  if (error instanceof LateError) return error.message // Ours: it says the limit.
-  if (error instanceof AverbaError) return error.code
-  return error instanceof Error && /^\w{1,60}$/.test(error.name) ? error.name : 'Error'
+  try {
+    if (error instanceof LateError) return error.message // Ours: it says the limit.
+    const name: unknown = error instanceof AverbaError ? error.code : error instanceof Error && error.name
+    if (typeof name === 'string' && /^[A-Za-z]\w{0,59}$/.test(name) && !holdsCpf(name)) return name
+  } catch {
+    // What cannot be asked for its name has none.
+  }
+  return 'Error'
 }

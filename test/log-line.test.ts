@@ -48,3 +48,19 @@ test('a name of an error that holds more than a name is not logged', async () =>
   expect(lines).toEqual([{ message: 'a listener failed', error: 'Error' }])
   await averba.close()
 })
+
+test('a logger that fails, at once or later, reaches nobody and ends no process', async () => {
+  let told = 0
+  const failing = async () => {
+    told += 1
+    throw new Error('no disk for lines')
+  }
+  const averba = await openAverba({ store: ':memory:', logger: failing })
+  averba.on('subject.enrolled', () => {
+    throw new Error('x')
+  })
+  // A rejection that nobody handles fails this test.
+  await averba.consents.enrol({ cpf: '25774435016' })
+  expect(told).toBe(1)
+  await averba.close()
+})

@@ -25,15 +25,20 @@ export async function withinTime<T>(
   let isDone = false
   let changed = new AbortController()
   let counting = { by: clock, since: clock.now(), leftMs: ms }
-  const leftMs = () => counting.leftMs - (counting.by.now() - counting.since)
+  // A clock that goes back gives nobody more time.
+  const leftMs = () => counting.leftMs - Math.max(0, counting.by.now() - counting.since)
   const count = (by: Clock, left: number) => {
     counting = { by, since: by.now(), leftMs: left }
     changed.abort(calledOff)
     changed = new AbortController()
   }
   const over = async (working: Promise<T>): Promise<T> => {
-    while (leftMs() > 0 && !isDone)
-      await counting.by.sleep(leftMs(), changed.signal, 'the time of a delivery')
+    while (leftMs() > 0 && !isDone) {
+      const { signal } = changed
+      await counting.by.sleep(leftMs(), signal, 'the time of a delivery')
+      // Who slept through it need not ask the clock, which may have gone back meanwhile.
+      if (!signal.aborted) break
+    }
     if (isDone) return working
     const error = new LateError(`It took longer than ${ms} ms`)
     late.abort(error)

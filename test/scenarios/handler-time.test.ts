@@ -110,3 +110,81 @@ test.each([0, 1.5, 86_400_001, Number.NaN])('a time of %s ms is refused', async 
   for (const call of [follow, handle]) expect(call).toThrow('timeoutMs is out of range')
   await dispose()
 })
+
+test('a clock that is put back gives a handler that hangs no more time', async () => {
+  const { averba, clock, notify, dispose } = await given()
+  let aborted = 0
+  const began = Promise.withResolvers<void>()
+  averba.notifications.handle(
+    evento,
+    'crm',
+    async (_, { signal }) => {
+      if (aborted > 0) return
+      signal.addEventListener('abort', () => {
+        aborted += 1
+      })
+      began.resolve()
+      await never()
+    },
+    { timeoutMs: 10_000 },
+  )
+  await notify(1)
+  await began.promise
+  await clock.advance(4_000)
+  clock.jump(-3_600_000)
+  await clock.advance(5_999)
+  expect(aborted).toBe(0)
+  await clock.advance(1)
+  await expect.poll(() => aborted).toBe(1)
+  await dispose()
+})
+
+const named = (name: PropertyDescriptor) => Object.defineProperty(new Error('x'), 'name', name)
+const throwing = () => {
+  throw new Error('25774435016')
+}
+
+test.each<[string, unknown, string]>([
+  ['a name', named({ value: 'RangeError' }), 'RangeError'],
+  ['a CPF as its name', named({ value: '25774435016' }), 'Error'],
+  ['a name that holds a CPF', named({ value: 'Of25774435016' }), 'Error'],
+  ['a number as its name', named({ value: 42 }), 'Error'],
+  ['a symbol as its name', named({ value: Symbol('x') }), 'Error'],
+  ['a name that cannot be read', named({ get: throwing }), 'Error'],
+  ['an inside that cannot be looked at', new Proxy({}, { getPrototypeOf: throwing, has: throwing }), 'Error'],
+])('a handler that throws something with %s has failed like any other', async (_, thrown, because) => {
+  const { averba, clock, notify, dispose } = await given()
+  let calls = 0
+  const fail = async () => {
+    calls += 1
+    throw thrown
+  }
+  averba.notifications.handle(evento, 'crm', fail)
+  averba.notifications.handle(evento, 'bill', async () => undefined, {
+    schema: { parse: throwingOf(thrown) },
+  })
+  averba.log.follow('mail', ['notification.received'], fail)
+  await notify(1)
+  const handlings = async () => {
+    for await (const { handlers } of averba.notifications.list()) return handlers
+    return []
+  }
+  const all = [
+    { handler: 'crm', attempts: 1, because },
+    { handler: 'bill', attempts: 1, because: 'the body does not fit its schema' },
+  ]
+  const byName = async () => (await handlings()).toSorted((a, b) => (a.handler < b.handler ? 1 : -1))
+  await expect.poll(byName).toMatchObject(all)
+  const mail = async () => (await averba.log.followers()).find(each => each.name === 'mail')
+  await expect.poll(mail).toMatchObject({ attempts: 1, because })
+  expect(calls).toBe(2)
+  await clock.advance(999)
+  expect(calls).toBe(2)
+  await dispose()
+})
+
+function throwingOf(thrown: unknown): () => never {
+  return () => {
+    throw thrown
+  }
+}
