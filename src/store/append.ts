@@ -184,7 +184,7 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
   const appended = commit(desk, isErased ? bare(input) : input, streams, owners)
   if (destroys) batch.destroyed.push(destroys)
   if (relocates) batch.relocated.push(relocates)
-  if (erased) known.owners.set(erased.owner, erasedOwner(erased))
+  if (person && erased) known.owners.set(erased.owner, erasedOwner(erased, person))
   return appended
 }
 

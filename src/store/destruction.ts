@@ -70,8 +70,9 @@ export function* destroy({ parts, person }: Destruction): Steps<void> {
 }
 
 /** An owner's key after its erasure, as the writer knows it. */
-export function erasedOwner(owner: KnownOwner): KnownOwner {
-  return { ...owner, isErased: 1 }
+export function erasedOwner(owner: KnownOwner, { keepsKey }: ErasedPerson): KnownOwner {
+  const none = new Uint8Array()
+  return { ...owner, isErased: 1, ...(!keepsKey && { epoch: 0, wrapped: none, commitment: none }) }
 }
 
 const selectNewer = 'select position from event where position > ? and header like ? limit 1'

@@ -124,6 +124,8 @@ export class Writer {
       const { connection, vault, onCommitted } = this.#parts
       const { keyring } = vault
       const results = await keyring.whenRefreshed(() => connection.transact(() => this.#steps(batch)))
+      // Also where no other key is wrapped anew: what was erased opens in memory no more.
+      if (batch.some(({ input }) => input.destroys?.person)) vault.forget()
       if (this.#known) onCommitted(this.#known.position)
       for (const [i, { resolve, reject }] of batch.entries()) {
         const result = results[i]
