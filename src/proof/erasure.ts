@@ -54,9 +54,9 @@ export function listOf(parts: readonly Pick<DestroyedPart, 'position' | 'name' |
 
 /**
  * Checks a receipt of an erasure against itself, without the log: the leaves are those of its events, the list of parts is
- * the one that the erasure recorded, and the receipt says what its events say. A proof of inclusion has to say that the
- * leaves are those of the log, the leaves of the parts among them, and the log itself, that no event is missing at the
- * end: what is null may be so no more. The name of the log, in `log`, stands in none of the events.
+ * the one that the erasure recorded, and the receipt says what its events say. That the
+ * leaves, those of the parts among them, are of the log that `log` names needs proofs of inclusion; that no later event is
+ * missing, where something is null, needs the log.
  *
  * @returns what is wrong; nothing is the good news
  */
