@@ -25,21 +25,31 @@ interface KeyringOptions {
 }
 
 /**
+ * Refuses to make a file where the keyring of a log is and the log is not. The keyring is looked for first: it comes after
+ * the file, also where another process begins the log right now.
+ *
+ * @throws {AverbaError} `KEYS_MISMATCH`
+ */
+export function checkNotLost(path: string): void {
+  if (path !== ':memory:' && existsSync(keyringOf(path)) && !existsSync(path)) throw lost(path)
+}
+
+/**
  * Makes the tables, or brings them forward. The keyring is made after the tables: where it is and they are not, a
  * log stood once, and a new one would hide that it is lost.
  */
 export function* prepareTables(connection: Connection, path: string): Steps<void> {
   const isEmpty = (yield* rows(connection.listTables)).length === 0
-  if (isEmpty && path !== ':memory:' && existsSync(keyringOf(path))) {
-    throw new AverbaError(
-      'KEYS_MISMATCH',
-      `Cannot begin a log at "${path}": the keyring of another is there`,
-      {
-        hint: 'Restore a backup of that log, or move its keyring away to begin a new one',
-      },
-    )
-  }
+  if (isEmpty && path !== ':memory:' && existsSync(keyringOf(path))) throw lost(path)
   yield* migrate(connection, path)
+}
+
+function lost(path: string): AverbaError {
+  const cannot = `Cannot open "${path}": the log that belongs to the keyring beside it is gone`
+  return new AverbaError('KEYS_MISMATCH', cannot, {
+    hint: 'Restore a backup with averba restore, or move the keyring away to begin a new log',
+    path,
+  })
 }
 
 /** Opens the keyring beside a file, or makes the first one: where it is empty, and none is there. */

@@ -12,6 +12,7 @@ import type { Steps } from './connection.ts'
 import { readMark } from './high-water-mark.ts'
 import { findLostErasures, type LostErasure } from './lost-erasures.ts'
 import { checkAbsent, writeNewFile } from './new-file.ts'
+import { removeStub } from './remove-stub.ts'
 import { Snapshot } from './snapshot.ts'
 import { countOwed, type OwedCount, readFacts, type StoreFacts } from './store-facts.ts'
 
@@ -31,7 +32,7 @@ export interface Restored extends StoreFacts, Pick<Checked, 'parts' | 'archivedP
 /** How to restore a backup. */
 export interface RestoreOptions {
   readonly backup: string
-  /** The path of the new store. Nothing may be there but its keyring. */
+  /** The path of the new store. Nothing may be there but its keyring, or a file that holds nothing. */
   readonly store: string
   /** The keyring; otherwise the one beside the new store, or else beside the backup. */
   readonly keys?: string
@@ -55,6 +56,7 @@ export interface RestoreOptions {
  */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const { backup, store, views, claimedKinds = [], entropy, onProgress } = options
+  await removeStub(store)
   // What a lost store left behind would be taken for a part of the new one.
   for (const end of ['', '-wal', '-shm', '-journal']) checkAbsent(`${store}${end}`)
   const cannot = `Cannot restore "${backup}"`

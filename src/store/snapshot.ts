@@ -45,6 +45,11 @@ export class Snapshot {
         const id = database.pragma('application_id', { simple: true })
         if (id !== applicationId)
           throw new AverbaError('NOT_OURS', `Cannot open "${named}": it is not a log of averba`)
+        if (database.prepare('select count(*) from sqlite_schema').pluck().get() === 0) {
+          throw new AverbaError('NOT_FOUND', `Cannot open "${named}": the file holds no log`, {
+            hint: 'Restore a backup where a log was: averba restore',
+          })
+        }
         for (const [name, value] of Object.entries(promisedPragmas)) database.pragma(`${name} = ${value}`)
         const snapshot = new Snapshot(path, named, database)
         database.exec('begin')

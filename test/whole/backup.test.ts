@@ -130,6 +130,38 @@ test('neither command overwrites anything, or leaves anything when it fails', as
   expect(readdirSync(folder).filter(name => !name.startsWith('log.sqlite'))).toEqual(['b'])
 })
 
+test('a log that is lost is said to be, opening it leaves nothing, and what holds nothing is in the way of no restore', async () => {
+  const store = await makeSampleStore(2)
+  const folder = dirname(store)
+  const backup = newPath()
+  await backupStore({ store, to: backup })
+  for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
+  const left = ['log.sqlite.keys', 'log.sqlite.mark']
+  await expect(openAverba({ store })).rejects.toMatchObject({
+    code: 'KEYS_MISMATCH',
+    message: expect.stringContaining('the log that belongs to the keyring beside it is gone'),
+    hint: expect.stringContaining('Restore a backup'),
+  })
+  expect(readdirSync(folder).sort()).toEqual(left)
+  // What is left of a log that stood in its journal alone: a file of averba without a table.
+  const stub = new Sqlite(store)
+  stub.pragma('journal_mode = wal')
+  stub.pragma('application_id = 0x61766572')
+  stub.close()
+  expect(statSync(store).size).toBe(4_096)
+  await expect(diagnoseStore({ store })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(openAverba({ store })).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
+  await restoreStore({ backup, store })
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+  for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
+  // One table is somebody's.
+  const other = new Sqlite(store)
+  other.exec('create table mine (a)')
+  other.close()
+  await expect(restoreStore({ backup, store })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  expect(readdirSync(folder).sort()).toEqual(['log.sqlite', ...left])
+})
+
 test('a restore asks for the right keyring, and takes the one that is beside', async () => {
   const store = await makeSampleStore(2)
   const stranger = await makeSampleStore(2)
