@@ -169,6 +169,8 @@ test('what changed at the service is read in full at once, also while the view o
   world.consentService.change(samples.cpf, id, 'REVOGADO')
   await clock.advance(60_000)
   expect(await averba.consents.standing({ subject, id, ageMaxMs: 0 })).toMatchObject({ because: 'revoked' })
+  const owed = await averba.effects.list({ state: 'owed' })
+  expect(owed.filter(each => each.type === 'consentService.readConsent')).toEqual([])
   mend()
   await world.close()
 })
