@@ -164,6 +164,11 @@ export function createNotifications(
 
 const unnamed = 'sem-nome'
 
+/** A header comes as Latin-1, byte by byte: a dash or a blank in UTF-8 is seen as such only here. */
+function namesPerson(evento: string): boolean {
+  return holdsCpf(evento) || holdsCpf(Buffer.from(evento, 'latin1').toString())
+}
+
 function withoutPunctuation({ kind, id }: Incoming['recipient']): string {
   return kind === 'CPF' || kind === 'CNPJ' ? id.replace(/[.\-/]/g, '') : id
 }
@@ -176,7 +181,7 @@ export async function routeNotification(area: Area, incoming: Incoming): Promise
   const { store, clock } = area
   const { body } = incoming
   // An event is named in clear: one that names a person is not an event that anyone subscribed to.
-  const evento = holdsCpf(incoming.evento) ? unnamed : incoming.evento
+  const evento = namesPerson(incoming.evento) ? unnamed : incoming.evento
   const recipient = { ...incoming.recipient, id: withoutPunctuation(incoming.recipient) }
   const content = [incoming.evento, recipient.kind ?? '', recipient.id, hash('sha256', body, 'hex')].join(
     '\0',
