@@ -7,6 +7,7 @@ import { readCheckpointNotes, readOrigin } from './checkpoints.ts'
 import { rows, type Steps } from './connection.ts'
 import { exportReadme } from './export-readme.ts'
 import { readKeyLines } from './key-lines.ts'
+import { isOfFiles } from './new-file.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** What was exported. */
@@ -23,7 +24,8 @@ const pageRows = 100
 /**
  * Writes the log up to its newest checkpoint to a folder that anyone can verify.
  *
- * @throws {AverbaError} `INVALID_INPUT` when something is in the folder, or nothing was signed yet
+ * @throws {AverbaError} `INVALID_INPUT` when something is in the folder, or nothing was signed yet, `STORE_UNSAFE` when a
+ * file cannot be written
  */
 export async function exportLog(
   snapshot: Snapshot,
@@ -105,11 +107,15 @@ async function writeTexts(path: string, texts: Iterable<string>): Promise<void> 
     for (const text of texts) {
       held.push(text)
       if (held.length < pageRows) continue
-      await file.write(held.join(''))
+      await file.appendFile(held.join(''))
       held = []
     }
-    await file.write(held.join(''))
+    await file.appendFile(held.join(''))
     await file.sync()
+  } catch (cause) {
+    throw isOfFiles(cause)
+      ? new AverbaError('STORE_UNSAFE', `Cannot write "${path}": ${cause.code}`, { cause })
+      : cause
   } finally {
     await file.close()
   }

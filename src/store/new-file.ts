@@ -61,6 +61,7 @@ function sync(path: string): void {
   }
 }
 
-function isOfFiles(error: unknown): error is NodeJS.ErrnoException {
+/** Reports whether an error came from the file system. */
+export function isOfFiles(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error && 'code' in error
 }

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Database, Statement as Prepared } from 'better-sqlite3'
 import {
@@ -12,6 +12,7 @@ import {
 } from 'kysely'
 import { systemClock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
+import { endOfLinks } from '../vault/durable-file.ts'
 import type { CheckTables, Connection, Searched, Steps } from './connection.ts'
 import type { Schema } from './schema.ts'
 import { searchFile } from './search-file.ts'
@@ -46,6 +47,7 @@ export async function openSqlite(path: string): Promise<Connection> {
     throw new AverbaError('STORE_UNSAFE', `Cannot open "${path}": its folder does not exist`)
   }
   return guarded(path, () => {
+    if (path !== inMemory) makeFile(path)
     const database = new Sqlite(path, { timeout: openTimeoutMs })
     try {
       checkOwner(database, path)
@@ -58,6 +60,18 @@ export async function openSqlite(path: string): Promise<Connection> {
     }
     return new SqliteConnection(path, database)
   })
+}
+
+/**
+ * Makes an empty file for its owner only, where there is none: SQLite would go by the umask. Its journals take its mode. One
+ * that is there is not touched: to close it would drop the locks of an engine in this process.
+ */
+function makeFile(path: string): void {
+  try {
+    closeSync(openSync(endOfLinks(path), 'wx', 0o600))
+  } catch {
+    // It is there; or else SQLite says better why it cannot be made.
+  }
 }
 
 /** What every connection promises, beside the journal. */

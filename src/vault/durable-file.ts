@@ -59,7 +59,7 @@ export function syncFolder(path: string): void {
 }
 
 /** Where a name leads to in the end; also through links to a file that is not there yet. */
-function endOfLinks(path: string): string {
+export function endOfLinks(path: string): string {
   try {
     return realpathSync(path)
   } catch (error) {

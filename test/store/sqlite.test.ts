@@ -1,4 +1,13 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
@@ -36,6 +45,33 @@ test('a file is opened with full durability, and says so when asked', async () =
   })
   expect(rows).toEqual([{ synchronous: 2 }])
   await store.close()
+})
+
+test('whatever a store is made of is for its owner only, and one that is there keeps its mode', async () => {
+  const path = newPath()
+  const ends = ['', '-wal', '-shm', '.keys', '.mark']
+  const modes = () => ends.map(end => (statSync(`${path}${end}`).mode & 0o777).toString(8))
+  const before = process.umask(0o022)
+  try {
+    const store = await open(path)
+    await store.checkpoint()
+    expect(modes()).toEqual(ends.map(() => '600'))
+    await store.close()
+    chmodSync(path, 0o640)
+    const again = await open(path)
+    expect(modes().slice(0, 3)).toEqual(['640', '640', '640'])
+    await again.close()
+  } finally {
+    process.umask(before)
+  }
+})
+
+test('a store behind a link to no file yet is made where it leads, for its owner only', async () => {
+  const path = newPath()
+  symlinkSync('kept.sqlite', path)
+  await (await open(path)).close()
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  expect(lstatSync(path).isSymbolicLink()).toBe(true)
 })
 
 test('steps that find somebody else at work are not run again as if the file were locked', async () => {

@@ -1,5 +1,13 @@
 import { execFile } from 'node:child_process'
-import { copyFileSync, cpSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -176,6 +184,19 @@ describe('a bundle', () => {
     const verdict = await verifyLog({ store: dir, keys: [key] })
     expect(verdict.level).toBe('broken')
     expect(await verifyLog({ store: dir, mark: `${store}.mark` })).toMatchObject({ level: 'broken' })
+  })
+
+  test('is whole, or an error where the disk ends', async () => {
+    const largest = Math.max(...readdirSync(bundle).map(name => statSync(join(bundle, name)).size))
+    const limitKb = Math.floor((largest - 1) / 1024)
+    const script = `
+      import { exportUpTo } from './src/operating.ts'
+      await exportUpTo({ store: process.argv[1], dir: process.argv[2] })
+        .then(() => console.log('exported'), error => console.log(error.code))`
+    const command = `trap '' XFSZ; ulimit -S -f ${limitKb}; exec "$0" --input-type=module -e "$@"`
+    const given = [script, store, join(newFolder(), 'bundle')]
+    const { stdout } = await run('bash', ['-c', command, process.execPath, ...given])
+    expect(stdout.trim()).toBe('STORE_UNSAFE')
   })
 
   test('overwrites nothing', async () => {
