@@ -84,9 +84,9 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
     }
   })
 
-  test('clocks that differ by less than a lease lasts take nothing from each other', async () => {
+  test('clocks that differ by minutes take nothing from each other', async () => {
     const place = newPlace()
-    const clock = { ...systemClock, now: () => systemClock.now() + 50_000 }
+    const clock = { ...systemClock, now: () => systemClock.now() + 540_000 }
     const [ahead, right] = [await place.open({ clock }), await place.open()]
     try {
       expect(await ahead.secrets.leases.take('login')).toBe(true)

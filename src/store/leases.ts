@@ -6,7 +6,7 @@ export interface Lease {
   readonly owner: string
   readonly now: Instant
   readonly until: Instant
-  /** None that was given by this time ends later: clocks may differ by as much as one lasts. */
+  /** None ends later, however much the clocks differ of processes that share a store. */
   readonly latest: Instant
 }
 

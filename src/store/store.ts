@@ -53,6 +53,9 @@ import { ViewReader } from './view-reader.ts'
 import { WriteTrial } from './write-trial.ts'
 import { Writer, type WriterParts } from './writer.ts'
 
+/** Clocks of processes that share a store may differ by so much: a lease of another's is not over for it. */
+const clocksDifferMaxMs = 10 * 60_000
+
 /** What a store is opened on. */
 type StandsOn = { readonly connection: Connection; readonly vault: Vault; readonly trial: WriteTrial }
 
@@ -311,7 +314,7 @@ export class Store {
   }
 
   #lease(now = this.#clock.now()): Lease {
-    const [until, latest] = [now + this.leaseMs, now + 2 * this.leaseMs]
+    const [until, latest] = [now + this.leaseMs, now + this.leaseMs + clocksDifferMaxMs]
     return { owner: this.#owner, now: toInstant(now), until: toInstant(until), latest: toInstant(latest) }
   }
 

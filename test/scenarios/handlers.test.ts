@@ -521,7 +521,7 @@ test('an archive leaves what a handler of another process has still to come by, 
   const database = new Sqlite(store)
   database.exec("create trigger broken before update on notifications begin select raise(abort, 'no'); end")
   await notify(averba, { n: 1 })
-  await expect(archive()).rejects.toMatchObject({ code: 'REFUSED' })
+  await expect(archive()).rejects.toMatchObject({ code: 'VIEW_STOPPED' })
   database.exec('drop trigger broken')
   database.close()
   await averba.rebuild({ views: ['notifications'] })
