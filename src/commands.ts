@@ -2,11 +2,12 @@ import { type Attributes, noTracing, type Tracing } from './adapters/tracing.ts'
 import { effectStream } from './attempts.ts'
 import { type Clock, calledOff } from './clock.ts'
 import type { Delivery } from './decisions.ts'
-import type { Engine, Handled } from './engine.ts'
+import type { Engine } from './engine.ts'
 import { checkActor, checkBasis, checkId, checkMs } from './given.ts'
 import type { Actor, Basis, Json, Owed, Problem, Recorded } from './message.ts'
 import type { Ask, Outcome } from './outcome.ts'
 import type { About } from './recorder.ts'
+import type { Handled } from './replayed.ts'
 import type { Store } from './store/store.ts'
 
 const defaultWaitMs = 30_000

@@ -7,17 +7,9 @@ import type { Hints } from './hints.ts'
 import type { Machine } from './machines/machine.ts'
 import type { EffectState, Json, Recorded } from './message.ts'
 import { canonicalJson } from './proof/canonical-json.ts'
-import { type About, Recorder, type RecordOptions, refusal, type UnderWay } from './recorder.ts'
-import type { Receipt } from './store/append.ts'
+import { type About, Recorder, type RecordOptions, type UnderWay } from './recorder.ts'
+import { type Handled, replayed } from './replayed.ts'
 import { type ServiceLimits, serviceOf, Throttle } from './throttle.ts'
-
-/** What became of a command: recorded, now or before. `effect` is empty when it owed none. */
-export interface Handled {
-  readonly position: number
-  readonly effect: string
-  readonly replayed: boolean
-  readonly events: readonly Recorded[]
-}
 
 /** What an engine is made of. */
 export interface EngineParts extends AttemptParts {
@@ -115,7 +107,7 @@ export class Engine {
     const digest = store.digest('command', canonicalJson({ commandId, input }, { fractions: true }))
     const isNew = about.commandId === undefined
     const known = isNew ? undefined : await store.receipt(commandId)
-    if (known) return replay(known, digest)
+    if (known) return replayed(known, digest)
     const receipt = { commandId, digest, isNew }
     const recording = this.#recorder.record(deliver, { about: { ...about, commandId }, receipt })
     const appended = await recording.catch(async (error: unknown) => {
@@ -124,7 +116,7 @@ export class Engine {
       if (meanwhile && error instanceof AverbaError) return { status: 'known', receipt: meanwhile } as const
       throw error
     })
-    if (appended.status === 'known') return replay(appended.receipt, digest)
+    if (appended.status === 'known') return replayed(appended.receipt, digest)
     const effect = appended.events.find(event => event.effects?.length)
     return {
       position: appended.position,
@@ -314,27 +306,4 @@ export class Engine {
     await Promise.allSettled(this.#answering)
     this.#emitter.removeAllListeners()
   }
-}
-
-function replay(receipt: Receipt, digest: Uint8Array): Handled {
-  if (receipt.digest.length === 0) {
-    throw new AverbaError(
-      'SUBJECT_ERASED',
-      `Cannot use the command id "${receipt.commandId}" again: its data subject was erased`,
-      {
-        hint: 'What it was given is gone, and it is not done again. subjects.receipt says what became of the person',
-      },
-    )
-  }
-  if (!Buffer.from(digest).equals(Buffer.from(receipt.digest))) {
-    throw new AverbaError(
-      'COMMAND_REUSED',
-      `Cannot use the command id "${receipt.commandId}" again: its input differs`,
-      {
-        hint: 'Give every command an id of its own, and repeat an id only with the very same input',
-      },
-    )
-  }
-  if (receipt.code === 'refused') throw refusal(receipt.detail)
-  return { position: receipt.position, effect: receipt.effect, replayed: true, events: [] }
 }

@@ -68,6 +68,7 @@ const engine = [
   'places',
   'turns',
   'hints',
+  'replayed',
 ].map(name => `${name}.ts`)
 
 function layerOf(path: string): string {

@@ -154,18 +154,17 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
   if (moves && (isMoved || !(yield* canMove(moves)))) {
     return conflict(`the effect "${moves.effect}" stands elsewhere by now`)
   }
-  const { destroys } = input
+  const { destroys, relocates, concerns } = input
   const person = destroys?.person
   if (person && (yield* isOutdated(person, batch)))
     return conflict('more of the person was recorded meanwhile')
   // What an erasure destroys it destroys wherever it is, with its key.
   if (destroys && !person && !(yield* areThere(destroys.parts, batch)))
     return conflict('a part was moved or destroyed meanwhile')
-  const { relocates } = input
   if (relocates && !(yield* canRelocate(relocates)))
     return conflict('a part was moved or destroyed meanwhile')
-  const concerned = input.concerns && (yield* findOwner(known, input.concerns))
-  if (concerned && concerned.isErased === 1) return conflict('whom it concerns was erased meanwhile')
+  if (concerns && (yield* findOwner(known, concerns))?.isErased === 1)
+    return conflict('whom it concerns was erased meanwhile')
   const owners = new Map<string, KnownOwner>()
   let isErased = false
   for (const { parts } of input.events) {

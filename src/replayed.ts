@@ -1,0 +1,41 @@
+import { AverbaError } from './errors.ts'
+import type { Recorded } from './message.ts'
+import { refusal } from './recorder.ts'
+import type { Receipt } from './store/append.ts'
+
+/** What became of a command: recorded, now or before. `effect` is empty when it owed none. */
+export interface Handled {
+  readonly position: number
+  readonly effect: string
+  readonly replayed: boolean
+  readonly events: readonly Recorded[]
+}
+
+/**
+ * What a command that was recorded before comes to, asked again under its id.
+ *
+ * @throws {AverbaError} `COMMAND_REUSED` with another input, `SUBJECT_ERASED` once its digest went with a person, and the
+ * refusal where it was refused
+ */
+export function replayed(receipt: Receipt, digest: Uint8Array): Handled {
+  if (receipt.digest.length === 0) {
+    throw new AverbaError(
+      'SUBJECT_ERASED',
+      `Cannot use the command id "${receipt.commandId}" again: its data subject was erased`,
+      {
+        hint: 'What it was given is gone, and it is not done again. subjects.receipt says what became of the person',
+      },
+    )
+  }
+  if (!Buffer.from(digest).equals(Buffer.from(receipt.digest))) {
+    throw new AverbaError(
+      'COMMAND_REUSED',
+      `Cannot use the command id "${receipt.commandId}" again: its input differs`,
+      {
+        hint: 'Give every command an id of its own, and repeat an id only with the very same input',
+      },
+    )
+  }
+  if (receipt.code === 'refused') throw refusal(receipt.detail)
+  return { position: receipt.position, effect: receipt.effect, replayed: true, events: [] }
+}
