@@ -82,7 +82,9 @@ export class ViewReader {
       const found = this.#views.get(table)
       if (found && !running.has(nameOf(found.view))) throw stopped(table)
       if (found || isSure === 'perhaps' || table === schemaTable) continue
-      throw noSuchView('Cannot run this statement: it reads what is no view', this.#parts.views)
+      throw new AverbaError('INVALID_INPUT', 'Cannot run this statement: it reads what is no view', {
+        hint: `There are ${[...this.#views.keys()].join(', ')}`,
+      })
     }
   }
 
