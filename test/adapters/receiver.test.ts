@@ -109,7 +109,7 @@ test.each([
     ...{ clock: systemClock, sources: 'any', onStoreError: () => undefined },
     secretsOf: async () => [],
     store: async incoming => void stored.push(incoming),
-    onRefused: (...given) => void refused.push(given),
+    onRefused: (status, because, evento) => void refused.push([status, because, evento]),
   })
   const request = post({ headers: pairs })
   expect((await receiver.fetch(request)).status).toBe(status)
