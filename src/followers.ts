@@ -8,6 +8,7 @@ import type { LogLine } from './log-line.ts'
 import type { Recorded } from './message.ts'
 import type { Follower } from './store/follower.ts'
 import type { Store } from './store/store.ts'
+import { Wakes } from './wakes.ts'
 
 /** Does what an event asks for. It may be called again for the same event: its id tells. */
 export type FollowHandler = (event: Recorded, call: HandlerCall) => Promise<void>
@@ -46,13 +47,12 @@ export class Followers {
   /** What had its time to end before closing. */
   readonly #waitedFor = new WeakSet<Promise<void>>()
   readonly #closing = new AbortController()
-  /** How often it was said that there may be something new, and who rests until it is said again. */
-  #wakes = 0
-  readonly #resting = new Set<() => void>()
+  readonly #wakes: Wakes
 
   constructor(store: Store, clock: Clock, log: (line: LogLine) => void) {
     this.#store = store
     this.#clock = clock
+    this.#wakes = new Wakes(clock, pollMs)
     this.#log = log
   }
 
@@ -91,8 +91,7 @@ export class Followers {
 
   /** Says that there may be new events. */
   wake(): void {
-    this.#wakes += 1
-    for (const wake of this.#resting) wake()
+    this.#wakes.wake()
   }
 
   /**
@@ -111,11 +110,11 @@ export class Followers {
     const over = AbortSignal.any([signal, this.#closing.signal])
     const loops = new Map<string, Promise<void>>()
     while (!over.aborted) {
-      const wakes = this.#wakes
+      const wakes = this.#wakes.count
       for (const following of this.#following.values()) {
         if (!loops.has(following.name)) loops.set(following.name, this.#runOne(following, over))
       }
-      await this.#rest(wakes, over)
+      await this.#wakes.rest(wakes, over)
     }
     await Promise.all(loops.values())
     await this.#release()
@@ -125,11 +124,11 @@ export class Followers {
   async #runOne(following: Following, over: AbortSignal): Promise<void> {
     const { name } = following
     for (let failures = 0; !over.aborted; ) {
-      const wakes = this.#wakes
+      const wakes = this.#wakes.count
       try {
         await this.#work(following, over)
         failures = 0
-        await this.#rest(wakes, over)
+        await this.#wakes.rest(wakes, over)
       } catch (error) {
         const waitMs = backoffOf(failures)
         failures += 1
@@ -139,18 +138,6 @@ export class Followers {
         await this.#clock.sleep(waitMs, over, 'a follower that cannot go on')
       }
     }
-  }
-
-  /** Rests until there may be something that came after so many wakes. Nothing of it is left behind: a process may only ever rest. */
-  async #rest(wakes: number, over: AbortSignal): Promise<void> {
-    if (over.aborted || this.#wakes !== wakes) return
-    const awake = new AbortController()
-    const wake = () => awake.abort(calledOff)
-    this.#resting.add(wake)
-    over.addEventListener('abort', wake)
-    await this.#clock.sleep(pollMs, awake.signal, 'run: a look at the log')
-    over.removeEventListener('abort', wake)
-    this.#resting.delete(wake)
   }
 
   /** Notes what is under way now: once it has had its time, calling what is returned keeps closing from waiting for it again. */

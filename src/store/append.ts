@@ -158,8 +158,7 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
   const person = destroys?.person
   if (person && (yield* isOutdated(person, batch)))
     return conflict('more of the person was recorded meanwhile')
-  // What an erasure destroys it destroys wherever it is, with its key.
-  if (destroys && !person && !(yield* areThere(destroys.parts, batch)))
+  if (destroys && !(yield* areThere(destroys, batch)))
     return conflict('a part was moved or destroyed meanwhile')
   if (relocates && !(yield* canRelocate(relocates)))
     return conflict('a part was moved or destroyed meanwhile')

@@ -15,6 +15,7 @@ import { type Connection, rows, type Steps } from './connection.ts'
 import { migrate } from './migrations.ts'
 import { beganType, logStream } from './moved-parts.ts'
 import { keyLineOf } from './resuming.ts'
+import { openSqlite } from './sqlite.ts'
 import type { StoreOptions } from './store-options.ts'
 
 interface KeyringOptions {
@@ -25,13 +26,14 @@ interface KeyringOptions {
 }
 
 /**
- * Refuses to make a file where the keyring of a log is and the log is not. The keyring is looked for first: it comes after
- * the file, also where another process begins the log right now.
+ * Opens the file of a log, or makes one, but not where the keyring of a log is and the log is not. The keyring is looked for
+ * first: it comes after the file, also where another process begins the log right now. Throws as `openSqlite` does.
  *
- * @throws {AverbaError} `KEYS_MISMATCH`
+ * @throws {AverbaError} `KEYS_MISMATCH` when the log is gone
  */
-export function checkNotLost(path: string): void {
+export async function openFile(path: string): Promise<Connection> {
   if (path !== ':memory:' && existsSync(keyringOf(path)) && !existsSync(path)) throw lost(path)
+  return openSqlite(path)
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Batch } from './batch.ts'
 import { each, first, rows, type Steps } from './connection.ts'
 import type { KnownOwner } from './known.ts'
 import { forgetRecent } from './recent-digests.ts'
-import { type Place, placeOf, present } from './relocation.ts'
+import { placeOf, present } from './relocation.ts'
 
 /** What is destroyed with an append. */
 export interface Destruction {
@@ -35,8 +35,12 @@ export function* isOutdated({ subject, until }: ErasedPerson, batch: Batch): Ste
   return newer !== undefined
 }
 
-/** Reports whether each part is there: one that was moved out to a bundle would come back from it. */
-export function* areThere(parts: readonly Place[], batch: Batch): Steps<boolean> {
+/**
+ * Reports whether each part is there: one that was moved out to a bundle would come back from it. What an erasure destroys it
+ * destroys wherever it is, with its key.
+ */
+export function* areThere({ parts, person }: Destruction, batch: Batch): Steps<boolean> {
+  if (person) return true
   const inBatch = new Set(batch.destroyed.flatMap(each => each.parts.map(placeOf)))
   if (parts.some(part => inBatch.has(placeOf(part)))) return false
   return (yield* present(parts)).length === parts.length

@@ -6,7 +6,7 @@ import { Vault } from '../vault/vault.ts'
 import type { View } from '../view.ts'
 import type { Append, Appended, Receipt } from './append.ts'
 import { findReceipt, lookUp } from './batch.ts'
-import { beginning, checkNotLost, openKeyring, prepareTables } from './beginning.ts'
+import { beginning, openFile, openKeyring, prepareTables } from './beginning.ts'
 import { checkEnd } from './check-end.ts'
 import { Checkpointer } from './checkpointer.ts'
 import type { StoredCheckpoint } from './checkpoints.ts'
@@ -43,7 +43,6 @@ import type { RecentDigest } from './recent-digests.ts'
 import { holdAgainstMark, readResumed } from './resuming.ts'
 import type { Schemas } from './schemas.ts'
 import { Secrets } from './secrets.ts'
-import { openSqlite } from './sqlite.ts'
 import { StoppedViews } from './stopped-views.ts'
 import { countOwed, type OwedCount } from './store-facts.ts'
 import type { StoreOptions } from './store-options.ts'
@@ -126,8 +125,7 @@ export class Store {
    */
   static async open(options: StoreOptions): Promise<Store> {
     const { medium, clock, onTransacted = () => undefined } = options
-    if (!medium) checkNotLost(options.path)
-    const opened = await (medium?.open() ?? openSqlite(options.path))
+    const opened = await (medium?.open() ?? openFile(options.path))
     const trial = new WriteTrial(clock)
     const connection = timed(opened, stopwatchOf(clock), onTransacted, error => trial.hear(error))
     try {
