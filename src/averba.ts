@@ -15,6 +15,7 @@ import { Desired } from './desired.ts'
 import { type Due, listDue } from './due.ts'
 import { createEffects, type Effects } from './effects.ts'
 import { Engine } from './engine.ts'
+import { AverbaError } from './errors.ts'
 import type { Events, Recorded } from './events.ts'
 import { type Figures, readFigures } from './figures.ts'
 import { Followers } from './followers.ts'
@@ -107,7 +108,8 @@ export interface Averba {
    * For scripts, cron and tests. After `timeoutMs` it begins nothing more and says what has ended by then; what is under
    * way goes on by itself.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when `timeoutMs` is no whole number of milliseconds
+   * @throws {AverbaError} `INVALID_INPUT` when `timeoutMs` is no whole number of milliseconds; `REFUSED` within a handler,
+   * whose end it would wait for
    */
   settle(options?: { timeoutMs?: number }): Promise<{ settled: number; deferred: number; unknown: number }>
   /** What will happen by itself until an instant: calls that go, readings, ends of consents, deletions at the portal. */
@@ -129,7 +131,10 @@ export interface Averba {
    * erased, or moved out to a bundle, is not found again.
    */
   rebuildIndex(): Promise<IndexRebuilt>
-  /** Lets the calls under way end, then closes the store. Nothing is lost. */
+  /**
+   * Lets the calls under way end, then closes the store. Nothing is lost. Within a handler it resolves at once, and the
+   * log is closed when the handler has returned.
+   */
   close(): Promise<void>
 }
 
@@ -285,7 +290,8 @@ export async function openOn(
         if (asOf.position !== undefined) checkPosition(asOf.position, 'position')
         return (await store.viewAsOf(name, asOf)) as Views[N][] // The view of this name has these rows.
       }),
-    on: (type, listener) => engine.on(type, told => listener(told as never)), // The type names what is told.
+    // The type names what is told. A handler that caused it does not wait for who hears of it.
+    on: (type, listener) => engine.on(type, told => followers.scope.outside(() => listener(told as never))),
     run: ({ signal }) =>
       engine.admit(closing =>
         engine.answer(over => {
@@ -295,6 +301,11 @@ export async function openOn(
       ),
     async settle({ timeoutMs } = {}) {
       if (timeoutMs !== undefined) checkMs(timeoutMs, 'timeoutMs')
+      if (followers.scope.isWithin) {
+        throw new AverbaError('REFUSED', 'Cannot settle within a handler: it would wait for its own end', {
+          hint: 'Let the handler return: what it asked for is performed by `run`, or by the next `settle`',
+        })
+      }
       return settleAll({ engine, followers, schedules, troubles, store, clock }, timeoutMs)
     },
     due: until =>
@@ -308,7 +319,9 @@ export async function openOn(
     rebuildIndex: () => engine.admit(() => rebuildKeyedIndex(area)),
     close() {
       closed ??= close()
-      return closed
+      if (!followers.scope.isWithin) return closed
+      closed.catch(() => undefined) // Who closes outside of handlers is told.
+      return Promise.resolve()
     },
   }
 }

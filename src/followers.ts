@@ -3,6 +3,7 @@ import { AverbaError } from './errors.ts'
 import { failureLine } from './failure-line.ts'
 import { isSame, keepTypes } from './follower-types.ts'
 import { checkId } from './given.ts'
+import { HandlerScope } from './handler-scope.ts'
 import { callInTime, checkHandlerTime, type HandlerCall, type HandlerTime, nameOf } from './handler-time.ts'
 import type { LogLine } from './log-line.ts'
 import type { Recorded } from './message.ts'
@@ -36,6 +37,8 @@ const cannotGoOn = ['a follower cannot go on, and is tried again', ''] as const
  * over an event by itself, and holds up no other follower.
  */
 export class Followers {
+  /** Every call of a handler is within it. */
+  readonly scope = new HandlerScope()
   readonly #store: Store
   readonly #clock: Clock
   readonly #log: (line: LogLine) => void
@@ -70,7 +73,8 @@ export class Followers {
       })
     }
     const own = [...new Set(types)].sort()
-    const call = (event: Recorded) => callInTime(this.#clock, timeoutMs, given => handler(event, given))
+    const call = (event: Recorded) =>
+      this.scope.within(() => callInTime(this.#clock, timeoutMs, given => handler(event, given)))
     this.attach(name, closing => this.#followOn(name, own, call, closing))
   }
 

@@ -176,7 +176,9 @@ export class HandlerWorker {
     const unkeyed = isOpen ? this.#putKey(one, opened) : opened
     if (one.dueAt > area.clock.now() || (one.key !== undefined && held.has(one.key))) return false
     const gone = isOpen && isGone(opened) ? 'the body is no longer there' : undefined
-    const because = gone ?? unkeyed ?? (isOpen ? await callHandler(area.clock, registered, opened) : opened)
+    const call = (found: Notification) =>
+      this.#parts.followers.scope.within(() => callHandler(area.clock, registered, found))
+    const because = gone ?? unkeyed ?? (isOpen ? await call(opened) : opened)
     if (because === undefined) {
       const recording = this.#record(stream, { type: 'host.handled', data: {} })
       recording.catch(() => undefined) // Whoever waits for all of them is told.

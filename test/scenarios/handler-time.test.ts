@@ -1,5 +1,8 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Notification, openAverba } from '../../src/index.ts'
+import { type Averba, type Notification, openAverba } from '../../src/index.ts'
 import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
 
 const evento = 'dimp-situacao-import'
@@ -188,3 +191,56 @@ function throwingOf(thrown: unknown): () => never {
     throw thrown
   }
 }
+
+test('within a handler settle is refused at once, and not when it has ended, nor in what hears of what it did', async () => {
+  const { averba, clock, notify, dispose } = await given()
+  const codes: string[] = []
+  const settle = (where: string) =>
+    averba.settle().then(
+      () => codes.push(`${where} settled`),
+      error => codes.push(`${where} ${error.code}`),
+    )
+  const left = Promise.withResolvers<void>()
+  averba.on('subject.enrolled', () => void settle('listener'))
+  averba.notifications.handle(evento, 'crm', async () => {
+    await settle('handler')
+    void left.promise.then(() => settle('left behind'))
+  })
+  averba.log.follow('mail', ['notification.received'], async () => {
+    await settle('follower')
+    await averba.consents.enrol({ cpf: '25774435016' })
+  })
+  await notify(1)
+  const stateOf = async () => {
+    for await (const { state } of averba.notifications.list()) return state
+  }
+  await expect.poll(stateOf).toBe('handled')
+  left.resolve()
+  await expect
+    .poll(() => codes.toSorted())
+    .toEqual(['follower REFUSED', 'handler REFUSED', 'left behind settled', 'listener settled'])
+  // None of it took the time of a handler.
+  expect(clock.now()).toBe(Date.parse('2026-11-20T12:00:00.000Z'))
+  await dispose()
+})
+
+test('a handler that closes the log is not waited for by itself, and counts as done', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-close-')), 'log.sqlite')
+  const clock = new VirtualClock()
+  const averba = await openAverba({ store, clock, entropy: seededEntropy(1) })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  let calls = 0
+  const closeOnce = async (log: Averba) => {
+    calls += 1
+    await log.close()
+  }
+  averba.log.follow('crm', ['subject.enrolled'], () => closeOnce(averba))
+  await averba.run({ signal: new AbortController().signal })
+  await averba.close()
+  expect(clock.sleeping).toBe(0)
+  const next = await openAverba({ store, clock, entropy: seededEntropy(2) })
+  next.log.follow('crm', ['subject.enrolled'], () => closeOnce(next))
+  await next.settle()
+  expect(calls).toBe(1)
+  await next.close()
+})
