@@ -95,7 +95,6 @@ export class Store {
     this.#views = views
     this.#schemas = schemas
     this.#projector = new Projector(connection, views, () => this.#stoppedViews)
-
     const project: WriterParts['project'] = (events, known) => this.#projector.project(events, known)
     this.#checkpointer = new Checkpointer({
       connection,
@@ -108,8 +107,7 @@ export class Store {
     const onAppended = (position: number) => onCommitted(this.#checkpointer.hear(position))
     this.#writer = new Writer({ connection, vault, schemas, project, onCommitted: onAppended })
     this.#clock = clock
-    const onRejoined = () => this.#writer.forget()
-    const folding = { connection, schemas, clock, onRejoined }
+    const folding = { connection, schemas, clock, onRejoined: () => this.#writer.forget() }
     this.viewReader = new ViewReader({ connection, schemas, views })
     this.#rebuilder = new Rebuilder(folding)
     this.#stoppedViews = new StoppedViews({ ...folding, rebuilder: this.#rebuilder, options })
