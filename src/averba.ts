@@ -1,7 +1,7 @@
 import { AcceptedSecrets } from './accepted-secrets.ts'
 import { loadTracing } from './adapters/load-tracing.ts'
 import type { Performer } from './adapters/performer.ts'
-import { createReceiver, type Receiver } from './adapters/receiver.ts'
+import type { Receiver } from './adapters/receiver.ts'
 import { createArea } from './area.ts'
 import type { Prelude, Router } from './attempts.ts'
 import { type Audit, createAudit } from './audit.ts'
@@ -21,17 +21,18 @@ import { type Figures, readFigures } from './figures.ts'
 import { Followers } from './followers.ts'
 import { checkInstant, checkMs, checkPosition } from './given.ts'
 import { nameOf } from './handler-time.ts'
-import { checkHealth, type Health, type HealthOptions, inWords } from './health.ts'
+import { checkHealth, type Health, type HealthOptions } from './health.ts'
 import type { Hints } from './hints.ts'
 import { type IndexRebuilt, rebuildKeyedIndex } from './keyed-index.ts'
 import { createLog, type Log } from './log.ts'
 import { type LogLine, onlyAllowed } from './log-line.ts'
 import { createLogins, type Logins } from './logins.ts'
 import { addTables, tablesOf, typesOf } from './machine-tables.ts'
+import type { HarvestReason } from './machines/portal.ts'
 import type { Instant } from './message.ts'
-import { createNotifications, type Notifications, routeNotification } from './notifications.ts'
+import { createNotifications, type Notifications } from './notifications.ts'
 import type { AverbaOptions } from './options.ts'
-import { RefusedNotifications } from './refused-notifications.ts'
+import { createReceiving } from './receiving.ts'
 import { tellOfIdleRetention } from './retention.ts'
 import { createRows } from './rows.ts'
 import { runAll, settleAll } from './run-all.ts'
@@ -241,9 +242,8 @@ export async function openOn(
     await store.close()
   }
 
-  /** Anybody may send any name: only one of ours is told. */
-  const named = (evento: string) => desired.isDeclared(evento) && { evento }
-  const refused = new RefusedNotifications(evento => desired.isDeclared(evento))
+  const onMissed = (reason: HarvestReason) => void subscriptions.harvestSoon(reason)
+  const { receiver, refused } = createReceiving({ area, desired, accepted, tracing, log, onMissed })
   const consents = createConsents(area)
   return {
     consents,
@@ -252,33 +252,7 @@ export async function openOn(
     validations: createValidations(area, consents),
     subscriptions,
     notifications: createNotifications(area, followers, log),
-    receiver: createReceiver({
-      clock,
-      ...options.receiver,
-      secretsOf: evento => accepted.candidatesFor(evento),
-      recheck: head => accepted.recheck(head),
-      async store(incoming) {
-        // The portal keeps what was answered 503, and brings it again.
-        const kept = { isKeptElsewhere: true }
-        await engine.record(() => routeNotification(area, incoming), kept)
-        refused.taken(incoming.evento)
-      },
-      tracing,
-      onAnswered: (status, ms) => engine.hint('answered', { status, ms }),
-      onRefused(status, because, evento, detail) {
-        refused.refused(evento, status)
-        const more = { ...(detail !== undefined && { detail }), ...named(evento) }
-        log({ message: `a notification was refused: ${because}`, status, ...more })
-      },
-      onStoreError: error =>
-        log({ message: 'a notification was not stored: answered 503', error: nameOf(error) }),
-      onMissed: reason => void subscriptions.harvestSoon(reason),
-      onMiswired(error, evento) {
-        refused.refused(evento, error.code)
-        const more = { error: error.code, detail: inWords(error), ...named(evento) }
-        log({ message: 'a notification did not reach the receiver whole', ...more })
-      },
-    }),
+    receiver,
     log: createLog(store, followers, typesOf(machines), log),
     effects: createEffects(area),
     subjects: createDataSubjects(area),

@@ -5,9 +5,9 @@ import { parseCnpj } from './cnpj.ts'
 import { createConsentReadings, type Fresh, type Synced } from './consent-readings.ts'
 import { createEnrolments, type Enrolments } from './enrolments.ts'
 import { AverbaError } from './errors.ts'
-import { checkAge, checkOneOf } from './given.ts'
+import { checkAge, checkOneOf, notAbout } from './given.ts'
 import { type ConsentStatus, consentStatuses } from './machines/consent-status.ts'
-import type { Instant, Owed } from './message.ts'
+import type { Instant, Owed, Recorded } from './message.ts'
 import { type Ask, type Outcome, valueOf } from './outcome.ts'
 import { createStandings, type Standings } from './standings.ts'
 import type { SubjectRef, Which, Who } from './subjects.ts'
@@ -46,6 +46,11 @@ type DetailMembers = Pick<
   'idTemplatePdc' | 'categoria' | 'usuario' | 'finalidade' | 'titular'
 >
 
+/** A consent with whose it is. */
+export interface OwnedConsent extends Consent {
+  readonly subject: SubjectRef
+}
+
 /** Consents of data subjects at the consent service (document 1, operations 1 to 3). */
 export interface Consents extends Enrolments, Standings {
   /**
@@ -70,6 +75,13 @@ export interface Consents extends Enrolments, Standings {
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT` for a wrong `ageMaxMs`
    */
   get(which: Which & Fresh): Promise<ConsentDetail | undefined>
+  /**
+   * The consent that an event of `log.follow`, `log.read` or `on` is about, as it is now: whose it is and the service's id,
+   * which no event holds. `undefined` once its data subject has been erased. No service is read.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` when the event is not about a consent
+   */
+  of(event: Pick<Recorded, 'stream'>): Promise<OwnedConsent | undefined>
   /**
    * Asks the service to make a PENDENTE consent ATIVO. Reason and evidence are kept sealed, under the data subject.
    *
@@ -214,6 +226,12 @@ export function createConsents(area: Area): Consents {
         ) as Partial<DetailMembers>), // The same members.
         historico: readEntries(historico).filter(entry => entry !== undefined),
       }
+    },
+    async of({ stream }) {
+      const row = stream.startsWith('consent-') ? await rows.find('consents', stream) : undefined
+      if (!row) throw notAbout('consent')
+      if (row.knowledge === 'erased') return undefined
+      return { subject: row.subject as SubjectRef, ...(await toConsent(row, row.changed_at)) } // As the machine writes it.
     },
     approve: (which, why) => change('approve', which, why),
     deny: (which, why) => change('deny', which, why),

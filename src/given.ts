@@ -102,6 +102,13 @@ export function checkPage({ format = 'json', language = 'pt-BR' }: Page = {}): R
   })
 }
 
+/** The error when an event is given that is not about what it was given for. */
+export function notAbout(what: 'consent' | 'validation'): AverbaError {
+  return new AverbaError('INVALID_INPUT', `Cannot tell the ${what}: the event is about none`, {
+    hint: `Give an event of log.follow, log.read or on whose stream begins with "${what}-"`,
+  })
+}
+
 function checkText(text: unknown, what: string, max: number): asserts text is string {
   if (typeof text !== 'string' || text === '' || text.length > max || !text.isWellFormed()) {
     throw new AverbaError(

@@ -8,9 +8,9 @@ import { parseCpf } from './cpf.ts'
 import type { Target } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import { findValidation, requireValidation } from './find-validation.ts'
-import { checkId, checkInstant, checkOneOf } from './given.ts'
+import { checkId, checkInstant, checkOneOf, notAbout } from './given.ts'
 import { believeLate } from './late-answer.ts'
-import type { Basis, Instant, Json, Part } from './message.ts'
+import type { Basis, Instant, Json, Part, Recorded } from './message.ts'
 import { useNamed } from './named-consents.ts'
 import { type Open, openUnlessArchived } from './notification.ts'
 import type { Ask, Outcome } from './outcome.ts'
@@ -85,6 +85,8 @@ export interface Validations {
    * @throws {AverbaError} `PART_ARCHIVED` when its answer was moved out to a bundle
    */
   get(id: string): Promise<Validation | undefined>
+  /** The validation that an event is about, as it is now. Throws as `get` does, and `INVALID_INPUT` when it is about none. */
+  of(event: Pick<Recorded, 'stream'>): Promise<Validation>
   /**
    * The validations in the order in which they were asked for, `from` included, `until` not. Those without
    * `reusedFrom` are the ones that an invoice may name, by `traceId`. One whose answer was moved out to a bundle is
@@ -140,6 +142,11 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
 
   return {
     get,
+    async of({ stream }) {
+      const row = stream.startsWith('validation-') ? await rows.find('validations', stream) : undefined
+      if (!row) throw notAbout('validation')
+      return toValidation(area, row)
+    },
     async validate(input, given = {}) {
       area.require('validationService')
       const { id, again, reuseWithinMs: withinMs } = input

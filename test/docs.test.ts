@@ -95,6 +95,7 @@ test('the code in the pages runs', async () => {
   expect(all).toMatch(/settled ATIVO\nsettled ATIVO\n1 \S+ log\.began\n/)
   expect(all).toMatch(/'EXPIRADO',\s+'EXPIRADO',\s+'EXPIRADO',\s+'EXPIRADO'/)
   expect(all).toContain('REFUSED Cannot do this now: it is REVOGADO, and only ATIVO becomes REVOGADO')
+  expect(all).toContain('true true REVOGADO\n')
   expect(all).toContain('isDelivered: true')
   expect(all).toContain(
     'cpf of 11 digits, and who asked is in the log\nparts: true, found in the file: 0\nfaults of the receipt: 0\nSUBJECT_ERASED a new subject [secret]\n',

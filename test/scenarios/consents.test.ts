@@ -348,3 +348,33 @@ test('a change that is on its way is not withdrawn', async () => {
   expect(valueOf(await approving).status).toBe('ATIVO')
   await world.close()
 })
+
+test('whoever follows the log is told which consent and which validation an event is about, until its person is erased', async () => {
+  const { world, subject, consent } = await givenConsent('ATIVO')
+  const { averba, samples, consentService } = world
+  const told: unknown[] = []
+  averba.log.follow(
+    'ends',
+    ['consent.revoked'],
+    async event => void told.push(await averba.consents.of(event)),
+  )
+  averba.log.follow('paid', ['validation.answered'], async event => {
+    told.push(await averba.validations.of(event))
+    await expect(averba.consents.of(event)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    await expect(averba.validations.of({ stream: 'validation-none' })).rejects.toMatchObject({
+      message: 'Cannot tell the validation: the event is about none',
+    })
+  })
+  consentService.change(samples.cpf, consent.id, 'REVOGADO')
+  valueOf(await averba.consents.sync({ subject }))
+  await averba.validations.validate({ id: 'v-1', cpf: samples.cpf, claims: { nome: 'MARIA' } })
+  await averba.settle()
+  expect(told).toEqual([
+    expect.objectContaining({ subject, id: consent.id, status: 'REVOGADO', knowledge: 'known' }),
+    expect.objectContaining({ id: 'v-1', state: 'answered' }),
+  ])
+  await averba.subjects.erase({ subject }, { requester: 'r-1', legalBasis: 'LGPD 18 VI' })
+  for await (const event of averba.log.read({ types: ['consent.revoked'] }))
+    expect(await averba.consents.of(event)).toBeUndefined()
+  await world.close()
+})

@@ -213,6 +213,7 @@ test('within a handler settle is refused at once, and not when it has ended, nor
   await notify(1)
   const stateOf = async () => {
     for await (const { state } of averba.notifications.list()) return state
+    return undefined
   }
   await expect.poll(stateOf).toBe('handled')
   left.resolve()

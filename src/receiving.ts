@@ -1,0 +1,61 @@
+import type { AcceptedSecrets } from './accepted-secrets.ts'
+import { createReceiver, type Receiver } from './adapters/receiver.ts'
+import type { Tracing } from './adapters/tracing.ts'
+import type { Area } from './area.ts'
+import type { Desired } from './desired.ts'
+import { nameOf } from './handler-time.ts'
+import { inWords } from './health.ts'
+import type { LogLine } from './log-line.ts'
+import type { HarvestReason } from './machines/portal.ts'
+import { routeNotification } from './notifications.ts'
+import { RefusedNotifications } from './refused-notifications.ts'
+
+/** What a receiver of notifications is made of. */
+export interface ReceivingParts {
+  readonly area: Area
+  readonly desired: Desired
+  readonly accepted: AcceptedSecrets
+  readonly tracing: Tracing
+  readonly log: (line: LogLine) => void
+  /** What the portal keeps as failed is to be fetched soon. */
+  readonly onMissed: (reason: HarvestReason) => void
+}
+
+/** Makes the receiver, which stores what comes in, and what remembers of whom it was refused. */
+export function createReceiving({ area, desired, accepted, tracing, log, onMissed }: ReceivingParts): {
+  readonly receiver: Receiver
+  readonly refused: RefusedNotifications
+} {
+  const { clock, engine, options } = area
+  const refused = new RefusedNotifications(evento => desired.isDeclared(evento))
+  /** Anybody may send any name: only one of ours is told. */
+  const named = (evento: string) => desired.isDeclared(evento) && { evento }
+  const receiver = createReceiver({
+    clock,
+    ...options.receiver,
+    secretsOf: evento => accepted.candidatesFor(evento),
+    recheck: head => accepted.recheck(head),
+    async store(incoming) {
+      // The portal keeps what was answered 503, and brings it again.
+      const kept = { isKeptElsewhere: true }
+      await engine.record(() => routeNotification(area, incoming), kept)
+      refused.taken(incoming.evento)
+    },
+    tracing,
+    onAnswered: (status, ms) => engine.hint('answered', { status, ms }),
+    onRefused(status, because, evento, detail) {
+      refused.refused(evento, status)
+      const more = { ...(detail !== undefined && { detail }), ...named(evento) }
+      log({ message: `a notification was refused: ${because}`, status, ...more })
+    },
+    onStoreError: error =>
+      log({ message: 'a notification was not stored: answered 503', error: nameOf(error) }),
+    onMissed,
+    onMiswired(error, evento) {
+      refused.refused(evento, error.code)
+      const more = { error: error.code, detail: inWords(error), ...named(evento) }
+      log({ message: 'a notification did not reach the receiver whole', ...more })
+    },
+  })
+  return { receiver, refused }
+}
