@@ -8,6 +8,7 @@ import type { Actor, Basis, Json, Owed, Problem, Recorded } from './message.ts'
 import type { Ask, Outcome } from './outcome.ts'
 import type { About } from './recorder.ts'
 import type { Handled } from './replayed.ts'
+import { ofErased } from './replayed.ts'
 import type { Store } from './store/store.ts'
 
 const defaultWaitMs = 30_000
@@ -91,7 +92,8 @@ export class Commands {
     ask: Ask,
     value: (ended: Recorded) => Promise<T>,
   ): Promise<Outcome<T>> {
-    const { position, effect, replayed } = await this.#engine.handle(input, deliver, this.#aboutOf(ask))
+    const about = this.#aboutOf(ask)
+    const { position, effect, replayed, isOfErased } = await this.#engine.handle(input, deliver, about)
     if (effect === '') {
       const decided = await this.#eventAt(position)
       return { position, effect, replayed, status: 'settled', value: await value(decided) }
@@ -100,6 +102,7 @@ export class Commands {
       await this.wait(this.#perform(effect), ask, over)
       const owed = await this.#store.effect(effect)
       if (!owed) throw new TypeError(`The command owes no effect "${effect}"`)
+      if (isOfErased && owed.state === 'settled') throw ofErased(about.commandId ?? '')
       return { position, effect, replayed, ...(await this.#describe(owed, value)) }
     })
   }

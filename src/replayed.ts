@@ -9,6 +9,8 @@ export interface Handled {
   readonly effect: string
   readonly replayed: boolean
   readonly events: readonly Recorded[]
+  /** Its data subject was erased since: no value of it is told. */
+  readonly isOfErased?: boolean
 }
 
 /**
@@ -18,24 +20,33 @@ export interface Handled {
  * refusal where it was refused
  */
 export function replayed(receipt: Receipt, digest: Uint8Array): Handled {
+  const { commandId, position, effect } = receipt
+  const known = { position, effect, replayed: true, events: [] }
   if (receipt.digest.length === 0) {
-    throw new AverbaError(
-      'SUBJECT_ERASED',
-      `Cannot use the command id "${receipt.commandId}" again: its data subject was erased`,
-      {
-        hint: 'What it was given is gone, and it is not done again. subjects.receipt says what became of the person',
-      },
-    )
+    // What it was given is gone and cannot be compared: whoever asks is told what became of its call, and nothing more.
+    if (receipt.code === 'accepted' && effect !== '') return { ...known, isOfErased: true }
+    throw ofErased(commandId)
   }
   if (!Buffer.from(digest).equals(Buffer.from(receipt.digest))) {
     throw new AverbaError(
       'COMMAND_REUSED',
-      `Cannot use the command id "${receipt.commandId}" again: its input differs`,
+      `Cannot use the command id "${commandId}" again: its input differs`,
       {
         hint: 'Give every command an id of its own, and repeat an id only with the very same input',
       },
     )
   }
   if (receipt.code === 'refused') throw refusal(receipt.detail)
-  return { position: receipt.position, effect: receipt.effect, replayed: true, events: [] }
+  return known
+}
+
+/** The error for the id of a command whose data subject was erased. */
+export function ofErased(commandId: string): AverbaError {
+  return new AverbaError(
+    'SUBJECT_ERASED',
+    `Cannot use the command id "${commandId}" again: its data subject was erased`,
+    {
+      hint: 'What it was given is gone, and it is not done again. subjects.receipt says what became of the person',
+    },
+  )
 }
