@@ -29,6 +29,8 @@ export interface ExchangeOptions {
   readonly clock: Clock
   /** Of the answer, where it may take more than others. */
   readonly limits?: AnswerLimits
+  /** What the body of the request carries that an answer may quote and nobody is shown: keys, a CPF. */
+  readonly carried?: readonly string[]
 }
 
 const retries = 2
@@ -43,7 +45,7 @@ export async function exchange(
   write: () => Request,
   mayLeave: MayLeave = async () => true,
 ): Promise<Exchange> {
-  const hide = await hideSent(writable(write))
+  checkWritable(write)
   let isOurs = true
   const attempt = async (): Promise<Answer> => {
     isOurs = await mayLeave()
@@ -51,7 +53,7 @@ export async function exchange(
     const { status, headers, body } = await options.fetch(withLimits(write(), options.limits))
     // A way out of the host's own may know no bound.
     const text = await readBoundedText(body ?? [], options.limits?.bodyBytesMax ?? answerBytesMax)
-    return { status, headers, text, told: () => hide(text) }
+    return { status, headers, text, told: () => hideSent(write(), options.carried)(text) }
   }
   try {
     const answer = await pRetry(attempt, {
@@ -70,9 +72,9 @@ export async function exchange(
 }
 
 /** What cannot even be written was never sent: an address or a credential that no header can carry. */
-function writable(write: () => Request): Request {
+function checkWritable(write: () => Request): void {
   try {
-    return write()
+    write()
   } catch {
     throw unwritable()
   }

@@ -1,5 +1,4 @@
 import { isCpf } from '../cpf.ts'
-import { parseJson } from './json.ts'
 
 const shown = '***'
 
@@ -13,16 +12,16 @@ const secretMin = 4
 const longMin = 8
 
 /**
- * What hides in an answer what its request carried: every header but those that say nothing, the members of its body
- * that begin with `chave`, and every CPF. Gateways and portals quote in their errors what they refuse. Found are the
+ * What hides in an answer what its request carried: every header but those that say nothing, what its body carried of
+ * secrets, and every CPF. Gateways and portals quote in their errors what they refuse. Found are the
  * value and its words, also escaped as in JSON, XML or an address, and a CPF with any punctuation; not a part of a
  * value, nor what is shorter than four characters.
  */
-export async function hideSent(request: Request): Promise<(text: string) => string> {
-  const body = request.body === null ? '' : await request.text()
+export function hideSent(request: Request, carried: readonly string[] = []): (text: string) => string {
   const headers = [...request.headers].filter(([name]) => !harmlessHeaders.has(name))
-  const secrets = new Set([...headers.flatMap(([, value]) => wordsOf(value)), ...keysIn(body)])
-  const cpfs = new Set(`${request.url} ${body}`.match(/(?<!\d)\d{11}(?!\d)/g)?.filter(isCpf))
+  const sent = [...headers.flatMap(([, value]) => wordsOf(value)), ...carried]
+  const secrets = new Set(sent.filter(word => word.length >= secretMin && !schemes.test(word)))
+  const cpfs = new Set(`${request.url} ${carried.join(' ')}`.match(/(?<!\d)\d{11}(?!\d)/g)?.filter(isCpf))
   return text => {
     const patterns = [
       ...[...secrets].toSorted((a, b) => b.length - a.length).map(patternOf),
@@ -36,16 +35,7 @@ export async function hideSent(request: Request): Promise<(text: string) => stri
 function wordsOf(value: string): string[] {
   const [, credentials = ''] = /^basic\s+(\S+)$/i.exec(value) ?? []
   const pair = Buffer.from(credentials, 'base64').toString()
-  const words = [value, ...value.split(/[\s;,]+/), ...value.split(/[\s;,=]+/), pair, ...pair.split(':')]
-  return words.filter(word => word.length >= secretMin && !schemes.test(word))
-}
-
-function keysIn(body: string): string[] {
-  const sent = parseJson(body)
-  const members = typeof sent === 'object' && sent !== null ? Object.entries(sent) : []
-  return members.flatMap(([name, value]) => {
-    return /^chave/i.test(name) && typeof value === 'string' && value.length >= secretMin ? [value] : []
-  })
+  return [value, ...value.split(/[\s;,]+/), ...value.split(/[\s;,=]+/), pair, ...pair.split(':')]
 }
 
 function patternOf(secret: string): string {

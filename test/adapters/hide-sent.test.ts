@@ -13,7 +13,6 @@ const request = () =>
       cookie: 'JSESSIONID=sessao-3; idioma=pt',
       'x-key': 'abcd',
     },
-    body: JSON.stringify({ evento: 'due', chaveSecreta: key, ChaveAutenticacao: 'autenticacao-4' }),
   })
 
 test.each([
@@ -29,16 +28,17 @@ test.each([
   ['the same in XML', '[ch&quot;a/ve &lt;ç&gt; &amp;1]', '[***]'],
   ['the same in an address', encodeURIComponent(key), '***'],
   ['a form of that address', encodeURIComponent(key).replaceAll('%20', '+').toLowerCase(), '***'],
-  ['another case of its name', 'autenticacao-4', '***'],
+  ['another of the body', 'autenticacao-4', '***'],
+  ['a CPF of the body', '529.982.247-25', '***'],
   ['a CPF', '25774435016, 257.744.350-16, 257744350-16, 257 744 350 16', '***, ***, ***, ***'],
   ['a CPF in an address', '257%2E744%2E350%2D16', '***'],
   ['nothing else', 'application/json Basic due: PLAT-ER1', 'application/json Basic due: PLAT-ER1'],
-])('hides of what was sent %s', async (_, answered, shown) => {
-  const hide = await hideSent(request())
+])('hides of what was sent %s', (_, answered, shown) => {
+  const hide = hideSent(request(), [key, 'autenticacao-4', '52998224725'])
   expect(hide(answered)).toBe(shown)
 })
 
-test('a request without credentials changes nothing', async () => {
-  const hide = await hideSent(new Request('https://exemplo.br/', { headers: { accept: 'application/json' } }))
+test('a request without credentials changes nothing', () => {
+  const hide = hideSent(new Request('https://exemplo.br/', { headers: { accept: 'application/json' } }))
   expect(hide('application/json')).toBe('application/json')
 })

@@ -129,9 +129,10 @@ function toPerformer(
       const closed = await times.before(verb)
       if (closed) return closed
       const secrets = effectClass === 'read' ? {} : await options.secretsOf(dataOf(owed).evento, heldIn(owed))
+      const carried = Object.values(secrets)
       const send = (headers: Record<string, string>) =>
         exchange(
-          through,
+          { ...through, carried },
           effectClass,
           () => operation.write(options.baseUrl, headers, owed, secrets),
           mayLeave,

@@ -41,7 +41,8 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
               trace: { header: options.traceHeader, id: validation },
             }),
           })
-        const send = (bearer: string) => exchange(options, 'once', () => write(bearer), mayLeave)
+        const through = { ...options, carried: [String(opened.cpf)] }
+        const send = (bearer: string) => exchange(through, 'once', () => write(bearer), mayLeave)
         const result = await withToken(options.tokens, send)
         if (result.status === 'deferred') return result
         const reading = {
