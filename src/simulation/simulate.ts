@@ -31,7 +31,7 @@ export interface World extends Simulators {
   crash(): void
   /**
    * Starts an engine on the same store: after a crash, or after the one that lives was closed as a host would. It has no
-   * handlers and no followers until they are registered again. `run` of the one before ends by its signal only.
+   * handlers and no followers until they are registered again. `run` of the one before ends with it.
    */
   restart(): Promise<Averba>
   /** Lets the disk under the store be full, so that nothing more can be written, or have space again. */

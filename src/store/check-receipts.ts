@@ -7,6 +7,9 @@ interface ReceiptRow {
   readonly position: number
   readonly effect: string
   readonly code: string
+  /** What it was about, where it recorded nothing. */
+  readonly stream: string
+  readonly isStream: number
   /** Absent where there is no such event. */
   readonly header: string | null
 }
@@ -43,11 +46,13 @@ export class ReceiptCheck {
     return page.at(-1)?.id
   }
 
-  *#check({ id, position, effect, code, header }: ReceiptRow): Steps<void> {
+  *#check({ id, position, effect, code, header, stream, isStream }: ReceiptRow): Steps<void> {
     if (header === null) this.#add(`a receipt is of an event at ${position}, which is not there`)
     else if (code !== 'accepted' && code !== 'refused') this.#add(`a receipt at ${position} has another code`)
     else if (effect !== '' && !(yield* owes(effect, id, position)))
       this.#add(`a receipt at ${position} names an effect that its command does not owe`)
+    else if (stream !== '' && (isStream === 0 || parseHeader(header).commandId === id))
+      this.#add(`a receipt at ${position} is about a stream that is not there, or names one needlessly`)
   }
 
   #add(what: string): void {
@@ -70,7 +75,8 @@ function* owes(effect: string, command: string, until: number): Steps<boolean> {
 }
 
 const selectPosition = 'select position from receipt where command_id = ?'
-const selectPage = `select command_id as id, receipt.position, effect, code, event.header from receipt
+const selectPage = `select command_id as id, receipt.position, effect, code, event.header, receipt.stream,
+  case when exists (select 1 from stream where name = receipt.stream) then 1 else 0 end as "isStream" from receipt
   left join event on event.position = receipt.position where command_id > ? order by command_id limit ?`
 const selectEvent = `select event.position, event.header from event join stream on stream.key = event.stream
   where stream.name = ? and event.version = ?`
