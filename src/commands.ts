@@ -102,7 +102,7 @@ export class Commands {
       await this.wait(this.#perform(effect), ask, over)
       const owed = await this.#store.effect(effect)
       if (!owed) throw new TypeError(`The command owes no effect "${effect}"`)
-      if (isOfErased && owed.state === 'settled') throw ofErased(about.commandId ?? '')
+      if (isOfErased) throw ofErased(about.commandId ?? '', await this.#endedAs(owed))
       return { position, effect, replayed, ...(await this.#describe(owed, value)) }
     })
   }
@@ -152,6 +152,12 @@ export class Commands {
       case 'settled':
         return { status: 'settled', value: await value(await this.#endOf(owed)) } as const
     }
+  }
+
+  /** How a call of an erased person ended, whose value is gone: `undefined` while it has not. */
+  async #endedAs(owed: Owed): Promise<'settled' | 'declined' | 'unknown' | undefined> {
+    const { status } = await this.#describe(owed, async () => undefined)
+    return status === 'pending' || status === 'deferred' ? undefined : status
   }
 
   async #isWithdrawn(owed: Owed): Promise<boolean> {

@@ -9,21 +9,21 @@ export interface Handled {
   readonly effect: string
   readonly replayed: boolean
   readonly events: readonly Recorded[]
-  /** Its data subject was erased since: no value of it is told. */
+  /** Its data subject was erased since: it is answered by an error that says what became of its call. */
   readonly isOfErased?: boolean
 }
 
 /**
  * What a command that was recorded before comes to, asked again under its id.
  *
- * @throws {AverbaError} `COMMAND_REUSED` with another input, `SUBJECT_ERASED` once its digest went with a person, and the
+ * @throws {AverbaError} `COMMAND_REUSED` with another input, `SUBJECT_ERASED` once its digest went with a person and it owed no call, and the
  * refusal where it was refused
  */
 export function replayed(receipt: Receipt, digest: Uint8Array): Handled {
   const { commandId, position, effect } = receipt
   const known = { position, effect, replayed: true, events: [] }
   if (receipt.digest.length === 0) {
-    // What it was given is gone and cannot be compared: whoever asks is told what became of its call, and nothing more.
+    // What it was given is gone, and cannot be compared. Whoever asks is told what became of its call all the same.
     if (receipt.code === 'accepted' && effect !== '') return { ...known, isOfErased: true }
     throw ofErased(commandId)
   }
@@ -40,13 +40,20 @@ export function replayed(receipt: Receipt, digest: Uint8Array): Handled {
   return known
 }
 
-/** The error for the id of a command whose data subject was erased. */
-export function ofErased(commandId: string): AverbaError {
+/** The error for the id of a command whose data subject was erased; `outcome` is that of its call. */
+export function ofErased(commandId: string, outcome?: 'settled' | 'declined' | 'unknown'): AverbaError {
+  const became = outcome === undefined ? '' : `. ${becameOf[outcome]}`
   return new AverbaError(
     'SUBJECT_ERASED',
-    `Cannot use the command id "${commandId}" again: its data subject was erased`,
+    `Cannot use the command id "${commandId}" again: its data subject was erased${became}`,
     {
       hint: 'What it was given is gone, and it is not done again. subjects.receipt says what became of the person',
     },
   )
+}
+
+const becameOf = {
+  settled: 'Its call was made',
+  declined: 'Its call did nothing',
+  unknown: 'Its call was perhaps made',
 }

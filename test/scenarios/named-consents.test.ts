@@ -228,7 +228,10 @@ test('what is paid again is withheld like any other, an answer that is there is 
   await erased.clock.advance(2 * hourMs)
   await erased.averba.settle()
   expect((await erased.averba.effects.get(effect))?.state).toBe('cancelled')
-  expect(await ask()).toMatchObject({ status: 'declined', problem: { code: 'SUBJECT_ERASED' } })
+  await expect(ask()).rejects.toMatchObject({
+    code: 'SUBJECT_ERASED',
+    message: expect.stringContaining('Its call did nothing'),
+  })
   expect(service.left).toBe(left + 1)
   expect(await all(erased.averba.log.read({ types: ['validation.withheld'] }))).toEqual([])
   await erased.close()

@@ -100,7 +100,10 @@ test('what was owed when the backup was made and ended with an erasure is in dou
   await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
   const { averba, close } = await openWorld(store, 2)
   await averba.subjects.erase({ cpf: samples.cpf }, { requester: 'pedido-1', legalBasis: 'LGPD 18 VI' })
-  expect(await validate(averba, 'paid-2')).toMatchObject({ status: 'unknown', next: 'person' })
+  await expect(validate(averba, 'paid-2')).rejects.toMatchObject({
+    code: 'SUBJECT_ERASED',
+    message: expect.stringContaining('Its call was perhaps made'),
+  })
   await close()
 })
 
