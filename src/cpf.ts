@@ -23,15 +23,18 @@ export function parseCpf(text: string): Cpf {
 }
 
 /** What people, addresses and word processors put between the digits: full stops, dashes of any kind, slashes, blanks. */
-const gap = String.raw`[.\-/_\s\p{Pd}\u2212\p{Cf}]{0,2}`
-const written = new RegExp(String.raw`(?<!\d)\d{3}${gap}\d{3}${gap}\d{3}${gap}\d{2}(?!\d)`, 'gu')
+const sign = String.raw`[.\-/_\s\p{Pd}\u2212\p{Cf}]`
+const nine = String.raw`(?:\d{9}|\d{3}${sign}{1,2}\d{3}${sign}{1,2}\d{3})`
+const written = new RegExp(String.raw`(?<!\d)${nine}${sign}{0,2}\d{2}(?!\d)`, 'gu')
+/** What is as long as a digest or a UUID, and has letters of one: digits of a CPF stand in it by chance. */
+const hexMin = 32
 
 /**
  * Reports whether something that looks like a CPF stands in the text: eleven digits that are not part of a longer
- * number, with correct check digits, and with up to two signs after the third, the sixth and the ninth of them or
- * without; also percent-encoded, and in full-width digits. Nowhere else may a sign stand, so that times, ids and
- * digests are not taken for one: of other numbers that are written in these very groups, such as `192.168.100.12`, one
- * in a hundred is.
+ * number, with correct check digits, with up to two signs before these or without, and with such after the third and the
+ * sixth or after neither; also percent-encoded, and in full-width digits. What is no CPF and is written in these very
+ * groups, such as `192.168.100.12` or eleven digits by themselves, is taken for one in a hundred cases; times, UUIDs and
+ * digests in hexadecimal are not.
  */
 export function holdsCpf(text: string): boolean {
   return holdsWritten(text) || (text.includes('%') && holdsWritten(decoded(text)))
@@ -39,7 +42,15 @@ export function holdsCpf(text: string): boolean {
 
 function holdsWritten(text: string): boolean {
   const plain = /[^\0-\x7f]/.test(text) ? text.normalize('NFKC') : text
-  return plain.match(written)?.some(candidate => isCpf(candidate.replace(/\D/g, ''))) ?? false
+  for (const { 0: candidate, index } of plain.matchAll(written))
+    if (isCpf(candidate.replace(/\D/g, '')) && !isInHex(plain, index, candidate.length)) return true
+  return false
+}
+
+function isInHex(text: string, index: number, length: number): boolean {
+  const before = /[\da-f-]*$/i.exec(text.slice(0, index))?.[0] ?? ''
+  const after = /^[\da-f-]*/i.exec(text.slice(index + length))?.[0] ?? ''
+  return before.length + length + after.length >= hexMin && /[a-f]/i.test(before + after)
 }
 
 /** What is encoded badly stays as it is, and the rest is decoded. */

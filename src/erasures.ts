@@ -59,12 +59,15 @@ export function createErasures(area: Area): Erasures {
   const { commands, engine, store, subjects } = area
   const receipt = (subject: SubjectRef) => receiptOf(store, subject)
 
-  /** The subject, also one of whom something was kept, and by CPF the one who was erased under the same command id. */
+  /**
+   * The subject, also one of whom something was kept. By a CPF that leads to nobody any more, the one who was erased under the
+   * same command id; who is enrolled with it is another one, for whom the id was not.
+   */
   async function find(who: Who, commandId: string | undefined): Promise<SubjectRef> {
     if ('cpf' in who) {
-      const before = commandId === undefined ? undefined : await erasedUnder(commandId)
-      if (before && !(await wasThere(who, before)))
-        return before.stream.slice('subject-'.length) as SubjectRef // On theirs.
+      const isEnrolled = (await store.lookUp('cpf', parseCpf(who.cpf))) !== undefined
+      const before = isEnrolled || commandId === undefined ? undefined : await erasedUnder(commandId)
+      if (before) return before.stream.slice('subject-'.length) as SubjectRef // On theirs.
       return subjects.find(who)
     }
     const state = await store.owners.stateOf(`subject-${who.subject}`)
@@ -76,14 +79,6 @@ export function createErasures(area: Area): Erasures {
     const before = await store.receipt(commandId)
     const event = before && (await store.readAt(before.position))
     return event?.type === 'subject.erased' ? event : undefined
-  }
-
-  /** Whether a CPF is that of somebody else: who was met after an erasure may be whom it erased, and nothing can tell. */
-  async function wasThere({ cpf }: { cpf: string }, { position }: Recorded): Promise<boolean> {
-    const known = await store.lookUp('cpf', parseCpf(cpf))
-    if (known === undefined) return false
-    const [first] = await store.read({ stream: `subject-${known}`, limit: 1 })
-    return first !== undefined && first.position < position
   }
 
   async function deliver(subject: SubjectRef, options: EraseOptions): Promise<Delivery> {

@@ -44,7 +44,7 @@ export interface Failures {
    * page holds no more than a page of them in memory.
    *
    * @throws {AverbaError} `INVALID_INPUT` for what is no day of the last thirty, `OUTCOME`; `VIEW_STOPPED` while their view
-   * stands still
+   * stands still; `PART_ARCHIVED` where a record of these days was moved out to a bundle
    */
   failures(options?: { day?: string; recover?: boolean }): Listed<Failure>
   /**

@@ -16,7 +16,7 @@ export async function keepTypes(
   const { name, position, types: before } = follower
   if (before && isSame(before, types)) return
   const more = types.filter(type => !before?.includes(type))
-  const first = more.length > 0 ? await followers.next(0, more) : undefined
+  const first = more.length > 0 && position > 0 ? await followers.next(0, more) : undefined
   if (first !== undefined && first <= position) {
     const cannot = `Cannot follow as "${name}": it is past events of types that it did not follow: ${more.join(', ')}`
     throw new AverbaError('INVALID_INPUT', cannot, {

@@ -73,7 +73,9 @@ export function refusalOf(problem: Problem): string {
 
 function advise(outcome: Outcome<unknown>): string {
   if (outcome.status === 'declined')
-    return "No result will come: the service's own words are in outcome.problem of this error"
+    return outcome.problem.status === 0
+      ? 'No result will come: outcome.problem of this error says why'
+      : "No result will come: the service's own words are in outcome.problem of this error"
   if (outcome.status === 'unknown') {
     return outcome.next === 'probe'
       ? 'It is perhaps done: a reading will tell, while run or settle does'

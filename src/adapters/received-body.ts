@@ -23,6 +23,9 @@ export function bodyOfRequest(request: Request, head: ReceivedHead): ReadBody | 
       if (size > bytesMax || deadline.isOver) return undefined
       chunks.push(chunk)
     }
+    // So has one that says how it was sent in pieces, and has none.
+    if (size === 0 && head.contentLength === '' && head.transferEncoding !== '')
+      throw incomplete(0, 'an unknown number of')
     return whole(Buffer.concat(chunks), head)
   }
 }
@@ -78,13 +81,10 @@ function isTaken({ bodyUsed, body }: Request): boolean {
   return bodyUsed || body?.locked === true
 }
 
-/** The body, if it has as many bytes as were announced. Who sends an empty one can say so, and has to where it matters. */
-function whole(body: Uint8Array, { contentLength, contentEncoding, transferEncoding }: ReceivedHead) {
+/** The body, if it has as many bytes as were announced. */
+function whole(body: Uint8Array, { contentLength, contentEncoding }: ReceivedHead) {
   const { length } = body
-  if (contentLength === '') {
-    if (length === 0 && transferEncoding !== '') throw incomplete(0, 'an unknown number of')
-    return body
-  }
+  if (contentLength === '') return body
   const announced = Number(contentLength)
   // Hosts that unpack what is encoded leave the length that it had before.
   const isUnpacked = contentEncoding !== '' && contentEncoding !== 'identity' && length > 0 && announced > 0

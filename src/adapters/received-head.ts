@@ -43,7 +43,7 @@ export function headOfIncoming({ method = '', rawHeaders }: IncomingMessage): Re
 }
 
 /** What says the same again, as behind a proxy that adds what is there: joined it would be another event or person. */
-const repeatable = ['evento', 'recipientKind', 'recipientId'] as const
+const repeatable = ['evento', 'recipientKind', 'recipientId', 'contentLength'] as const
 
 function withoutRepeated(head: ReturnType<typeof emptyHead>): ReceivedHead {
   for (const name of repeatable) {
@@ -56,7 +56,7 @@ function withoutRepeated(head: ReturnType<typeof emptyHead>): ReceivedHead {
 
 /** Reports whether the head names several events: nobody knows whose handlers are meant. */
 export function namesSeveral({ evento }: ReceivedHead): boolean {
-  return evento.includes(', ')
+  return evento.includes(',')
 }
 
 function emptyHead(method: string): { method: string } & Record<Name, string> {

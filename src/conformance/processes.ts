@@ -84,7 +84,7 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
     }
   })
 
-  test('clocks that differ by minutes take nothing from each other', async () => {
+  test('who is behind by minutes takes nothing from who is ahead', async () => {
     const place = newPlace()
     const clock = { ...systemClock, now: () => systemClock.now() + 540_000 }
     const [ahead, right] = [await place.open({ clock }), await place.open()]

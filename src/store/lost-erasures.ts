@@ -1,6 +1,7 @@
 import type { Instant } from '../message.ts'
 import type { RememberedErasures } from '../vault/remembered-erasures.ts'
 import { first, type Steps } from './connection.ts'
+import { parseHeader } from './header.ts'
 
 /** An erasure that the log does not know of: it was put back to a backup from before it, and the person is back. */
 export interface LostErasure {
@@ -15,7 +16,10 @@ export function* findLostErasures(erased: RememberedErasures): Steps<readonly Lo
   for (const [subject, { at, keepsKey }] of Object.entries(erased)) {
     const parameters = [`subject-${subject}`]
     const row = yield* first<{ isErased: 0 | 1; epoch: number }>({ sql: selectOwner, parameters })
-    if (row && (row.isErased === 0 || (row.epoch > 0 && !keepsKey))) lost.push({ subject, at })
+    if (!row) continue
+    const newest = yield* first<{ header: string }>({ sql: selectErased, parameters })
+    const knownAt: Instant = newest ? parseHeader(newest.header).at : ''
+    if (row.isErased === 0 || (row.epoch > 0 && !keepsKey) || knownAt < at) lost.push({ subject, at })
   }
   return lost.sort((a, b) => (a.at < b.at ? -1 : 1))
 }
@@ -31,4 +35,6 @@ export function describeLostErasures(lost: readonly LostErasure[]): string | und
 }
 
 const shownMax = 20
+const selectErased = `select event.header from event join stream on stream.key = event.stream
+  where stream.name = ? and event.type = 'subject.erased' order by event.version desc limit 1`
 const selectOwner = 'select is_erased as "isErased", epoch from owner_key where owner = ?'

@@ -194,17 +194,7 @@ class SqliteConnection implements Connection {
   *#read(query: CompiledQuery, check?: CheckTables): Steps<readonly unknown[]> {
     const statement = yield* this.#prepareReading(query, check)
     if (check) yield* check(this.#tablesRead.of(query))
-    return this.#writingNothing(() => statement.all(...query.parameters))
-  }
-
-  /** What a function of SQLite's own does behind a reading is not seen in it: some of them write. */
-  #writingNothing<T>(read: () => T): T {
-    this.#database.pragma('query_only = 1')
-    try {
-      return read()
-    } finally {
-      this.#database.pragma('query_only = 0')
-    }
+    return statement.all(...query.parameters)
   }
 
   /** A host that names what no view has is wrong, and the file is not: unless it is a view of another version. */

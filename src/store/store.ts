@@ -52,7 +52,7 @@ import { ViewReader } from './view-reader.ts'
 import { WriteTrial } from './write-trial.ts'
 import { Writer, type WriterParts } from './writer.ts'
 
-/** Clocks of processes that share a store may differ by so much: a lease of another's is not over for it. */
+/** By so much a process may be behind one that shares its store. Who is ahead by more than a lease takes over all the same. */
 const clocksDifferMaxMs = 10 * 60_000
 
 /** What a store is opened on. */

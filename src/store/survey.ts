@@ -74,8 +74,28 @@ export async function findMarks(connection: Connection, subject: string): Promis
     if (last >= end) break
     await giveWay()
   }
+  // These are of one person each.
+  const own = [...streams].filter(([, name]) => name === owner || /^(consent|validation)-/.test(name))
+  for (const [key] of own) for (const id of await commandsOf(connection, key)) commands.add(id)
   for (const name of streams.values()) values.add(name).add(name.slice(name.indexOf('-') + 1))
   return { until, parts, streams, values, commands: [...commands] }
+}
+
+/** The commands of all events of a stream: most of them do not name the person again. */
+async function commandsOf(connection: Connection, key: number): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>()
+  for (let after = 0; ; ) {
+    const parameters = [key, after, pagePositions]
+    const page = await connection.read(() => rows<VersionRow>({ sql: selectVersions, parameters }))
+    for (const { header } of page) {
+      const { commandId }: SurveyedHeader = parseHeader(header)
+      if (commandId !== undefined) ids.add(commandId)
+    }
+    const last = page.at(-1)
+    if (!last) return ids
+    after = last.version
+    await giveWay()
+  }
 }
 
 /** No index leads from a value to its digests: none is needed otherwise. */
@@ -113,6 +133,11 @@ function* readFound(
   const last = Math.min(after + pagePositions, end)
   const found = yield* rows<FoundRow>({ sql: selectFound, parameters: [after, last, `%${subject}%`] })
   return { found, last, end }
+}
+
+interface VersionRow {
+  readonly version: number
+  readonly header: string
 }
 
 interface SurveyedHeader {
@@ -167,6 +192,7 @@ interface ClaimRow {
   readonly value: string
 }
 
+const selectVersions = `select version, header from event where stream = ? and version > ? order by version limit ?`
 const selectFound = `select event.position, event.stream as key, stream.name as stream, event.type, event.header,
   event.leaf from event join stream on stream.key = event.stream
   where event.position > ? and event.position <= ? and event.header like ? order by event.position`

@@ -1,4 +1,4 @@
-import type { Database } from 'better-sqlite3'
+import type { Database, Statement } from 'better-sqlite3'
 import type { CompiledQuery } from 'kysely'
 
 const statementsKeptMax = 500
@@ -15,6 +15,7 @@ export class TablesRead {
   /** The tables, by the page where they or one of their indexes begin, as of a version of the schema. */
   #roots: ReadonlyMap<number, string> = new Map()
   #version = -1
+  #selectVersion: Statement | undefined
 
   constructor(database: Database) {
     this.#database = database
@@ -48,7 +49,8 @@ export class TablesRead {
   }
 
   #refresh(): void {
-    const version = this.#database.pragma('schema_version', { simple: true }) as number // As SQLite answers.
+    this.#selectVersion ??= this.#database.prepare('pragma schema_version').pluck()
+    const version = this.#selectVersion.get() as number // As SQLite answers.
     if (version === this.#version) return
     const roots = this.#database
       .prepare('select rootpage, lower(tbl_name) from sqlite_schema where rootpage > 0')

@@ -124,22 +124,26 @@ test('a consumed body from elsewhere is told of, and no record of it is asked fo
 test.each([
   ['no content-length', '', ''],
   ['a content-length of 0', 'content-length: 0\r\n', ''],
-])('a body of nothing with %s is stored as nothing, also where somebody has looked', async (_, length) => {
-  const { receiver, bodies } = given()
-  const { port } = await listen((incoming, outgoing) => {
-    if (bodies().length === 0) return receiver.listener(incoming, outgoing)
-    incoming.resume().on('end', () => receiver.listener(incoming, outgoing))
-  })
-  const head = `POST /averba HTTP/1.1\r\nhost: a\r\nevent-type: e\r\nsecret: certa\r\nconnection: close\r\n${length}\r\n`
-  for (const times of [1, 2]) {
-    const socket = createConnection(port, '127.0.0.1')
-    socket.write(head)
-    let answer = ''
-    for await (const chunk of socket) answer += chunk
-    expect(answer).toMatch(/^HTTP\/1\.1 200 /)
-    expect(bodies()).toEqual(Array.from({ length: times }, () => Buffer.alloc(0)))
-  }
-})
+  ['no pieces of it', 'transfer-encoding: chunked\r\n', '0\r\n\r\n'],
+])(
+  'a body of nothing with %s is stored as nothing, also where somebody has looked',
+  async (_, length, pieces) => {
+    const { receiver, bodies } = given()
+    const { port } = await listen((incoming, outgoing) => {
+      if (bodies().length === 0) return receiver.listener(incoming, outgoing)
+      incoming.resume().on('end', () => receiver.listener(incoming, outgoing))
+    })
+    const head = `POST /averba HTTP/1.1\r\nhost: a\r\nevent-type: e\r\nsecret: certa\r\nconnection: close\r\n${length}\r\n`
+    for (const times of [1, 2]) {
+      const socket = createConnection(port, '127.0.0.1')
+      socket.write(`${head}${pieces}`)
+      let answer = ''
+      for await (const chunk of socket) answer += chunk
+      expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+      expect(bodies()).toEqual(Array.from({ length: times }, () => Buffer.alloc(0)))
+    }
+  },
+)
 
 /** What an adapter makes of a request: some forget the body, some hand on another. */
 const rebuilt = (more: Record<string, string>, content?: BodyInit) =>
@@ -172,6 +176,7 @@ test.each<[string, Request, string]>([
 test.each<[string, Request, string]>([
   ['a body of nothing that says so', rebuilt({ 'content-length': '0' }), ''],
   ['a body without its length', rebuilt({}, '{}'), '{}'],
+  ['a body whose length was said twice', rebuilt({ 'content-length': '2, 2' }, '{}'), '{}'],
   ['a body of several chunks', rebuilt({ 'transfer-encoding': 'chunked' }, '{}'), '{}'],
   ['a body that it unpacked', rebuilt({ 'content-length': '22', 'content-encoding': 'gzip' }, '{}'), '{}'],
 ])('an adapter may hand on %s', async (_, request, kept) => {

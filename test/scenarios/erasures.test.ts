@@ -117,6 +117,15 @@ test('nothing that outlives an erasure is equal for the old and the new subject,
   await averba.consents.enrol({ cpf }, { commandId: 'enrol-2' })
   await averba.consents.enrol({ cpf: '52998224725' }, { commandId: 'enrol-of-another' })
   valueOf(await averba.validations.validate({ id: 'p1', cpf, claims }))
+  await averba.consents.sync({ subject })
+  const [active] = await averba.consents.list({ subject, status: 'ATIVO' })
+  await averba.consents.use(
+    { subject, id: active?.id ?? '' },
+    {
+      commandId: 'use-1',
+      basis: { purpose: 'crédito', legalBasis: 'LGPD 7 I' },
+    },
+  )
   const erasing = { ...asked, commandId: 'erase-1' }
   const receipt = await averba.subjects.erase({ cpf }, erasing)
   // Asked again under its id, though nothing leads from the CPF to the person any more.
@@ -138,9 +147,12 @@ test('nothing that outlives an erasure is equal for the old and the new subject,
   const next = await averba.consents.enrol({ cpf }, { commandId: 'enrol-3' })
   expect(next).not.toBe(subject)
   expect((await averba.subjects.erase({ cpf }, asked)).subject).toBe(next)
-  // Who was met since may be the same person: the id stands for the erasure that it asked for.
-  for (let i = 0; i < 2; i++) await averba.consents.enrol({ cpf })
   expect((await averba.subjects.erase({ cpf }, erasing)).subject).toBe(subject)
+  // Who was met since is another subject: whoever wants that one erased is not given the receipt of the first.
+  await averba.consents.enrol({ cpf })
+  const met = await averba.consents.enrol({ cpf })
+  await expect(averba.subjects.erase({ cpf }, erasing)).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
+  expect(await averba.subjects.receipt(met)).toBeUndefined()
   await world.close()
 
   const file = new Database(store, { readonly: true })
@@ -149,6 +161,7 @@ test('nothing that outlives an erasure is equal for the old and the new subject,
     digest: Buffer
   }[] // Its columns.
   file.close()
+  expect(rows.find(({ id }) => id === 'use-1')?.digest).toHaveLength(0)
   const left = rows.filter(({ digest }) => digest.length > 0)
   expect(new Set(left.map(({ digest }) => digest.toString('hex'))).size).toBe(left.length)
   const keyring = openKeyringFile(`${store}.keys`, systemEntropy)

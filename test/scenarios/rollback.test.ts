@@ -189,18 +189,26 @@ test('persons who were erased after a backup are told of by all that looks at th
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })
 
-test('what an erasure had kept at the time of a backup, and a later one destroyed, is told of too', async () => {
-  const { store, subject, partly, restore } = await erasedSince()
-  await restore()
-  const world = await simulate({ averba: { store, schedules: false } })
-  await world.averba.subjects.erase({ subject }, asked)
-  await world.averba.subjects.erase({ subject: partly }, { ...asked, keep: ['validation.result'] })
-  expect(await check(world.averba)).toMatchObject({ ok: true })
-  const later = `${store}.later`
-  await backupStore({ store, to: later })
-  await world.averba.subjects.erase({ subject: partly }, asked)
-  await world.close()
-  const elsewhere = newPath()
-  const restored = await restoreStore({ backup: later, store: elsewhere, keys: `${store}.keys` })
-  expect(restored.lostErasures).toMatchObject([{ subject: partly }])
-})
+test.each([
+  ['all of it', []],
+  ['some of it', ['validation.result']],
+] as const)(
+  'what an erasure had kept at the time of a backup, and a later one destroyed, is told of too: %s',
+  async (_, keep) => {
+    const { store, subject, partly, restore } = await erasedSince()
+    await restore()
+    const world = await simulate({ averba: { store, schedules: false } })
+    await world.averba.subjects.erase({ subject }, asked)
+    const both = ['validation.claims', 'validation.result'] as const
+    await world.averba.subjects.erase({ subject: partly }, { ...asked, keep: both })
+    expect(await check(world.averba)).toMatchObject({ ok: true })
+    await world.clock.advance(1_000)
+    const later = `${store}.later`
+    await backupStore({ store, to: later })
+    await world.averba.subjects.erase({ subject: partly }, { ...asked, keep })
+    await world.close()
+    const elsewhere = newPath()
+    const restored = await restoreStore({ backup: later, store: elsewhere, keys: `${store}.keys` })
+    expect(restored.lostErasures).toMatchObject([{ subject: partly }])
+  },
+)

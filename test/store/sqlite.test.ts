@@ -168,27 +168,6 @@ test('the handle of hosts reads views alone, whatever a statement hides the rest
   await store.close()
 })
 
-test('what is behind a reading of the store itself writes nothing either', async () => {
-  const store = await open(newPath())
-  const run = (sql: string) =>
-    store.reader.readOnly({ sql, parameters: [], query: undefined as never, queryId: undefined as never })
-  await expect(run('select * from pragma_optimize(0x10002)')).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
-  await store.append({
-    at: '2026-11-20T12:00:00.000Z',
-    streams: [{ stream: 'token-a', expect: 'any' }],
-    events: [
-      {
-        stream: 'token-a',
-        event: { type: 'token.requested', data: { need: 'absent', credential: 'k' } },
-        because: 'token.request',
-        machine: { name: 'token', version: 1 },
-      },
-    ],
-  })
-  expect(await store.root()).toBeDefined()
-  await store.close()
-})
-
 describe('a name that is not there', () => {
   const missing = async (path: string, change: string) => {
     const store = await open(path)
