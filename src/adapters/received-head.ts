@@ -56,7 +56,7 @@ function withoutRepeated(head: ReturnType<typeof emptyHead>): ReceivedHead {
 
 /** Reports whether the head names several events: nobody knows whose handlers are meant. */
 export function namesSeveral({ evento }: ReceivedHead): boolean {
-  return evento.includes(',')
+  return evento.includes(', ')
 }
 
 function emptyHead(method: string): { method: string } & Record<Name, string> {

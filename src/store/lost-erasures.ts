@@ -1,7 +1,7 @@
 import type { Instant } from '../message.ts'
 import type { RememberedErasures } from '../vault/remembered-erasures.ts'
 import { first, type Steps } from './connection.ts'
-import { parseHeader } from './header.ts'
+import { newestErasure } from './newest-erasure.ts'
 
 /** An erasure that the log does not know of: it was put back to a backup from before it, and the person is back. */
 export interface LostErasure {
@@ -14,12 +14,12 @@ export interface LostErasure {
 export function* findLostErasures(erased: RememberedErasures): Steps<readonly LostErasure[]> {
   const lost: LostErasure[] = []
   for (const [subject, { at, keepsKey }] of Object.entries(erased)) {
-    const parameters = [`subject-${subject}`]
-    const row = yield* first<{ isErased: 0 | 1; epoch: number }>({ sql: selectOwner, parameters })
+    const owner = `subject-${subject}`
+    const row = yield* first<{ isErased: 0 | 1; epoch: number }>({ sql: selectOwner, parameters: [owner] })
     if (!row) continue
-    const newest = yield* first<{ header: string }>({ sql: selectErased, parameters })
-    const knownAt: Instant = newest ? parseHeader(newest.header).at : ''
-    if (row.isErased === 0 || (row.epoch > 0 && !keepsKey) || knownAt < at) lost.push({ subject, at })
+    // A later one may have kept less than the one that is there.
+    const isOlder = ((yield* newestErasure(owner))?.at ?? '') < at
+    if (row.isErased === 0 || (row.epoch > 0 && !keepsKey) || isOlder) lost.push({ subject, at })
   }
   return lost.sort((a, b) => (a.at < b.at ? -1 : 1))
 }
@@ -35,6 +35,4 @@ export function describeLostErasures(lost: readonly LostErasure[]): string | und
 }
 
 const shownMax = 20
-const selectErased = `select event.header from event join stream on stream.key = event.stream
-  where stream.name = ? and event.type = 'subject.erased' order by event.version desc limit 1`
 const selectOwner = 'select is_erased as "isErased", epoch from owner_key where owner = ?'

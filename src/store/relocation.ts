@@ -1,6 +1,6 @@
 import type { PlacedPart } from './bundle.ts'
 import { each, first, type Steps } from './connection.ts'
-import { parseHeader } from './header.ts'
+import { newestErasure } from './newest-erasure.ts'
 
 /** Where a part stands. */
 export type Place = Pick<PlacedPart, 'position' | 'name'>
@@ -40,9 +40,7 @@ function* isOpenable(part: PlacedPart): Steps<boolean> {
   const { owner } = part
   const key = yield* first<{ isErased: 0 | 1 }>({ sql: selectOwner, parameters: [owner] })
   if (key?.isErased !== 1) return key !== undefined
-  const erased = yield* first<{ header: string }>({ sql: selectErased, parameters: [owner] })
-  const kept: readonly string[] = erased ? parseHeader(erased.header).data.kept : []
-  return kept.includes(placeOf(part))
+  return (yield* newestErasure(owner))?.data.kept.includes(placeOf(part)) ?? false
 }
 
 /** Moves them. */
@@ -66,8 +64,6 @@ function* isThere({ position, name }: Place): Steps<boolean> {
 
 const selectPart = 'select position from part where position = ? and name = ?'
 const selectOwner = 'select is_erased as "isErased" from owner_key where owner = ? and epoch > 0'
-const selectErased = `select event.header from event join stream on stream.key = event.stream
-  where stream.name = ? and event.type = 'subject.erased' order by event.version desc limit 1`
 const deletePart = 'delete from part where position = ? and name = ?'
 const insertPart = `insert into part (position, name, sealed, owner)
   select ?, ?, ?, key from owner_key where owner = ?`

@@ -27,7 +27,7 @@ export interface Survey {
   readonly parts: readonly NamedPart[]
   /** The streams that speak of the person. */
   readonly streams: readonly string[]
-  /** The ids of the commands that those events came of. */
+  /** The ids of the commands that those events came of, and all other events of the consents and validations among them. */
   readonly commands: readonly string[]
   /** The calls that are owed and have not ended, but for those that an erasure owes. */
   readonly effects: readonly string[]

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Averba, type AverbaOptions, type LogLine, openAverba, valueOf } from '../../src/index.ts'
 import { samples, simulate, type World } from '../../src/simulation/index.ts'
+import { hastened } from './hastened.ts'
 
 const evento = 'dimp-situacao-import'
 const publicUrl = 'https://receptor.exemplo.br/averba'
@@ -215,12 +216,7 @@ test('while a source cannot be asked, what carries another secret is answered 50
   expect(lines.filter(line => line.message === message)).toEqual(
     Array(3).fill({ message, error: 'MISCONFIGURED' }),
   )
-  const hastened = () =>
-    averba.log
-      .read({ types: ['portal.harvestHastened'] })
-      [Symbol.asyncIterator]()
-      .next()
-  await expect.poll(async () => (await hastened()).value?.data).toMatchObject({ reason: 'unstored' })
+  await expect.poll(() => hastened(averba)).toBe('unstored')
   expect(await statusOf(averba, first)).toBe(200)
   source.isDown = false
   source.value = second

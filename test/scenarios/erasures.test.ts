@@ -141,6 +141,9 @@ test('nothing that outlives an erasure is equal for the old and the new subject,
   ]
   for (const each of await Promise.allSettled(again))
     expect(each).toMatchObject({ status: 'rejected', reason: { code: 'SUBJECT_ERASED' } })
+  await expect(averba.validations.validate({ id: 'p1', cpf, claims })).rejects.toMatchObject({
+    message: expect.stringMatching(/its data subject was erased\. Its call was made$/),
+  })
   await expect(averba.consents.enrol({ cpf }, { commandId: 'enrol-of-another' })).rejects.toMatchObject({
     code: 'COMMAND_REUSED',
   })

@@ -16,6 +16,7 @@ import {
   valueOf,
 } from '../../src/index.ts'
 import { type RunningServices, samples, startServices } from '../../src/simulation/index.ts'
+import { hastened } from './hastened.ts'
 
 const { cpf, cnpj } = samples
 const evento = 'dimp-situacao-import'
@@ -160,12 +161,7 @@ test('what a host read before the receiver did comes back from the failure recor
       'Cannot read the notification: its body was consumed before: Put the receiver before any body parser',
     evento,
   })
-  const hastened = () =>
-    averba.log
-      .read({ types: ['portal.harvestHastened'] })
-      [Symbol.asyncIterator]()
-      .next()
-  await expect.poll(async () => (await hastened()).value?.data).toMatchObject({ reason: 'unstored' })
+  await expect.poll(() => hastened(averba)).toBe('unstored')
   await averba.subscriptions.harvest()
   await averba.settle()
   expect(handled).toEqual([{ numero: '26BR1' }, { numero: '26BR2' }])

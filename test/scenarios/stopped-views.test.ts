@@ -129,13 +129,19 @@ function breaking(store: string, view: string) {
   }
 }
 
-test('a consent that was revoked while its view stands still is nowhere shown as standing', async () => {
+/** A store with a consent that stands, and the engine on it. */
+async function givenActive(logger: (line: LogLine) => void = () => undefined) {
   const store = newPath()
-  const world = await simulate({ averba: { store } })
+  const world = await simulate({ averba: { store, logger } })
   const { averba, samples, clock } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   await averba.consents.sync({ subject })
   const { id = '' } = (await averba.consents.list({ subject })).find(each => each.status === 'ATIVO') ?? {}
+  return { store, world, averba, samples, clock, subject, id }
+}
+
+test('a consent that was revoked while its view stands still is nowhere shown as standing', async () => {
+  const { store, world, averba, clock, subject, id } = await givenActive()
   const mend = breaking(store, 'consents')
   const revoked = await averba.consents.revoke({ subject, id })
   expect(revoked).toMatchObject({ status: 'settled', value: { status: 'REVOGADO', knowledge: 'known' } })
@@ -158,12 +164,7 @@ test('a consent that was revoked while its view stands still is nowhere shown as
 })
 
 test('what changed at the service is read in full at once, also while the view of consents stands still', async () => {
-  const store = newPath()
-  const world = await simulate({ averba: { store } })
-  const { averba, samples, clock } = world
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  await averba.consents.sync({ subject })
-  const { id = '' } = (await averba.consents.list({ subject })).find(each => each.status === 'ATIVO') ?? {}
+  const { store, world, averba, samples, clock, subject, id } = await givenActive()
   const mend = breaking(store, 'consents')
   await averba.consents.get({ subject, id, ageMaxMs: 0 })
   world.consentService.change(samples.cpf, id, 'REVOGADO')
@@ -176,13 +177,8 @@ test('what changed at the service is read in full at once, also while the view o
 })
 
 test('a process whose view another version has taken over says so, and shows nothing by it', async () => {
-  const store = newPath()
   const lines: LogLine[] = []
-  const world = await simulate({ averba: { store, logger: line => lines.push(line) } })
-  const { averba, samples, clock } = world
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  await averba.consents.sync({ subject })
-  const { id = '' } = (await averba.consents.list({ subject })).find(each => each.status === 'ATIVO') ?? {}
+  const { store, world, averba, clock, subject, id } = await givenActive(line => lines.push(line))
   const newer = views.map(view => (view.name === 'consents' ? { ...view, version: view.version + 1 } : view))
   const createId = createIds(clock, systemEntropy)
   const next = await Store.open({ path: store, views: newer, clock, entropy: systemEntropy, createId })
