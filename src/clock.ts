@@ -44,6 +44,17 @@ export function isWithin(ms: number, at: number, now: number): boolean {
   return Math.abs(now - at) < ms
 }
 
+/** By so much the clock of a process may be behind those of others that share its store. */
+export const clocksDifferMaxMs = 10 * 60_000
+
+/**
+ * Whether a wait of at most so long is over: its end has come, or lies so far ahead that a clock gave it which was ahead
+ * and has been put right since. Without that it would last for as long as the clock had been ahead.
+ */
+export function isWaitOver(until: number, now: number, waitMaxMs: number): boolean {
+  return until <= now || until > now + waitMaxMs + clocksDifferMaxMs
+}
+
 /**
  * Milliseconds, with fractions, for what is shorter than the clock can tell: those of the machine, which never go back,
  * for the machine's clock, and a clock's own for any other.

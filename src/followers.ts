@@ -1,4 +1,4 @@
-import { type Clock, calledOff, giveWay, toInstant } from './clock.ts'
+import { type Clock, calledOff, fromInstant, giveWay, isWaitOver, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import { failureLine } from './failure-line.ts'
 import { isSame, keepTypes } from './follower-types.ts'
@@ -283,7 +283,7 @@ export class Followers {
 
   /** Reports whether a follower is neither parked nor has to wait. */
   isDue({ isParked, dueAt }: Follower): boolean {
-    return !isParked && (dueAt === null || dueAt <= toInstant(this.#clock.now()))
+    return !isParked && (dueAt === null || isWaitOver(fromInstant(dueAt), this.#clock.now(), backoffMaxMs))
   }
 
   /** Keeps the lease of a follower while work goes on. */

@@ -1,6 +1,6 @@
 import type { Area } from './area.ts'
 import { callHandler, type Registered } from './call-handler.ts'
-import { fromInstant, toInstant } from './clock.ts'
+import { fromInstant, isWaitOver, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import type { HandlerFailure } from './failure-line.ts'
 import { type Followers, unlessDamaged } from './followers.ts'
@@ -89,10 +89,10 @@ export class HandlerWorker {
 
   /** Looks before it takes: a process that waits writes nothing. */
   async #mayHaveWork(): Promise<boolean> {
-    const { area, followers } = this.#parts
+    const { followers } = this.#parts
     if (!this.#standing) return followers.mayHaveWork(this.#name, types)
     const { pending, cursor, damage } = this.#standing
-    for (const { dueAt } of pending.values()) if (dueAt <= area.clock.now()) return true
+    for (const { dueAt } of pending.values()) if (this.#isDue({ dueAt })) return true
     if (damage) return pending.size === 0
     return followers.hasNews(cursor, types)
   }
@@ -140,7 +140,7 @@ export class HandlerWorker {
       for (const [stream, one] of pending) {
         if (closing.aborted) return true
         const isHeld = one.key !== undefined && held.has(one.key)
-        const isDue = one.dueAt <= area.clock.now()
+        const isDue = this.#isDue(one)
         if (!isHeld && isDue && !(await area.store.followers.holds(follower))) return false
         if (!isHeld && isDue && (await this.#tryOne(stream, one, held))) pending.delete(stream)
         else if (one.key !== undefined) held.add(one.key)
@@ -174,7 +174,7 @@ export class HandlerWorker {
     const opened = await openNotification(area, clear).catch(whyNotOpened)
     const isOpen = typeof opened === 'object'
     const unkeyed = isOpen ? this.#putKey(one, opened) : opened
-    if (one.dueAt > area.clock.now() || (one.key !== undefined && held.has(one.key))) return false
+    if (!this.#isDue(one) || (one.key !== undefined && held.has(one.key))) return false
     const gone = isOpen && isGone(opened) ? 'the body is no longer there' : undefined
     const call = (found: Notification) =>
       this.#parts.followers.scope.within(() => callHandler(area.clock, registered, found))
@@ -193,6 +193,10 @@ export class HandlerWorker {
     await this.#record(stream, { type: 'host.failed', data: { because, retryAt } })
     onFailed(stream.slice('notification-'.length), { attempt: attempts, because, isParked: isOver })
     return isOver
+  }
+
+  #isDue({ dueAt }: Pick<Pending, 'dueAt'>): boolean {
+    return isWaitOver(dueAt, this.#parts.area.clock.now(), backoffMaxMs)
   }
 
   /** Neither read nor recorded: this process tries it again by itself, and the others pass it. */

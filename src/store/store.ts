@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { fromInstant, stopwatchOf, toInstant } from '../clock.ts'
+import { clocksDifferMaxMs, fromInstant, stopwatchOf, toInstant } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Json, Owed, PartAddress, Recorded } from '../message.ts'
 import { Vault } from '../vault/vault.ts'
@@ -51,9 +51,6 @@ import { treeRoot } from './tree.ts'
 import { ViewReader } from './view-reader.ts'
 import { WriteTrial } from './write-trial.ts'
 import { Writer, type WriterParts } from './writer.ts'
-
-/** By so much a process may be behind one that shares its store. Who is ahead by more than a lease takes over all the same. */
-const clocksDifferMaxMs = 10 * 60_000
 
 /** What a store is opened on. */
 type StandsOn = { readonly connection: Connection; readonly vault: Vault; readonly trial: WriteTrial }
@@ -309,6 +306,7 @@ export class Store {
     return this.#connection.read(() => readCheckpointsOf(this.#views))
   }
 
+  /** Who is ahead by more than a lease takes over all the same. */
   #lease(now = this.#clock.now()): Lease {
     const [until, latest] = [now + this.leaseMs, now + this.leaseMs + clocksDifferMaxMs]
     return { owner: this.#owner, now: toInstant(now), until: toInstant(until), latest: toInstant(latest) }

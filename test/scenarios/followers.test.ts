@@ -241,6 +241,29 @@ test('a wait is kept to: nothing is tried before its time', async () => {
   await averba.close()
 })
 
+test('a wait that was given while the clock was ahead is over once the clock is put right', async () => {
+  const { averba, clock } = await engineOf()
+  await enrolAll(averba, 0, 1)
+  let calls = 0
+  averba.log.follow('crm', ['subject.enrolled'], async () => {
+    calls += 1
+    if (calls < 3) throw new TypeError('not now')
+  })
+  clock.jump(6 * 3_600_000)
+  await averba.settle()
+  // By less than clocks may differ: the wait is kept to.
+  clock.jump(-10 * 60_000)
+  await averba.settle()
+  expect(calls).toBe(1)
+  clock.jump(-6 * 3_600_000)
+  await averba.settle()
+  expect(calls).toBe(2)
+  await clock.advance(4_000)
+  await averba.settle()
+  expect(calls).toBe(3)
+  await averba.close()
+})
+
 test('a person may let it skip the event that it failed at', async () => {
   const { averba, clock } = await engineOf()
   await enrolAll(averba, 0, 3)

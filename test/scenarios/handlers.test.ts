@@ -182,6 +182,32 @@ test('one that fails is tried again with growing waits and then parked, and hold
   await averba.close()
 })
 
+test.each(['the same process', 'the next one'])(
+  'a wait that was given while the clock was ahead is over once it is put right, for %s',
+  async which => {
+    const { averba, clock, openOne } = await given()
+    await notify(averba, { n: 1 })
+    let calls = 0
+    const handle = async () => {
+      calls += 1
+      if (calls === 1) throw new TypeError('not now')
+    }
+    averba.notifications.handle(evento, 'crm', handle)
+    clock.jump(6 * 3_600_000)
+    await averba.settle()
+    clock.jump(-6 * 3_600_000)
+    if (which === 'the same process') await averba.settle()
+    await averba.close()
+    if (which === 'the next one') {
+      const next = await openOne(2)
+      next.notifications.handle(evento, 'crm', handle)
+      await next.settle()
+      await next.close()
+    }
+    expect(calls).toBe(2)
+  },
+)
+
 test('the parked are replayed in their order, once the handler is mended', async () => {
   const { averba, clock } = await given()
   let isBroken = true
