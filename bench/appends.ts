@@ -8,7 +8,7 @@ import { readHeaderText } from './header-text.ts'
 import { interleave, medianOf, rateOf, ratioOf } from './measure.ts'
 import { openEmmett } from './peers.ts'
 import { RawLog } from './raw-log.ts'
-import { Callers, consentEvent, createId, openStore } from './workload.ts'
+import { Callers, consentEvent, createId, eventsPerStream, openStore } from './workload.ts'
 
 const callers = 64
 const manyEvents = 12_800
@@ -25,20 +25,27 @@ export async function benchAppends(
   const full = await openStore(folder, 'full.sqlite')
   const engine = await openEngine(full)
   const [many, one] = [new Callers(store, callers), new Callers(alone, 1)]
-  const raw = new RawLog(join(folder, 'raw.sqlite'), callers)
-  const rawOne = new RawLog(join(folder, 'raw-one.sqlite'), 1)
   const emmett = await openEmmett(join(folder, 'emmett.sqlite'), say)
   // Far enough into the log: a position of one digit makes rows of which one more fits on a page.
   await many.append(manyEvents)
-  const header = await readHeaderText(store)
+  await validateAll(engine, callers)
+  const amended = { type: 'consent.amended', header: await readHeaderText(store), eventsPerStream }
+  const raw = new RawLog(join(folder, 'raw.sqlite'), { ...amended, callers })
+  const rawOne = new RawLog(join(folder, 'raw-one.sqlite'), { ...amended, callers: 1 })
+  // What `handle` writes has a longer header, and each validation is a stream of its own.
+  const requested = { type: 'validation.requested', header: await readHeaderText(full), eventsPerStream: 1 }
+  const rawFull = new RawLog(join(folder, 'raw-full.sqlite'), { ...requested, callers })
   const { data } = consentEvent(`consent-${createId()}`, 2).event
-  say(`appends: headers of ${header.length} bytes, synchronous=FULL`)
+  say(
+    `appends: headers of ${amended.header.length} bytes bare, ${requested.header.length} full, synchronous=FULL`,
+  )
   const rates = await interleave(
     {
-      raw64: () => rateOf(manyEvents, () => raw.insert(header, 'consent.amended', manyEvents, callers)),
+      raw64: () => rateOf(manyEvents, () => raw.insert(manyEvents)),
       bare64: () => rateOf(manyEvents, () => many.append(manyEvents)),
+      rawFull64: () => rateOf(manyEvents, () => rawFull.insert(manyEvents)),
       full64: () => rateOf(manyEvents / 2, () => validateAll(engine, manyEvents / 2)),
-      raw1: () => rateOf(fewEvents, () => rawOne.insert(header, 'consent.amended', fewEvents, 1)),
+      raw1: () => rateOf(fewEvents, () => rawOne.insert(fewEvents)),
       bare1: () => rateOf(fewEvents, () => one.append(fewEvents)),
       emmett64: () =>
         rateOf(emmettEvents, () =>
@@ -50,16 +57,19 @@ export async function benchAppends(
   emmett.close()
   raw.close()
   rawOne.close()
+  rawFull.close()
   await full.close()
   await store.close()
   await alone.close()
   return {
     rawPerSecond64: Math.round(medianOf(rates.raw64)),
+    rawFullPerSecond64: Math.round(medianOf(rates.rawFull64)),
     barePerSecond64: Math.round(medianOf(rates.bare64)),
     fullPerSecond64: Math.round(medianOf(rates.full64)),
     emmettPerSecond64: Math.round(medianOf(rates.emmett64)),
     appendBare64: ratioOf(rates.bare64, rates.raw64),
     appendFull64: ratioOf(rates.full64, rates.raw64),
+    appendFull64VsOwnRows: ratioOf(rates.full64, rates.rawFull64),
     append1: ratioOf(rates.bare1, rates.raw1),
     vsEmmett64: ratioOf(rates.bare64, rates.emmett64),
   }

@@ -1,9 +1,7 @@
 import type { Store } from '../src/store/store.ts'
-import { appendOne, createId } from './workload.ts'
 
-/** The exact text of a header as the store writes it: what the raw baseline inserts too. */
+/** The exact text of the newest event's header, as the store wrote it: what the raw baseline inserts too. */
 export async function readHeaderText(store: Store): Promise<string> {
-  await store.append(appendOne(`consent-${createId()}`, 1))
   const [row] = await store.reader.readOnly({
     sql: 'select header from event order by position desc limit 1',
     parameters: [],

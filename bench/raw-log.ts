@@ -1,5 +1,4 @@
 import Sqlite from 'better-sqlite3'
-import { eventsPerStream } from './workload.ts'
 
 /** A row of the log's table, as averba writes it. */
 export type RawRow = [
@@ -11,6 +10,16 @@ export type RawRow = [
   leaf: Buffer,
 ]
 
+/** What the rows of a log are like: everything but their keys, which ascend. */
+export interface RawRows {
+  /** Every row's type and header. */
+  readonly type: string
+  readonly header: string
+  /** How many streams are written to in turn, and how many events each gets before the next one begins. */
+  readonly callers: number
+  readonly eventsPerStream: number
+}
+
 /**
  * The limit that everything is measured against: the same table with the same keys, filled by better-sqlite3 alone with the
  * same rows, with nothing checked, hashed or remembered, and as durable (`synchronous=FULL`).
@@ -18,11 +27,11 @@ export type RawRow = [
 export class RawLog {
   readonly #database: Sqlite.Database
   readonly #insertAll: (rows: readonly RawRow[]) => void
-  readonly #callers: number
+  readonly #rows: RawRows
   #position = 0
 
-  constructor(path: string, callers: number) {
-    this.#callers = callers
+  constructor(path: string, rows: RawRows) {
+    this.#rows = rows
     this.#database = new Sqlite(path)
     for (const pragma of ['journal_mode = wal', 'synchronous = full', 'foreign_keys = on']) {
       this.#database.pragma(pragma)
@@ -41,14 +50,15 @@ export class RawLog {
     })
   }
 
-  /** Inserts rows with a header of this text, so many per transaction, for callers in turn. */
-  insert(header: string, type: string, count: number, perTransaction: number): void {
-    for (let done = 0; done < count; done += perTransaction) {
+  /** Inserts so many rows, with one transaction for all callers. */
+  insert(count: number): void {
+    const { type, header, callers, eventsPerStream } = this.#rows
+    for (let done = 0; done < count; done += callers) {
       const rows: RawRow[] = []
-      for (let i = 0; i < perTransaction; i++) {
+      for (let i = 0; i < callers; i++) {
         const n = this.#position++
-        const turn = Math.floor(n / this.#callers)
-        const stream = Math.floor(turn / eventsPerStream) * this.#callers + (n % this.#callers) + 1
+        const turn = Math.floor(n / callers)
+        const stream = Math.floor(turn / eventsPerStream) * callers + (n % callers) + 1
         rows.push([n + 1, stream, (turn % eventsPerStream) + 1, type, header, Buffer.alloc(32, n)])
       }
       this.#insertAll(rows)
