@@ -5,13 +5,11 @@ import { AverbaError } from './errors.ts'
 import type { Instant } from './message.ts'
 import type { AverbaOptions } from './options.ts'
 import type { Rows } from './rows.ts'
+import type { ServiceName } from './service-name.ts'
 import type { Store } from './store/store.ts'
 import type { ViewsHandle } from './store/views-handle.ts'
 import type { Subjects } from './subjects.ts'
 import type { Views } from './views/views.ts'
-
-/** The services that an area may need. */
-export type ServiceName = 'consentService' | 'tokenService' | 'validationService' | 'portal'
 
 /** What every area of the API works with. */
 export interface Area {

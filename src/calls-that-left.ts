@@ -1,5 +1,6 @@
 import { effectStream } from './attempts.ts'
 import type { Effect, Recorded } from './message.ts'
+import { serviceNames, serviceOf } from './service-name.ts'
 import type { Store } from './store/store.ts'
 
 /** A call by which personal data left, or may have left. */
@@ -16,7 +17,7 @@ export interface Left {
 const keptMax = 10_000
 
 /** Who is told personal data: a token is asked for without any. */
-const services: ReadonlySet<string> = new Set(['consentService', 'validationService', 'portal'])
+const told: ReadonlySet<string> = new Set(serviceNames.filter(name => name !== 'tokenService'))
 
 /**
  * Tells from the events, heard in order, for which calls personal data has left: those that the service answered, and those
@@ -79,7 +80,7 @@ export class CallsThatLeft {
 }
 
 function isTold({ type, opens = {} }: Effect): boolean {
-  return services.has(serviceOf(type)) && Object.keys(opens).length > 0
+  return told.has(serviceOf(type)) && Object.keys(opens).length > 0
 }
 
 function toLeft({ type, opens = {} }: Effect, owing: Recorded): Left {
@@ -88,10 +89,6 @@ function toLeft({ type, opens = {} }: Effect, owing: Recorded): Left {
     return (owing.parts ?? []).flatMap(({ name, owner }) => (address === `./${name}` ? [owner] : []))
   })
   return { service: serviceOf(type), opened: Object.keys(opens), owners, owing }
-}
-
-function serviceOf(call: string): string {
-  return call.slice(0, call.indexOf('.'))
 }
 
 function numberOf(id: string): number {

@@ -5,9 +5,8 @@ import { AverbaError } from './errors.ts'
 import { checkActor, checkBasis, checkId } from './given.ts'
 import type { AverbaOptions } from './options.ts'
 import { partKinds, recordKinds } from './part-kinds.ts'
+import { serviceNames } from './service-name.ts'
 import { checkSyncEveryMs } from './sync-schedule.ts'
-
-const services = ['consentService', 'tokenService', 'validationService', 'portal']
 
 /** How much of a service is used at most. */
 const limits = ['requestsPerSecond', 'requestsAtOnceMax']
@@ -18,7 +17,7 @@ const limits = ['requestsPerSecond', 'requestsAtOnceMax']
  */
 export const optionNames: Readonly<Record<string, readonly string[]>> = {
   '': [
-    ...['store', 'actor', 'basis', 'consentService', 'tokenService', 'validationService', 'portal'],
+    ...['store', 'actor', 'basis', ...serviceNames],
     ...[
       'receiver',
       'subscriptions',
@@ -119,10 +118,10 @@ function checkTraceHeader(name: string): void {
 }
 
 function checkTracing({ tracing: { traceparentTo = [] } = {} }: AverbaOptions): void {
-  const unknown = traceparentTo.find(name => !services.includes(name))
+  const unknown = traceparentTo.find(name => !serviceNames.includes(name))
   if (unknown === undefined) return
   throw misconfigured('Cannot use tracing.traceparentTo: it names no service', {
-    hint: `Use any of ${services.join(', ')}`,
+    hint: `Use any of ${serviceNames.join(', ')}`,
   })
 }
 

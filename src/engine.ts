@@ -9,7 +9,8 @@ import type { EffectState, Json, Recorded } from './message.ts'
 import { canonicalJson } from './proof/canonical-json.ts'
 import { type About, Recorder, type RecordOptions, type UnderWay } from './recorder.ts'
 import { type Handled, replayed } from './replayed.ts'
-import { type ServiceLimits, serviceOf, Throttle } from './throttle.ts'
+import { serviceOf } from './service-name.ts'
+import { type ServiceLimits, Throttle } from './throttle.ts'
 
 /** What an engine is made of. */
 export interface EngineParts extends AttemptParts {

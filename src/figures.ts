@@ -1,10 +1,10 @@
 import type { EffectClass } from './adapters/performer.ts'
-import type { Area, ServiceName } from './area.ts'
+import type { Area } from './area.ts'
 import type { Followers } from './followers.ts'
 import type { EffectState, Instant } from './message.ts'
 import type { UnderWay } from './recorder.ts'
+import { type ServiceName, serviceNames, serviceOf } from './service-name.ts'
 import { unlessStopped } from './store/view-reader.ts'
-import { serviceOf } from './throttle.ts'
 
 /** Where averba stands, in numbers: for metrics. Nothing in it names anybody. */
 export interface Figures {
@@ -44,8 +44,6 @@ export interface OwedFigure {
   readonly count: number
 }
 
-const services: readonly ServiceName[] = ['consentService', 'tokenService', 'validationService', 'portal']
-
 /** Counts, from the ledger, the views and the followers as they stand. */
 export async function readFigures({ store, engine, views }: Area, followers: Followers): Promise<Figures> {
   const [last] = await store.read({ backward: true, limit: 1 })
@@ -56,7 +54,7 @@ export async function readFigures({ store, engine, views }: Area, followers: Fol
     position,
     effects: sum(
       (await store.countOwed()).map(({ type, state, count }) => ({
-        service: services.find(name => name === serviceOf(type)) ?? 'other',
+        service: serviceNames.find(name => name === serviceOf(type)) ?? 'other',
         effectClass: engine.classOf(type) ?? 'other',
         state,
         count,

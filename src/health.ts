@@ -8,6 +8,7 @@ import type { Followers } from './followers.ts'
 import { nameOf } from './handler-time.ts'
 import { reachServices } from './reach-services.ts'
 import type { RefusedNotifications } from './refused-notifications.ts'
+import type { ServiceName } from './service-name.ts'
 import { describeLostErasures } from './store/lost-erasures.ts'
 import type { SubscriptionTroubles } from './subscription-troubles.ts'
 import { planSync } from './sync-plan.ts'
@@ -34,7 +35,7 @@ const own = [
 const certificates = ['certificate', 'portalCertificate', 'receiverCertificate'] as const
 
 /** The services that are reached for, and what their answers say of our clock. */
-type Outside = 'consentService' | 'tokenService' | 'validationService' | 'portal' | 'clock'
+type Outside = ServiceName | 'clock'
 
 /** What was found at one thing. */
 export interface Found {

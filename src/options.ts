@@ -9,6 +9,7 @@ import type { Clock, Entropy } from './clock.ts'
 import type { LogLine } from './log-line.ts'
 import type { Actor, Basis } from './message.ts'
 import type { PartKind, RecordKind } from './part-kinds.ts'
+import type { ServiceName } from './service-name.ts'
 import type { Anchor } from './store/checkpointer.ts'
 import type { HighWaterMark } from './store/high-water-mark.ts'
 import type { ServiceLimits } from './throttle.ts'
@@ -132,7 +133,7 @@ export interface TracingOptions {
    * The services that are sent the `traceparent` of the attempt, as W3C Trace Context has it: none when absent. Nothing
    * else of a trace is ever sent.
    */
-  readonly traceparentTo?: readonly ('consentService' | 'tokenService' | 'validationService' | 'portal')[]
+  readonly traceparentTo?: readonly ServiceName[]
 }
 
 /** How `averba run` shows itself, and what it serves. */

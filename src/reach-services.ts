@@ -4,11 +4,10 @@ import { portalCertificateOf } from './certificate-checks.ts'
 import type { Clock } from './clock.ts'
 import type { Check } from './health.ts'
 import type { AverbaOptions } from './options.ts'
+import type { ServiceName } from './service-name.ts'
 
 /** How far our clock may be from a service's: more than a slow answer and the whole seconds of `Date` explain. */
 const clockSkewMaxMs = 60_000
-
-type Service = 'consentService' | 'tokenService' | 'validationService' | 'portal'
 
 /** Tries to reach each service that is configured, and compares our clock with theirs. Never throws. */
 export async function reachServices(options: AverbaOptions, clock: Clock): Promise<Check[]> {
@@ -26,7 +25,7 @@ export async function reachServices(options: AverbaOptions, clock: Clock): Promi
 }
 
 interface Target extends Omit<SocketOptions, 'clock'> {
-  readonly name: Service
+  readonly name: ServiceName
   readonly address: string
 }
 
@@ -51,7 +50,7 @@ function targetsOf(options: AverbaOptions): Target[] {
 }
 
 /** The services' clocks may be wrong as well: ours is, when most of theirs say so. */
-function compareClock(found: readonly (Reach & { readonly name: Service })[]): Check | undefined {
+function compareClock(found: readonly (Reach & { readonly name: ServiceName })[]): Check | undefined {
   const told = found.flatMap(({ name, skewMs }) => (skewMs === undefined ? [] : [{ name, skewMs }]))
   if (told.length === 0) return undefined
   const within = `within ${clockSkewMaxMs / 1_000} s`

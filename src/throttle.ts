@@ -78,8 +78,3 @@ export class Throttle {
     }
   }
 }
-
-/** The service of an effect: what its type begins with. */
-export function serviceOf(type: string): string {
-  return type.slice(0, type.indexOf('.'))
-}

@@ -1,9 +1,9 @@
 import type { Tracing } from './adapters/tracing.ts'
 import { type Fetch, openSocket, type Socket, type SocketOptions } from './adapters/transport.ts'
-import type { ServiceName } from './area.ts'
 import type { Clock } from './clock.ts'
 import type { LogLine } from './log-line.ts'
 import type { AverbaOptions } from './options.ts'
+import type { ServiceName } from './service-name.ts'
 
 /** How each service is reached: over sockets of its own, or by the host's way. */
 export interface WaysOut {

@@ -6,7 +6,16 @@ const root = resolve(import.meta.dirname, '..')
 const source = join(root, 'src')
 
 /** The root vocabulary: everyone may import it, and it imports nothing else of ours. */
-const vocabulary = ['message.ts', 'errors.ts', 'clock.ts', 'cpf.ts', 'cnpj.ts', 'printable.ts', 'view.ts']
+const vocabulary = [
+  'message.ts',
+  'errors.ts',
+  'clock.ts',
+  'cpf.ts',
+  'cnpj.ts',
+  'printable.ts',
+  'view.ts',
+  'service-name.ts',
+]
 
 /** Which layers each layer may import, downwards only. The table of docs/architecture.md. */
 const layers: Record<string, { imports: readonly string[]; packages: readonly string[] }> = {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type ServiceName, serviceNames } from '../service-name.ts'
 
 /** The kinds that befall a call, to any service or to the receiver. */
 const callKinds = [
@@ -17,8 +18,6 @@ const callKinds = [
 const certificateKinds = ['expiredCertificate', 'unknownCertificate'] as const
 /** The kinds that befall deliveries to the receiver alone. */
 const deliveryKinds = ['duplicate', 'reorder', 'wrongSecret'] as const
-
-const services = ['consentService', 'tokenService', 'validationService', 'portal'] as const
 
 const centuryMs = 100 * 365 * 86_400_000
 
@@ -44,7 +43,7 @@ export const faultSchema = z
   .strictObject({
     kind: z.enum([...callKinds, ...certificateKinds, 'rejectToken', ...deliveryKinds, 'clockSkew']),
     /** What it befalls; every service when absent. `receiver` stands for the deliveries of the portal. */
-    service: z.enum([...services, 'receiver']).optional(),
+    service: z.enum([...serviceNames, 'receiver']).optional(),
     /** The method, and a part of the path; any when absent. */
     method: z.string().max(10).optional(),
     path: z.string().max(200).optional(),
@@ -66,8 +65,6 @@ export const faultSchema = z
 
 export type Fault = z.infer<typeof faultSchema>
 export type FaultKind = Fault['kind']
-/** One of the four simulated services. */
-export type ServiceName = (typeof services)[number]
 /** What a fault can befall. */
 export type FaultyService = ServiceName | 'receiver'
 

@@ -1,5 +1,6 @@
 import type { Clock, Entropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
+import type { ServiceName } from '../service-name.ts'
 import { befall } from './befall.ts'
 import {
   type Fault,
@@ -8,7 +9,6 @@ import {
   faultSchema,
   isCertificateFault,
   isMeantFor,
-  type ServiceName,
 } from './fault.ts'
 import { HeldDeliveries } from './held-deliveries.ts'
 

@@ -1,5 +1,5 @@
 import { type ConsentSimulator, simulateConsentService } from '../adapters/consent/simulator.ts'
-import type { Fault, ServiceName } from '../adapters/fault.ts'
+import type { Fault } from '../adapters/fault.ts'
 import { type Connections, Faults } from '../adapters/faults.ts'
 import { type Policies, parsePolicies } from '../adapters/policies.ts'
 import type { Deliver } from '../adapters/portal/simulated-deliveries.ts'
@@ -9,6 +9,7 @@ import type { Peer } from '../adapters/serve.ts'
 import { simulateTokenService, type TokenSimulator } from '../adapters/token/simulator.ts'
 import { simulateValidationService, type ValidationSimulator } from '../adapters/validation/simulator.ts'
 import type { Clock, Entropy } from '../clock.ts'
+import type { ServiceName } from '../service-name.ts'
 
 /** A data subject and a company that the simulated services know, made up and with correct check digits. */
 export const samples = { cpf: '25774435016', cnpj: '12ABC34501DE35' } as const

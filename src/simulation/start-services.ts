@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net'
 import { createAuthority, type Issued } from '../adapters/authority.ts'
-import type { Fault, ServiceName } from '../adapters/fault.ts'
+import type { Fault } from '../adapters/fault.ts'
 import type { Policies } from '../adapters/policies.ts'
 import { staticHeaders } from '../adapters/portal/static-headers.ts'
 import { type Peer, serve, type TlsServer } from '../adapters/serve.ts'
@@ -8,16 +8,14 @@ import { openSocket } from '../adapters/transport.ts'
 import { type Clock, type Entropy, systemClock, systemEntropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { AverbaOptions } from '../options.ts'
+import type { ServiceName } from '../service-name.ts'
 import { deliverOverSockets } from './deliver-over-sockets.ts'
 import { createSimulators, credentials, type Simulators, samples } from './services.ts'
 
 /** The simulated services behind real TLS on loopback, to be closed. */
 export interface RunningServices extends Simulators {
   /** Options for `openAverba`: where the services are, and how to authenticate there. */
-  readonly options: Pick<
-    Required<AverbaOptions>,
-    'consentService' | 'tokenService' | 'validationService' | 'portal'
-  >
+  readonly options: Pick<Required<AverbaOptions>, ServiceName>
   readonly samples: typeof samples
   /** The consumer key and secret that the token service knows. */
   readonly credentials: { readonly consumerKey: string; readonly consumerSecret: string }

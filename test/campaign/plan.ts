@@ -1,4 +1,5 @@
 import type { Fault, FaultKind } from '../../src/adapters/fault.ts'
+import { serviceNames } from '../../src/service-name.ts'
 import { callsThatWait } from './calls-that-wait.ts'
 import { Chance } from './chance.ts'
 import { crashPoints } from './crash-points.ts'
@@ -116,7 +117,6 @@ const otherKinds = [
 ] as const
 /** Every kind of fault that a plan draws from. */
 export const faultKinds: readonly FaultKind[] = [...callKinds, ...otherKinds]
-const services = ['consentService', 'tokenService', 'validationService', 'portal'] as const
 
 /** A fault, with what its kind can be told. Those without a service befall any of the four. */
 function faultOf(random: Chance): Fault {
@@ -124,7 +124,7 @@ function faultOf(random: Chance): Fault {
   const times = random.of([1, 1, 2, 4])
   switch (kind) {
     case 'clockSkew':
-      return { kind, service: random.of(services), ms: random.of([-120_000, -5_000, 5_000, 120_000]) }
+      return { kind, service: random.of(serviceNames), ms: random.of([-120_000, -5_000, 5_000, 120_000]) }
     case 'rejectToken':
       return { kind, times, ended: random.isTrue }
     case 'duplicate':
@@ -133,10 +133,10 @@ function faultOf(random: Chance): Fault {
       return { kind, times }
     case 'expiredCertificate':
     case 'unknownCertificate':
-      return { kind, times, service: random.of(services) }
+      return { kind, times, service: random.of(serviceNames) }
     default: {
       const members = membersOf(kind, random)
-      const service = random.of([...services, 'receiver', 'receiver'] as const)
+      const service = random.of([...serviceNames, 'receiver', 'receiver'] as const)
       // A gateway that refuses key and secret is not asked again before they change, and here they never do.
       const isLock = service === 'tokenService' && (members.status ?? 500) < 429
       return { kind, times, ...members, service: isLock ? 'validationService' : service }

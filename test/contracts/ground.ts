@@ -3,6 +3,7 @@ import type { ZodType } from 'zod'
 import { type Peer, serve } from '../../src/adapters/serve.ts'
 import { type Fetch, openSocket, UnsentError } from '../../src/adapters/transport.ts'
 import { systemClock } from '../../src/clock.ts'
+import type { ServiceName } from '../../src/service-name.ts'
 import {
   type Policies,
   type Simulators,
@@ -14,13 +15,11 @@ import {
 import { createSimulators, credentials } from '../../src/simulation/services.ts'
 import { Watch } from '../openapi/watch.ts'
 
-type Names = 'consentService' | 'tokenService' | 'validationService' | 'portal'
-
 /** The four services as the suite reaches them, without sockets or through them. */
-export interface Ground extends Pick<Simulators, Names> {
+export interface Ground extends Pick<Simulators, ServiceName> {
   readonly clock: VirtualClock
   /** Where each service is; the token service's whole address. */
-  readonly at: Readonly<Record<Names, string>>
+  readonly at: Readonly<Record<ServiceName, string>>
   /** Sends a request to the service that its address names, as the client that the consent service knows. */
   readonly send: Fetch
   /** The same without a client certificate. */
