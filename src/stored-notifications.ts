@@ -3,6 +3,7 @@ import { fromInstant, giveWay, toInstant } from './clock.ts'
 import type { Received, Recovered } from './machines/notification.ts'
 import type { Instant, Recorded } from './message.ts'
 import { isDamage, openUnlessArchived, type SealedBody } from './notification.ts'
+import { positionBefore } from './store/position-before.ts'
 
 /**
  * How far apart the portal's time of a failure and ours of its content may be: what is a copy comes within ten
@@ -147,9 +148,10 @@ export class StoredNotifications {
 
   async #read(from: number, until: number): Promise<void> {
     const types = ['notification.received', 'notification.recovered', 'notification.copied']
-    let after = await this.#positionBefore(toInstant(from))
+    const { store } = this.#area
+    let after = await store.reader.read(() => positionBefore(toInstant(from)))
     for (;;) {
-      const page = await this.#area.store.read({ after, types })
+      const page = await store.read({ after, types })
       for (const event of page) {
         if (fromInstant(event.at) > until) return
         this.#add(event)
@@ -172,21 +174,6 @@ export class StoredNotifications {
     if (!alike) return
     alike.push(stored)
     this.#byNotification.set(stored.notification, stored)
-  }
-
-  /** The last position before an instant: times never go back along the log. */
-  async #positionBefore(at: Instant): Promise<number> {
-    const { store } = this.#area
-    const [last] = await store.read({ backward: true, limit: 1 })
-    let low = 0
-    let high = last?.position ?? 0
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2)
-      const event = await store.readAt(middle)
-      if (event && event.at < at) low = middle
-      else high = middle - 1
-    }
-    return low
   }
 
   async #sealedOf({ body }: Stored): Promise<SealedBody | undefined> {
