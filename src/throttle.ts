@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts'
+import { Places } from './places.ts'
 
 /** How much of a service one process uses at most. */
 export interface ServiceLimits {
@@ -16,11 +17,9 @@ const requestsAtOnceDefault = 8
  * of tokens that fills with the clock on how many begin.
  */
 export class Throttle {
-  readonly atOnceMax: number
   readonly #clock: Clock
+  readonly #places: Places
   readonly #perSecond: number
-  readonly #waiting: (() => void)[] = []
-  #active = 0
   #tokens: number
   #filledAt: number
   /** The one whose turn it is waits for its token; the others wait for it. */
@@ -34,26 +33,24 @@ export class Throttle {
     }: ServiceLimits,
   ) {
     this.#clock = clock
-    this.atOnceMax = requestsAtOnceMax
+    this.#places = new Places(requestsAtOnceMax)
     this.#perSecond = requestsPerSecond
     this.#tokens = this.#capacity
     this.#filledAt = clock.now()
   }
 
+  /** How many calls may be under way at the same time. */
+  get atOnceMax(): number {
+    return this.#places.max
+  }
+
   /** Does the work when its turn has come; `undefined` when the signal ended the waiting. */
-  async pass<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-    if (this.#active >= this.atOnceMax) await new Promise<void>(resolve => this.#waiting.push(resolve))
-    else this.#active += 1
-    try {
+  pass<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+    return this.#places.within(async () => {
       const turn = this.#turn.then(() => this.#takeToken(signal))
       this.#turn = turn
       return (await turn) ? await work() : undefined
-    } finally {
-      // The place goes to the next in line, or is free.
-      const next = this.#waiting.shift()
-      if (next) next()
-      else this.#active -= 1
-    }
+    })
   }
 
   get #capacity(): number {
