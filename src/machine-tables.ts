@@ -3,10 +3,12 @@ import { AverbaError } from './errors.ts'
 import type { Machine } from './machines/machine.ts'
 import { type MachineTable, tableOf } from './machines/machine-table.ts'
 import type { Json } from './message.ts'
+import { beganType, logStream, logTypes, machinesAddedType } from './proof/log-stream.ts'
+import { logEvent } from './store/log-event.ts'
 import type { Store } from './store/store.ts'
 
-const stream = 'log-main'
-const types = ['log.began', 'log.machinesAdded']
+/** The events that hold tables. */
+const types = [beganType, machinesAddedType]
 const triesMax = 20
 
 /** The tables of machines, as the first event of a log holds them. */
@@ -14,35 +16,26 @@ export function tablesOf(machines: readonly Machine[]): { machines: Json } {
   return { machines: machines.map(tableOf) as unknown as Json } // Plain data, without members that are undefined.
 }
 
-const ofTheLog = [...types, 'log.resumed', 'log.partsArchived', 'log.partsRestored']
-
 /** Every type of event that is recorded by these machines, or by the log itself. */
 export function typesOf(machines: readonly Machine[]): ReadonlySet<string> {
   const rules = machines.flatMap(machine => Object.values(tableOf(machine).makes).flat())
-  return new Set([...rules.map(({ event }) => event), ...ofTheLog])
+  return new Set([...rules.map(({ event }) => event), ...logTypes])
 }
 
 /** Writes the tables of versions that a log does not know yet, before anything is decided by them. */
 export async function addTables(store: Store, machines: readonly Machine[], clock: Clock): Promise<void> {
   for (let tries = 0; tries < triesMax; tries++) {
-    const told = await store.read({ stream, types })
+    const told = await store.read({ stream: logStream, types })
     const known = told.flatMap(({ data }) => (data as { machines?: MachineTable[] }).machines ?? []) // Written here.
     const isNew = ({ name, version }: Machine) =>
       !known.some(each => each.name === name && each.version === version)
     const added = machines.filter(isNew)
     if (added.length === 0) return
-    const [newest] = await store.read({ stream, backward: true, limit: 1 })
+    const [newest] = await store.read({ stream: logStream, backward: true, limit: 1 })
     const appended = await store.append({
       at: toInstant(clock.now()),
-      streams: [{ stream, expect: newest?.version ?? 'none' }],
-      events: [
-        {
-          stream,
-          event: { type: 'log.machinesAdded', data: tablesOf(added) },
-          because: 'log.addMachines',
-          machine: { name: 'log', version: 1 },
-        },
-      ],
+      streams: [{ stream: logStream, expect: newest?.version ?? 'none' }],
+      events: [logEvent(machinesAddedType, 'log.addMachines', tablesOf(added))],
     })
     // Another process of the file may have added them.
     if (appended.status !== 'conflict') return

@@ -1,4 +1,5 @@
 import type { Faults } from './faults.ts'
+import { archivedType, logStream, restoredType } from './log-stream.ts'
 
 /** A part that its header names, and that is not there. */
 export interface MissingPart {
@@ -55,11 +56,11 @@ export class Absence {
       case 'retention.applied':
         for (const place of textsOf(event.data.parts)) this.#destroyed.set(place, Number(event.position))
         break
-      case 'log.partsArchived':
-        if (event.stream !== 'log-main') break
+      case archivedType:
+        if (event.stream !== logStream) break
         for (const place of textsOf(event.data.parts)) this.#out.set(place, Number(event.position))
         break
-      case 'log.partsRestored':
+      case restoredType:
         this.#hearRestored(event)
     }
   }

@@ -1,4 +1,12 @@
 import { type CompiledMachine, compileMachine, type Standing } from './compiled-machine.ts'
+import {
+  archivedType,
+  beganType,
+  logStream,
+  machinesAddedType,
+  restoredType,
+  resumedType,
+} from './log-stream.ts'
 import type { RecordedHeader } from './recorded-header.ts'
 
 /** The table of the log's own machine, which is no chart: it stands here, and in no log. */
@@ -6,13 +14,13 @@ const logTable = {
   name: 'log',
   version: 1,
   start: ['absent'],
-  moves: { absent: { 'log.began': [{ to: 'begun' }] }, begun: {} },
+  moves: { absent: { [beganType]: [{ to: 'begun' }] }, begun: {} },
   makes: {
-    'log.begin': [{ event: 'log.began', in: ['absent'] }],
-    'log.addMachines': [{ event: 'log.machinesAdded', in: ['begun'] }],
-    'log.archiveParts': [{ event: 'log.partsArchived', in: ['begun'] }],
-    'log.restoreParts': [{ event: 'log.partsRestored', in: ['begun'] }],
-    'log.resume': [{ event: 'log.resumed', in: ['begun'] }],
+    'log.begin': [{ event: beganType, in: ['absent'] }],
+    'log.addMachines': [{ event: machinesAddedType, in: ['begun'] }],
+    'log.archiveParts': [{ event: archivedType, in: ['begun'] }],
+    'log.restoreParts': [{ event: restoredType, in: ['begun'] }],
+    'log.resume': [{ event: resumedType, in: ['begun'] }],
   },
 }
 
@@ -46,7 +54,7 @@ export class Legality {
     const illegal = machine.judge(standing, event)
     place.standing = machine.move(standing, event)
     place.machine = machine
-    if (stream === 'log-main') return illegal ?? this.#hear(event)
+    if (stream === logStream) return illegal ?? this.#hear(event)
     return illegal
   }
 
@@ -58,7 +66,7 @@ export class Legality {
   }
 
   #hear({ type, data }: RecordedHeader): string | undefined {
-    if (type !== 'log.began' && type !== 'log.machinesAdded') return undefined
+    if (type !== beganType && type !== machinesAddedType) return undefined
     return this.#learn(Array.isArray(data.machines) ? data.machines : [])
   }
 

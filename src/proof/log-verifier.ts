@@ -6,6 +6,7 @@ import { Faults } from './faults.ts'
 import { HeaderReader } from './header-reader.ts'
 import { Leaf } from './leaf.ts'
 import { Legality, type StreamPlace } from './legality.ts'
+import { beganType, logStream, resumedType } from './log-stream.ts'
 import { parseVerifierKey } from './note.ts'
 import type { RecordedHeader } from './recorded-header.ts'
 import { StreamNames } from './stream-names.ts'
@@ -69,7 +70,7 @@ export class LogVerifier {
     const before = this.#tree.size
     this.#leaf.hold(text)
     const header = this.#reader.read(this.#leaf)
-    const isOrigin = header?.stream === 'log-main'
+    const isOrigin = header?.stream === logStream
     if (isOrigin) this.#checkOrigin(header, before)
     this.#tree.add(this.#leaf.bytes)
     this.#parts += parts.length
@@ -137,11 +138,11 @@ export class LogVerifier {
 
   /** The log names itself and its key in its first event, and again where it goes on after a restore. */
   #checkOrigin({ type, data }: RecordedHeader, before: number): void {
-    if (type !== 'log.began' && type !== 'log.resumed') return
-    if ((type === 'log.began') !== (before === 0))
+    if (type !== beganType && type !== resumedType) return
+    if ((type === beganType) !== (before === 0))
       this.faults.add('origin', `the log begins at 1, and says so at ${before + 1}`)
     if (
-      type === 'log.resumed' &&
+      type === resumedType &&
       (data.before !== this.#origin || data.size !== before || data.root !== this.#rootBefore())
     )
       this.faults.add('origin', `at ${before + 1}, the log goes on from another log than the one before`)

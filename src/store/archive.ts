@@ -2,17 +2,12 @@ import { rmSync } from 'node:fs'
 import type { Entropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Instant } from '../message.ts'
+import { archivedType, logStream, restoredType } from '../proof/log-stream.ts'
 import { checkMark, type PlacedPart, readBundle, writeBundle } from './bundle.ts'
 import { rows, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
-import {
-  archivedType,
-  logStream,
-  type PartsMoved,
-  type PartsNamed,
-  readOut,
-  restoredType,
-} from './moved-parts.ts'
+import { logEvent } from './log-event.ts'
+import { type PartsMoved, type PartsNamed, readOut } from './moved-parts.ts'
 import { writeNewFile } from './new-file.ts'
 import { positionBefore } from './position-before.ts'
 import { type Place, placeOf, present, type Relocation, returnable } from './relocation.ts'
@@ -89,8 +84,9 @@ async function takeOut(
   for (;;) {
     const out = await store.reader.read(() => present(batch))
     if (out.length === 0) return 0
-    const named = { bundle, parts: out.map(placeOf) }
-    if (await record(store, archivedType, 'log.archiveParts', at, named, { out })) return out.length
+    const named: PartsNamed = { bundle, parts: out.map(placeOf) }
+    const event = logEvent(archivedType, 'log.archiveParts', named)
+    if (await record(store, at, event, { out })) return out.length
   }
 }
 
@@ -125,10 +121,10 @@ async function bringBack(
   const known = batch.filter(part => out.has(placeOf(part)))
   for (;;) {
     const back = await store.reader.read(() => returnable(known))
-    const named = { bundle, parts: back.map(placeOf) }
-    const isDone =
-      back.length === 0 || (await record(store, restoredType, 'log.restoreParts', at, named, { back }))
-    if (isDone) return (await store.reader.read(() => present(batch))).length
+    const named: PartsNamed = { bundle, parts: back.map(placeOf) }
+    const event = logEvent(restoredType, 'log.restoreParts', named)
+    if (back.length === 0 || (await record(store, at, event, { back })))
+      return (await store.reader.read(() => present(batch))).length
   }
 }
 
@@ -226,25 +222,12 @@ function* readOpen(): Steps<{ owing: Set<number>; opened: Set<string> }> {
 /** Reports whether it was recorded, and the parts moved with it: not where one of them is elsewhere by now. */
 async function record(
   store: Store,
-  type: string,
-  because: string,
   at: Instant,
-  { bundle, parts }: PartsNamed,
+  event: ReturnType<typeof logEvent>,
   relocates: Relocation,
 ): Promise<boolean> {
-  const { status } = await store.append({
-    at,
-    streams: [{ stream: logStream, expect: 'exists' }],
-    events: [
-      {
-        stream: logStream,
-        event: { type, data: { bundle, parts } },
-        because,
-        machine: { name: 'log', version: 1 },
-      },
-    ],
-    relocates,
-  })
+  const streams = [{ stream: logStream, expect: 'exists' }] as const
+  const { status } = await store.append({ at, streams, events: [event], relocates })
   return status === 'appended'
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type Entropy, toInstant } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
+import { beganType, logStream } from '../proof/log-stream.ts'
 import {
   createKeyring,
   createKeyringFile,
@@ -12,8 +13,8 @@ import {
 import type { Keys } from '../vault/keys.ts'
 import type { Append } from './append.ts'
 import { type Connection, rows, type Steps } from './connection.ts'
+import { logEvent } from './log-event.ts'
 import { migrate } from './migrations.ts'
-import { beganType, logStream } from './moved-parts.ts'
 import { keyLineOf } from './resuming.ts'
 import { openSqlite } from './sqlite.ts'
 import type { StoreOptions } from './store-options.ts'
@@ -80,13 +81,6 @@ export function beginning(
   return {
     at: toInstant(clock.now()),
     streams: [{ stream: logStream, expect: 'none' }],
-    events: [
-      {
-        stream: logStream,
-        event: { type: beganType, data },
-        because: 'log.begin',
-        machine: { name: 'log', version: 1 },
-      },
-    ],
+    events: [logEvent(beganType, 'log.begin', data)],
   }
 }

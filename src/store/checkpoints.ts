@@ -1,11 +1,11 @@
 import { AverbaError } from '../errors.ts'
 import { parseCheckpoint, signCheckpoint } from '../proof/checkpoint.ts'
+import { beganType, logStream, resumedType } from '../proof/log-stream.ts'
 import { anchorBytesMax, anchorTooLong } from '../proof/marks.ts'
 import type { Signer } from '../proof/note.ts'
 import { first, rows, type Steps } from './connection.ts'
 import { damaged } from './damaged.ts'
 import { parseHeader } from './header.ts'
-import { beganType, logStream, resumedType } from './moved-parts.ts'
 import { rootAt, treeHead } from './tree.ts'
 
 /** A signed checkpoint as it is kept. */

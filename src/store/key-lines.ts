@@ -1,6 +1,6 @@
+import { beganType, logStream, resumedType } from '../proof/log-stream.ts'
 import { rows, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
-import { beganType, logStream, resumedType } from './moved-parts.ts'
 
 /** Every name that the log signs under, with the key line that it names. */
 export function* readKeyLines(): Steps<{ origin: string; key: string }[]> {

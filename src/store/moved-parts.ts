@@ -1,3 +1,4 @@
+import { archivedType, logStream, restoredType } from '../proof/log-stream.ts'
 import { first, rows, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
 import { type Place, placeOf } from './relocation.ts'
@@ -20,17 +21,6 @@ export interface PartsNamed {
   /** Each as `<position>/<name>`, in order. */
   readonly parts: readonly string[]
 }
-
-/** The stream of what concerns the log as a whole. */
-export const logStream = 'log-main'
-/** The first event of a log: its name, its keyring and the key of its checkpoints. */
-export const beganType = 'log.began'
-/** The event after which a restored log goes on under a name of its own. */
-export const resumedType = 'log.resumed'
-/** The event that says that parts were moved out. */
-export const archivedType = 'log.partsArchived'
-/** The event that says that they were put back. */
-export const restoredType = 'log.partsRestored'
 
 /** The event that says that retention destroyed parts. */
 const destroyedType = 'retention.applied'

@@ -1,6 +1,7 @@
 import { toInstant } from '../clock.ts'
 import type { Instant } from '../message.ts'
 import { parseCheckpoint } from '../proof/checkpoint.ts'
+import { logStream, resumedType } from '../proof/log-stream.ts'
 import { createVerifierKey, parseNote, type Signer, verifyNote, writeVerifierKey } from '../proof/note.ts'
 import type { Keyring } from '../vault/keyring.ts'
 import type { Append } from './append.ts'
@@ -8,8 +9,8 @@ import { markFault, readOrigin } from './checkpoints.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
 import { type HighWaterMark, rolledBack } from './high-water-mark.ts'
+import { logEvent } from './log-event.ts'
 import { findLostErasures } from './lost-erasures.ts'
-import { logStream, resumedType } from './moved-parts.ts'
 import type { StoreOptions } from './store-options.ts'
 import { treeHead } from './tree.ts'
 
@@ -78,14 +79,7 @@ function* resumeAs(origin: string, keyring: Held['keyring'], at: Instant, mark?:
   return {
     at,
     streams: [{ stream: logStream, expect: 'exists' }],
-    events: [
-      {
-        stream: logStream,
-        event: { type: resumedType, data },
-        because: 'log.resume',
-        machine: { name: 'log', version: 1 },
-      },
-    ],
+    events: [logEvent(resumedType, 'log.resume', data)],
   }
 }
 

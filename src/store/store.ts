@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import { clocksDifferMaxMs, fromInstant, stopwatchOf, toInstant } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Json, Owed, PartAddress, Recorded } from '../message.ts'
+import { beganType } from '../proof/log-stream.ts'
 import { Vault } from '../vault/vault.ts'
 import type { View } from '../view.ts'
 import type { Append, Appended, Receipt } from './append.ts'
@@ -32,7 +33,7 @@ import {
   listEffects,
   readEffect,
 } from './ledger.ts'
-import { beganType, MovedParts } from './moved-parts.ts'
+import { MovedParts } from './moved-parts.ts'
 import { noSuchView } from './no-such-view.ts'
 import { Owners } from './owners.ts'
 import { type Checkpoint, Projector, readCheckpointsOf } from './projector.ts'
