@@ -4,6 +4,7 @@ import type { Followers } from './followers.ts'
 import type { EffectState, Instant } from './message.ts'
 import type { UnderWay } from './recorder.ts'
 import { type ServiceName, serviceNames, serviceOf } from './service-name.ts'
+import { endOfLog } from './store/end-of-log.ts'
 import { unlessStopped } from './store/view-reader.ts'
 
 /** Where averba stands, in numbers: for metrics. Nothing in it names anybody. */
@@ -46,8 +47,7 @@ export interface OwedFigure {
 
 /** Counts, from the ledger, the views and the followers as they stand. */
 export async function readFigures({ store, engine, views }: Area, followers: Followers): Promise<Figures> {
-  const [last] = await store.read({ backward: true, limit: 1 })
-  const position = last?.position ?? 0
+  const position = await store.reader.read(endOfLog)
   const followed = await followers.list()
   const behind = (at: number) => Math.max(0, position - at)
   return {

@@ -9,6 +9,7 @@ import type { Language } from './pages/language.ts'
 import type { ProcessingKind, ProcessingOperation, ProcessingReport } from './pages/processing-report.ts'
 import { sourceOf } from './pages/source-of.ts'
 import type { Words } from './pages/words.ts'
+import { endOfLog } from './store/end-of-log.ts'
 import { positionBefore } from './store/position-before.ts'
 import { describeLog } from './subject-report.ts'
 
@@ -56,12 +57,12 @@ export async function gatherProcessingReport(
   const words = wordsOf(language)
   const { security } = words
   const retention = describeRetention(area, words)
-  const [end] = await area.store.read({ backward: true, limit: 1 })
+  const end = await area.store.reader.read(endOfLog)
   const operations: ProcessingOperation[] = []
   for await (const operation of readProcessing(area, { from, until }, language)) {
-    if (operation.position <= (end?.position ?? 0)) operations.push(operation)
+    if (operation.position <= end) operations.push(operation)
   }
-  const log = await describeLog(area.store, end?.position ?? 0)
+  const log = await describeLog(area.store, end)
   return {
     format: 'averba processing report 1',
     ...{ language, log, from, until, retention, security, operations },

@@ -3,6 +3,7 @@ import type { ReceivedHead } from './adapters/received-head.ts'
 import { type Clock, fromInstant, isWithin, toInstant } from './clock.ts'
 import type { SecretValues } from './desired.ts'
 import { type Confirmed, formerSecretsAcceptedMs, type SecretGenerations } from './secret-generations.ts'
+import { endOfLog } from './store/end-of-log.ts'
 import type { Store } from './store/store.ts'
 
 /** A pair of secrets that a notification may carry: comparable, and of no use to anyone without the keyring. */
@@ -72,7 +73,8 @@ export class SecretHistory {
       // What another process has by now nobody has seen there.
       if (!kept || kept.source !== this.#ours.get(evento)) return undefined
       if ((await this.#waiting(evento, kept)).length === 0) return undefined
-      return { ...kept, seen: { position: await this.#end(), at: toInstant(this.#clock.now()) } }
+      const position = await this.#store.reader.read(endOfLog)
+      return { ...kept, seen: { position, at: toInstant(this.#clock.now()) } }
     })
   }
 
@@ -101,7 +103,7 @@ export class SecretHistory {
     const digests = new Set(pairs.map(pair => pair.digest))
     const left = [
       ...(await this.#accepted(evento, before)),
-      { pairs: before.pairs, since: await this.#end() },
+      { pairs: before.pairs, since: await this.#store.reader.read(endOfLog) },
     ]
     // A secret that came back is none of the former ones, and where there was none, nothing would be asked for.
     const formers = left
@@ -151,10 +153,6 @@ export class SecretHistory {
 
   #digest(text: string): string {
     return Buffer.from(this.#store.digest('delivery-secrets', text)).toString('hex')
-  }
-
-  async #end(): Promise<number> {
-    return (await this.#store.read({ backward: true, limit: 1 }))[0]?.position ?? 0
   }
 
   async #recent(evento: string): Promise<Kept | undefined> {

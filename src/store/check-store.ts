@@ -8,8 +8,7 @@ import { endFault } from './check-end.ts'
 import { checkLog, type LogChecked } from './check-log.ts'
 import { checkRecent } from './check-recent.ts'
 import { checkViews } from './check-views.ts'
-import { first } from './connection.ts'
-import { selectPosition } from './schema.ts'
+import { endOfLog } from './end-of-log.ts'
 import type { Schemas } from './schemas.ts'
 import type { Snapshot } from './snapshot.ts'
 import { isCutOff } from './sqlite.ts'
@@ -98,8 +97,7 @@ async function readEnd(snapshot: Snapshot, faults: Faults): Promise<number> {
   await within(faults, async () => {
     const fault = snapshot.run(endFault)
     if (fault !== undefined) faults.add('end', fault)
-    end =
-      snapshot.run(() => first<{ position: number }>({ sql: selectPosition, parameters: [] }))?.position ?? 0
+    end = snapshot.run(endOfLog)
   })
   return end
 }

@@ -1,8 +1,8 @@
 import { giveWay } from '../clock.ts'
-import { type Connection, first, rows, type Steps } from './connection.ts'
+import { type Connection, rows, type Steps } from './connection.ts'
+import { endOfLog } from './end-of-log.ts'
 import { MovedParts } from './moved-parts.ts'
 import { type Place, present } from './relocation.ts'
-import { selectPosition } from './schema.ts'
 
 /** How many positions are looked at before the event loop turns. */
 const pagePositions = 5_000
@@ -15,7 +15,7 @@ export async function streamsHolding(
   reader: Pick<Connection, 'read'>,
   subject: string,
 ): Promise<{ streams: string[]; until: number }> {
-  const until = await reader.read(readEnd)
+  const until = await reader.read(endOfLog)
   const streams = new Set<string>()
   for (let after = 0; after < until; after += pagePositions) {
     const last = Math.min(after + pagePositions, until)
@@ -24,10 +24,6 @@ export async function streamsHolding(
     await giveWay()
   }
   return { streams: [...streams], until }
-}
-
-function* readEnd(): Steps<number> {
-  return (yield* first<{ position: number }>({ sql: selectPosition, parameters: [] }))?.position ?? 0
 }
 
 function* readHolding(subject: string, after: number, last: number): Steps<readonly { name: string }[]> {

@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
 import type { EffectState, Instant, Owed, Recorded, Settlement } from '../message.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
+import { endOfLog } from './end-of-log.ts'
 import { readHeader } from './header.ts'
 import { isOver, type Lease } from './leases.ts'
-import { type Schema, selectPosition } from './schema.ts'
+import type { Schema } from './schema.ts'
 import type { Schemas } from './schemas.ts'
 
 /** The ledger of calls owed to the outside. An effect's id is `<stream>/<version>/<n>`. */
@@ -174,8 +175,7 @@ export function* claimEffect(schemas: Schemas, id: string, lease: Lease): Steps<
   const found = yield* findClaimable(schemas, id, lease)
   if (!found) return undefined
   yield* moveEffect(found.move)
-  const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
-  return { owed: found.owed, wasStarted: found.wasStarted, since: end?.position ?? 0 }
+  return { owed: found.owed, wasStarted: found.wasStarted, since: yield* endOfLog() }
 }
 
 /** An attempt: the effect, with the attempt counted. */

@@ -7,11 +7,11 @@ import type { OwnerKey, Vault } from '../vault/vault.ts'
 import { type AgedPart, agedParts } from './aged-parts.ts'
 import type { Claim } from './append.ts'
 import { type Connection, each, first, rows, type Searched, type Steps } from './connection.ts'
+import { endOfLog } from './end-of-log.ts'
 import { parseHeader } from './header.ts'
 import { findLostErasures, type LostErasure } from './lost-erasures.ts'
 import { type Leaf, readLeaf } from './read.ts'
 import { type Place, present } from './relocation.ts'
-import { selectPosition } from './schema.ts'
 import { resealSecrets } from './secrets.ts'
 import { findMarks, type NamedPart, type Survey, survey } from './survey.ts'
 
@@ -179,8 +179,7 @@ function* beginEpoch(
   const head = yield* first<{ epoch: number; since: number }>({ sql: selectEpoch, parameters: [] })
   if (!head || head.since < since) {
     const epoch = keyring.beginEpoch(prepared)
-    const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
-    yield* rows({ sql: setEpoch, parameters: [epoch, end?.position ?? 0] })
+    yield* rows({ sql: setEpoch, parameters: [epoch, yield* endOfLog()] })
   }
   if (erasure) keyring.remember(erasure)
 }
@@ -221,8 +220,7 @@ function* replaceIndex(
   claims: readonly Claim[],
   since: number,
 ): Steps<{ before: number; after: number } | undefined> {
-  const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
-  if (end?.position !== since) return undefined
+  if ((yield* endOfLog()) !== since) return undefined
   const before = yield* first<{ n: number }>({ sql: 'select count(*) as n from keyed_index', parameters: [] })
   yield* rows({ sql: 'delete from keyed_index', parameters: [] })
   yield* each(

@@ -1,15 +1,14 @@
 import type { Instant } from '../message.ts'
 import { first, type Steps } from './connection.ts'
+import { endOfLog } from './end-of-log.ts'
 import { parseHeader } from './header.ts'
-import { selectPosition } from './schema.ts'
 
 /**
  * Finds the position of the last event recorded before an instant; 0 when there is none. Times never go back
  * along the log, so that halving it again and again gets there.
  */
 export function* positionBefore(instant: Instant): Steps<number> {
-  const head = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
-  let [low, high] = [0, head?.position ?? 0]
+  let [low, high] = [0, yield* endOfLog()]
   while (low < high) {
     const middle = Math.ceil((low + high) / 2)
     if ((yield* timeAt(middle)) < instant) low = middle

@@ -1,8 +1,9 @@
 import type { Recorded } from '../message.ts'
 import type { View } from '../view.ts'
 import { attempt, type Connection, first, rows, type Steps } from './connection.ts'
+import { endOfLog } from './end-of-log.ts'
 import type { Known } from './known.ts'
-import { type Schema, selectPosition } from './schema.ts'
+import type { Schema } from './schema.ts'
 import { makeServingTable } from './side-table.ts'
 import { foldOne, type Row, ViewTable } from './view-table.ts'
 
@@ -53,8 +54,7 @@ export class Projector {
   /** Makes the tables of views that are new. A view that is new to an old log starts out stopped. */
   *createTables(): Steps<void> {
     const db = this.#connection.compiler
-    const position =
-      (yield* first<{ position: number }>({ sql: selectPosition, parameters: [] }))?.position ?? 0
+    const position = yield* endOfLog()
     for (const { view } of this.#projected) {
       const { name, version } = view
       const known = yield* first(db.selectFrom('projection').select('version').where('view', '=', name))
@@ -146,14 +146,12 @@ export function* findFailing(
 
 /** How far every view has come. */
 export function* readCheckpoints(): Steps<readonly Checkpoint[]> {
-  const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
+  const end = yield* endOfLog()
   const running = yield* readRunning()
   const found = yield* rows<Schema['projection']>({ sql: selectProjections, parameters: [] })
   return found.map(row => {
     const isRunning = running.has(nameOf({ name: row.view, version: row.version }))
-    return isRunning
-      ? { ...row, isRunning, position: end?.position ?? 0, because: '' }
-      : { ...row, isRunning }
+    return isRunning ? { ...row, isRunning, position: end, because: '' } : { ...row, isRunning }
   })
 }
 

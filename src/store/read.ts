@@ -2,9 +2,9 @@ import { AverbaError } from '../errors.ts'
 import type { Json, PartAddress, Recorded } from '../message.ts'
 import type { OwnerKey, Vault } from '../vault/vault.ts'
 import { type Connection, column, first, type Statement, type Steps } from './connection.ts'
+import { endOfLog } from './end-of-log.ts'
 import { readHeader, recordKeyIn } from './header.ts'
 import { findMark, type MovedParts } from './moved-parts.ts'
-import { selectPosition } from './schema.ts'
 import type { Schemas } from './schemas.ts'
 
 /** Which events to read: after a position, of some types, of one kind or stream, the newest first or last. */
@@ -60,8 +60,7 @@ export function* readOn(
       break
     }
   }
-  const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
-  return { events, end: end?.position ?? 0 }
+  return { events, end: yield* endOfLog() }
 }
 
 function pageOf(connection: Connection, filter: ReadFilter): Statement {

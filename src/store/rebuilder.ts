@@ -4,11 +4,11 @@ import type { Instant } from '../message.ts'
 import type { View } from '../view.ts'
 import { explainStop, rejoin } from './catch-up.ts'
 import { compareRows, Differences } from './compare-rows.ts'
-import { type Connection, first, type Steps } from './connection.ts'
+import type { Connection, Steps } from './connection.ts'
 import { sweep } from './discarded.ts'
+import { endOfLog } from './end-of-log.ts'
 import { Folding } from './folding.ts'
 import { readPage } from './read.ts'
-import { selectPosition } from './schema.ts'
 import type { Schemas } from './schemas.ts'
 import { SideTable } from './side-table.ts'
 import { foldOne, type Row, ViewTable } from './view-table.ts'
@@ -98,7 +98,7 @@ export class Rebuilder {
     { onProgress, signal, compare = true }: RebuildOptions = {},
   ): Promise<Rebuilt | undefined> {
     const side = await this.#connection.transact(() => SideTable.begin(this.#connection, view))
-    const end = await this.#connection.read(() => headPosition())
+    const end = await this.#connection.read(endOfLog)
     const folding = new Folding(this.#parts, view, side.table, side.mark.position)
     const onPage = () => onProgress?.(folding.position, Math.max(folding.position, end))
     const building: Building = { view, side, folding, signal, onPage }
@@ -223,7 +223,7 @@ export class Rebuilder {
   /** The rows of a view as they were at a position or an instant of the log: built in memory, and kept nowhere. */
   async buildAsOf(view: View, { position, at }: AsOf): Promise<Row[]> {
     const built = new Map<string, Row | undefined>()
-    const last = position ?? (await this.#connection.read(() => headPosition()))
+    const last = position ?? (await this.#connection.read(endOfLog))
     for (let after = 0; ; ) {
       const page = await this.#connection.read(() =>
         readPage(this.#connection, this.#parts.schemas, { after }),
@@ -245,8 +245,4 @@ export class Rebuilder {
 function* foldAlone(side: SideTable, pages: Steps<void>): Steps<void> {
   yield* side.checkAlone()
   yield* pages
-}
-
-function* headPosition(): Steps<number> {
-  return (yield* first<{ position: number }>({ sql: selectPosition, parameters: [] }))?.position ?? 0
 }

@@ -91,9 +91,6 @@ export interface Schema {
   rebuild: { view: string; version: number; position: number; until: number; written: number; run: number }
 }
 
-/** The end of the log. */
-export const selectPosition = 'select coalesce(max(position), 0) as position from event'
-
 /**
  * Writes the statements that make an empty database, of version 1.
  *

@@ -1,9 +1,9 @@
 import { giveWay } from '../clock.ts'
 import type { PartMark } from '../message.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
+import { endOfLog } from './end-of-log.ts'
 import { parseHeader } from './header.ts'
 import { MovedParts } from './moved-parts.ts'
-import { selectPosition } from './schema.ts'
 
 /** A part that a header names. */
 export interface NamedPart {
@@ -129,7 +129,7 @@ function* readFound(
   subject: string,
   after: number,
 ): Steps<{ found: readonly FoundRow[]; last: number; end: number }> {
-  const end = (yield* first<{ position: number }>({ sql: selectPosition, parameters: [] }))?.position ?? 0
+  const end = yield* endOfLog()
   const last = Math.min(after + pagePositions, end)
   const found = yield* rows<FoundRow>({ sql: selectFound, parameters: [after, last, `%${subject}%`] })
   return { found, last, end }

@@ -1,7 +1,7 @@
 import { hashBytes, rootOver } from '../proof/merkle.ts'
 import type { Range } from '../proof/paths.ts'
 import { first, rows, type Steps } from './connection.ts'
-import { selectPosition } from './schema.ts'
+import { endOfLog } from './end-of-log.ts'
 
 /** How many hashes a tile holds. */
 export const tileHashes = 256
@@ -114,8 +114,7 @@ export function* treeRoot(): Steps<string | undefined> {
 
 /** How many events the log has, and the root over them in hexadecimal. */
 export function* treeHead(): Steps<{ size: number; root: string | undefined }> {
-  const end = yield* first<{ position: number }>({ sql: selectPosition, parameters: [] })
-  const size = end?.position ?? 0
+  const size = yield* endOfLog()
   return { size, root: (yield* Tree.load(size)).root() }
 }
 

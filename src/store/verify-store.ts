@@ -14,10 +14,10 @@ import type { ClaimedKind } from './check-claims.ts'
 import { LedgerCheck } from './check-ledger.ts'
 import { checkStore, within } from './check-store.ts'
 import { readCheckpointNotes, type StoredCheckpoint } from './checkpoints.ts'
-import { first, rows, type Steps } from './connection.ts'
+import { rows, type Steps } from './connection.ts'
+import { endOfLog } from './end-of-log.ts'
 import { readMark } from './high-water-mark.ts'
 import { readKeyLines } from './key-lines.ts'
-import { selectPosition } from './schema.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** How to verify a store. */
@@ -170,8 +170,7 @@ async function walk(
   ledger: LedgerCheck,
   onProgress: VerifyStoreOptions['onProgress'],
 ): Promise<void> {
-  const end =
-    snapshot.run(() => first<{ position: number }>({ sql: selectPosition, parameters: [] }))?.position ?? 0
+  const end = snapshot.run(endOfLog)
   for (let after = 0; ; ) {
     const page = snapshot.run(() => readPage(after))
     const until = page.at(-1)?.position
