@@ -16,10 +16,13 @@ import type { Store } from './store/store.ts'
  */
 export type Router = (owed: Owed, fact: Carried, since: number) => Promise<Delivery>
 
-/** Records a part of what an answer tells, as the one does who asked for it. */
+/** Records one portion of a large answer, in the name of whoever asked for it. */
 export type RecordPortion = (deliver: () => Promise<Delivery>) => Promise<unknown>
 
-/** Records most of an answer that is too large for one transaction, and gives the fact that is left to end its effect. */
+/**
+ * Records most of an answer that is too large for one transaction, and gives the rest, as the fact that ends its
+ * effect.
+ */
 export type Prelude = (owed: Owed, fact: Carried, record: RecordPortion) => Promise<Carried>
 
 /** What attempts are made with. */
@@ -30,11 +33,11 @@ export interface AttemptParts {
   readonly performers: Performers
   /** Routers by the type of the fact. Without one, a fact goes to the stream that owed the effect. */
   readonly routers: Readonly<Record<string, Router>>
-  /** What comes before, by the type of the fact. */
+  /** What comes before the router, by the type of the fact. */
   readonly preludes?: Readonly<Record<string, Prelude>>
   /** Told of what an operator should know. */
   readonly onTrouble: (what: string, error: unknown) => void
-  /** Told of a call that is parked, once that is recorded, and after how much, in words of ours. */
+  /** Told, once it is recorded, of a call that is parked, and after how many attempts or how long, in our own words. */
   readonly onGivenUp?: (owed: Owed, after: string) => void
   readonly tracing?: Tracing
 }
@@ -74,7 +77,7 @@ export class Attempts {
       })
       return this.#settle(owed, performer.lost(owed), 'unknown', 'the attempt never reported back', since)
     }
-    // A restored log cannot know what was done after its backup was made.
+    // A restored log cannot know what was done after the backup was made.
     const isOutside = performer.effectClass !== 'read' && !performer.isLocal
     if (isOutside && this.#parts.store.isFromBeforeRestore(owed))
       return this.#settle(owed, performer.lost(owed), 'unknown', 'it was owed before a restore', since)
@@ -107,7 +110,7 @@ export class Attempts {
     try {
       const opened = await this.#open(owed)
       if (isRepeatable(performer)) return await performer.perform(owed, opened)
-      // Whoever took it over has called it in doubt, and a person may have paid for it again.
+      // A process that took the call over has declared it in doubt, and a person may have paid for it again.
       return await performer.perform(owed, opened, () => this.#parts.store.holdEffect(owed))
     } catch (error) {
       if (!(error instanceof AverbaError)) throw error
@@ -145,7 +148,10 @@ export class Attempts {
     return claimed && { ...claimed, performer, since: position }
   }
 
-  /** One that never reported back is no attempt any more where it is not repeated. */
+  /**
+   * Whether the attempt gets an event. A reading gets none; nor does a call that began and never reported back, which
+   * is not sent again unless it is idempotent.
+   */
   #isRecorded({ owed, wasStarted }: Claimable): boolean {
     const effectClass = this.#parts.performers[owed.type]?.effectClass
     if (effectClass === undefined || effectClass === 'read') return false
@@ -180,7 +186,7 @@ export class Attempts {
     await this.#leave(owed, 'deferred', dueAt, { type: 'effect.defer', data: deferred }, undone)
   }
 
-  /** When the effect was first due, or an operator last let it go. */
+  /** When the effect was first due, or was last released by an operator. */
   async #countedFrom(owed: Owed, event: Recorded | undefined): Promise<number> {
     const types = ['effect.resumed']
     const [resumed] = await this.#parts.store.read({
@@ -193,7 +199,10 @@ export class Attempts {
     return fromInstant(resumed?.at ?? dueAt)
   }
 
-  /** Says in the log what became of an attempt that did nothing, and has the ledger say the same: reports whether it did. */
+  /**
+   * Records, in the log and in the ledger, what became of an attempt that did nothing. False when the effect is no
+   * longer ours.
+   */
   async #leave(
     owed: Owed,
     to: 'deferred' | 'parked',
@@ -206,7 +215,7 @@ export class Attempts {
     let isOurs = false
     const deliver = async (): Promise<Delivery> => {
       const now = await this.#parts.store.effect(id)
-      // Somebody else has it, or had it meanwhile, and knows more; but who called it in doubt knows less.
+      // Another process took it meanwhile: its word counts, unless it only said `unknown`.
       isOurs = now?.state === 'started' && now.attempts === attempts
       if (now?.state === 'unknown' && undone)
         return { targets: [{ stream: owed.stream, message: undone(owed) }] }
@@ -254,7 +263,7 @@ export class Attempts {
   }
 }
 
-/** The stream that says what became of an effect beside its attempts: named by its place in the ledger. */
+/** The stream of an effect's own events, beside its attempts: named by its place in the ledger. */
 export function effectStream(owed: Pick<Owed, 'id' | 'position'>): string {
   return `effect-${owed.position}-${numberOf(owed)}`
 }

@@ -30,7 +30,7 @@ export async function callHandler(
   return callInTime(clock, timeoutMs, call => handle({ ...notification, body }, call))
 }
 
-/** What zod calls the ways not to fit. Other texts of an error, its paths too, may hold what did not fit. */
+/** The names that zod has for what does not fit. Other texts of its errors, paths too, may quote the value. */
 const misfits = new Set([
   ...['invalid_type', 'too_big', 'too_small', 'invalid_format', 'not_multiple_of', 'unrecognized_keys'],
   ...['invalid_union', 'invalid_key', 'invalid_element', 'invalid_value', 'custom'],
@@ -45,7 +45,7 @@ function misfitOf(error: unknown): string {
       if (misfits.has(code)) found.add(code)
     }
   } catch {
-    // What cannot be asked says no more than that.
+    // A value that throws when it is looked at tells no more than that.
   }
   return `the body does not fit its schema${found.size > 0 ? `: ${[...found].join(', ')}` : ''}`
 }

@@ -17,13 +17,13 @@ export interface Entropy {
   bytes(length: number): Uint8Array
 }
 
-/** Why a wait is called off whose end nobody needs: an abort without a reason makes an error, with its stack, each time. */
+/** The reason for ending a wait that is no longer needed: without one, `abort()` builds an error with its stack. */
 export const calledOff = 'called off'
 
 /** What a timer can hold: about 24 days. */
 const timerMaxMs = 2 ** 31 - 1
 
-/** The clock of the machine. */
+/** The clock of the operating system. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: (ms, signal) =>
@@ -39,25 +39,28 @@ export const systemClock: Clock = {
     }),
 }
 
-/** Whether something was at most so long ago: what a clock that was ahead made is no younger for having come later. */
+/**
+ * Whether less than `ms` lies between two instants, in either order: one from a clock that ran ahead must not stay
+ * fresh.
+ */
 export function isWithin(ms: number, at: number, now: number): boolean {
   return Math.abs(now - at) < ms
 }
 
-/** By so much the clock of a process may be behind those of others that share its store. */
+/** How far the clock of a process may be behind those of others that share its store. */
 export const clocksDifferMaxMs = 10 * 60_000
 
 /**
- * Whether a wait of at most so long is over: its end has come, or lies so far ahead that a clock gave it which was ahead
- * and has been put right since. Without that it would last for as long as the clock had been ahead.
+ * Whether a wait of at most `waitMaxMs` is over: its end has come, or lies so far ahead that it came from a clock that
+ * was ahead and has been put right since. Otherwise it would last for as long as that clock was ahead.
  */
 export function isWaitOver(until: number, now: number, waitMaxMs: number): boolean {
   return until <= now || until > now + waitMaxMs + clocksDifferMaxMs
 }
 
 /**
- * Milliseconds, with fractions, for what is shorter than the clock can tell: those of the machine, which never go back,
- * for the machine's clock, and a clock's own for any other.
+ * A stopwatch in milliseconds, with fractions. For the system's clock it is one that never goes back; for any other,
+ * that clock itself.
  */
 export function stopwatchOf(clock: Clock): () => number {
   return clock === systemClock ? () => performance.now() : () => clock.now()
@@ -66,11 +69,11 @@ export function stopwatchOf(clock: Clock): () => number {
 const poolBytes = 8_192
 let pool = new Uint8Array()
 
-/** How much waits for the event loop to turn. */
+/** How many waits for a turn of the event loop there are. */
 let turnsAwaited = 0
 
 /**
- * Does the work when the event loop has turned. The only way to wait for that: what is quiet is told by it.
+ * Does the work when the event loop has turned. Every wait for it goes through here: `whenQuiet` counts them.
  *
  * @returns what calls the work off, as long as it has not begun
  */
@@ -114,7 +117,7 @@ export const systemEntropy: Entropy = {
     if (length > poolBytes) return randomBytes(length)
     if (length > pool.length) pool = randomBytes(poolBytes)
     const taken = Buffer.from(pool.subarray(0, length))
-    // What was given away stays nowhere else.
+    // What was handed out stays nowhere else.
     pool.fill(0, 0, length)
     pool = pool.subarray(length)
     return taken

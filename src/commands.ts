@@ -51,7 +51,7 @@ export class Commands {
     this.#tracing = tracing
   }
 
-  /** Records a command that owes nothing to the outside. */
+  /** Records a command that owes no call. */
   record(input: Input, deliver: () => Promise<Delivery>, ask: Ask = {}): Promise<Handled> {
     return this.#traced(input, async end => {
       const handled = await this.#engine.handle(input, deliver, this.#aboutOf(ask))
@@ -107,7 +107,10 @@ export class Commands {
     })
   }
 
-  /** Performs an effect; where its outcome is in doubt, or a refusal that contradicts what is held, also the reading owed. */
+  /**
+   * Performs an effect, and the reading that is owed where its outcome is in doubt or a refusal contradicts what we
+   * hold.
+   */
   async #perform(id: string): Promise<void> {
     await this.#engine.perform(id)
     const owed = await this.#store.effect(id)
@@ -117,7 +120,7 @@ export class Commands {
     for (const probe of probes.filter(isOfEnd)) await this.#engine.perform(probe.id)
   }
 
-  /** Waits for work as long as its caller is ready to, and until nothing more is waited for. */
+  /** Waits for work as long as its caller is ready to, and no longer than until the log closes. */
   async wait(
     work: Promise<void>,
     { waitMs = defaultWaitMs, signal }: Ask,
@@ -154,7 +157,7 @@ export class Commands {
     }
   }
 
-  /** How a call of an erased person ended, whose value is gone: `undefined` while it has not. */
+  /** How the call of an erased person ended, whose value is gone; `undefined` while it has not ended. */
   async #endedAs(owed: Owed): Promise<'settled' | 'declined' | 'unknown' | undefined> {
     const { status } = await this.#describe(owed, async () => undefined)
     return status === 'pending' || status === 'deferred' ? undefined : status
@@ -164,11 +167,11 @@ export class Commands {
     return (await this.#endOf(owed)).type === 'effect.withdrawn'
   }
 
-  /** Whether a call was under way when it was cancelled: an attempt at it was begun, and nothing said that it did nothing. */
+  /** Whether a call was under way when it was cancelled: an attempt had begun, and nothing said that it did nothing. */
   async #mayHaveLeft(owed: Owed): Promise<boolean> {
     if (this.#engine.classOf(owed.type) === 'read') return false
     const { settledAt = 0 } = owed
-    // What a restored log did after its backup was made, it cannot know.
+    // A restored log cannot know what was done after the backup was made.
     const isCancelledSince = !this.#store.isFromBeforeRestore({ position: settledAt })
     if (this.#store.isFromBeforeRestore(owed) && isCancelledSince) return true
     const [last] = await this.#store.read({ stream: effectStream(owed), backward: true, limit: 1 })
@@ -194,7 +197,7 @@ export class Commands {
     return problem as unknown as Problem // Sealed as such by the adapter.
   }
 
-  /** Checked before anything is recorded, also what only says how long to wait. */
+  /** Checked before anything is recorded, `waitMs` too. */
   #aboutOf({ commandId, actor, basis, correlationId, waitMs }: Ask): About {
     if (waitMs !== undefined) checkMs(waitMs, 'waitMs')
     if (commandId !== undefined) checkId(commandId, 'command id')

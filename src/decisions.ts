@@ -14,7 +14,7 @@ export interface Target {
   readonly message: Carried | ((made: number) => Carried)
   /** What it says was read with the log at this position: older than a newer event that tells of the same. */
   readonly since?: number
-  /** Its id was made just now: there is nothing to replay. */
+  /** Its id is new: there is nothing to replay. */
   readonly isNew?: boolean
 }
 
@@ -45,11 +45,11 @@ export interface Decided extends Pick<Append, 'streams' | 'events'> {
   readonly standings: ReadonlyMap<string, Standing>
 }
 
-/** Where a machine stood, and what it has still to evolve by: nobody may ever ask where that leads. */
+/** Where a machine stood, and the events it has yet to evolve by, which is put off until its state is asked for. */
 interface Standing {
   readonly state: MachineState
   readonly pending: readonly Event[]
-  /** The position of the last event before `pending` that readings are compared to. */
+  /** The position of the last event before `pending` that is not `silent`: a reading from before it is stale. */
   readonly toldAt: number
 }
 
@@ -160,7 +160,7 @@ export class Decisions {
   }
 }
 
-/** What replay needs of a message: nothing where the event holds the very same. */
+/** What replay needs of a message; nothing where the event holds the same data. */
 function givenOf({ data, isStale }: Carried, event: Event): { given?: Given } {
   if (data === event.data && !isStale) return {}
   return { given: { ...(data !== event.data && { data }), ...(isStale && { isStale: true }) } }

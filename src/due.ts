@@ -49,7 +49,7 @@ async function expiries({ views, clock }: Area, until: Instant): Promise<Due[]> 
   )
 }
 
-/** Counted from the first error since the last success, as far as the errors are known. */
+/** Counted from the first error since the last success, as far as errors are known. */
 async function deletions({ views }: Area): Promise<Due[]> {
   const failing = await views
     .selectFrom('subscriptions')

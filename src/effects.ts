@@ -76,7 +76,7 @@ export function createEffects({
           to: isParking ? 'parked' : 'owed',
           from,
           attempts,
-          // What is held keeps its time; what is let go is due.
+          // What is held keeps its time; what is released is due now.
           dueAt: isParking ? owed.dueAt : toInstant(engine.now()),
           because: isParking ? heldByOperator : '',
         },

@@ -42,16 +42,17 @@ export class Engine {
   readonly #recorder: Recorder
   readonly #attempts: Attempts
   readonly #throttles = new Map<string, Throttle>()
-  /** Ends what only waits for its turn: first what nobody waits for, in the end all. */
+  /** Ends waiting for a turn where no caller waits. */
   readonly #closing = new AbortController()
+  /** Ends all waiting. */
   readonly #over = new AbortController()
   readonly #emitter = new EventEmitter()
-  /** Each says whether its turn came. */
+  /** Effects under way, by id; each resolves to whether its turn came before the signal. */
   readonly #performing = new Map<string, Promise<boolean>>()
   readonly #running = new Set<Promise<unknown>>()
-  /** What had its time to end before closing. */
+  /** Work that `run` has waited for already: closing does not wait for it again. */
   readonly #waitedFor = new WeakSet<Promise<unknown>>()
-  /** What hosts wait for that have to be told before the store closes. */
+  /** Answers that hosts wait for, which have to be given before the store closes. */
   readonly #answering = new Set<Promise<unknown>>()
 
   constructor(parts: EngineParts) {
@@ -68,7 +69,7 @@ export class Engine {
   }
 
   /**
-   * Lets a host's work in, and keeps the store open until it has ended. It is given what says that the log is closing.
+   * Lets a host's work in, and keeps the store open until it has ended. The work gets a signal that the log is closing.
    *
    * @throws {AverbaError} `CLOSED` once the log is closing
    */
@@ -88,8 +89,8 @@ export class Engine {
   }
 
   /**
-   * Answers a host, whatever becomes of what it waits for: closing waits for the answer, however long it took. It has to
-   * come soon once the signal that it is given says that nothing more is waited for.
+   * Gives a host its answer: closing waits for it, however long it takes. Once the signal says that the wait is over,
+   * the answer has to come soon.
    */
   answer<T>(give: (over: AbortSignal) => Promise<T>): Promise<T> {
     return this.#hold(give(this.#over.signal), this.#answering)
@@ -104,7 +105,7 @@ export class Engine {
   async handle(input: Json, deliver: () => Promise<Delivery>, about: About = {}): Promise<Handled> {
     const { store, createId } = this.#parts
     const commandId = about.commandId ?? createId()
-    // With the id in it, no two commands have the same digest, whomever they are about.
+    // With the id in it, no two commands have the same digest, whoever they are about.
     const digest = store.digest('command', canonicalJson({ commandId, input }, { fractions: true }))
     const isNew = about.commandId === undefined
     const known = isNew ? undefined : await store.receipt(commandId)
@@ -112,7 +113,7 @@ export class Engine {
     const receipt = { commandId, digest, isNew }
     const recording = this.#recorder.record(deliver, { about: { ...about, commandId }, receipt })
     const appended = await recording.catch(async (error: unknown) => {
-      // Whoever asked under the same id at the same time may have been faster: its answer is the answer.
+      // Another call with the same id may have been faster: its answer is the answer.
       const meanwhile = isNew ? undefined : await store.receipt(commandId).catch(() => undefined)
       if (meanwhile && error instanceof AverbaError) return { status: 'known', receipt: meanwhile } as const
       throw error
@@ -130,7 +131,7 @@ export class Engine {
   /**
    * Records a fact from outside: decided again on the newest versions until it is in.
    *
-   * @throws {AverbaError} where somebody else keeps the fact: `STORE_BUSY` when too many are under way, and `CLOSED` once
+   * @throws {AverbaError} where the sender keeps the fact: `STORE_BUSY` when too many are under way, and `CLOSED` once
    * the log is closing
    */
   async record(
@@ -154,7 +155,7 @@ export class Engine {
     await this.#performUntil(this.#over.signal, id)
   }
 
-  /** Once at a time, whoever asks. Whoever stands in line for another one may leave it before. */
+  /** Performs an effect once at a time, whoever asks. Where a caller before left the queue, the next one tries. */
   #performUntil(signal: AbortSignal, id: string): Promise<boolean> {
     const running = this.#performing.get(id)
     if (running)
@@ -189,7 +190,7 @@ export class Engine {
 
   /**
    * Performs what is due now, and what comes due by it, every service at its own pace, until the signal. What this
-   * process has begun is no longer due: it is waited for, as what is performed here.
+   * process has already begun is no longer due, but is waited for as well.
    */
   async settle(counts: Counts, signal: AbortSignal): Promise<void> {
     const over = AbortSignal.any([this.#closing.signal, signal])
@@ -198,7 +199,7 @@ export class Engine {
     for (let before = -1; tried.size > before; ) {
       before = tried.size
       for (const id of begun) tried.add(id)
-      // One that has nothing left may owe something again because of another.
+      // A service with nothing left may owe something again because of another.
       const ended = await Promise.allSettled([
         ...begun.splice(0).map(id => this.#settleOne(id, over, counts)),
         ...this.services.map(service => this.settleService(service, { counts, tried, signal })),
@@ -223,7 +224,7 @@ export class Engine {
     const types = Object.keys(performers).filter(type => serviceOf(type) === service)
     const bugs: unknown[] = []
     for (;;) {
-      const page = this.#throttleOf(service).atOnceMax * 2 // Few stand in line: a host's own call comes soon.
+      const page = this.#throttleOf(service).atOnceMax * 2 // Few are queued: a host's own call comes soon.
       const filter = { types, limit: page + tried.size }
       const due = (await store.dueEffects(clock.now(), filter)).filter(id => !tried.has(id)).slice(0, page)
       if (due.length === 0 || over.aborted) break
@@ -258,7 +259,7 @@ export class Engine {
     return this.#parts.performers[type]?.effectClass
   }
 
-  /** Hears of events after their commit, and of hints, in this process, at most once. */
+  /** Calls a listener for events after their commit, and for hints, in this process, at most once. */
   on(type: string, listener: (told: unknown) => unknown): () => void {
     const guarded = (told: unknown) => {
       const fail = (error: unknown) => this.#parts.onTrouble('a listener failed', error)
@@ -277,7 +278,7 @@ export class Engine {
     return this.#parts.clock.now()
   }
 
-  /** Reports whether a reading will tell what became of an effect of this type. */
+  /** Reports whether a reading will tell what became of an effect of this type that is in doubt. */
   isProbed(type: string): boolean {
     return this.#parts.performers[type]?.effectClass === 'probed'
   }
@@ -290,7 +291,7 @@ export class Engine {
     }
   }
 
-  /** Lets what is under way end, within a bound: what has not ended by then stays in the ledger. */
+  /** Lets what is under way end, within a bound: what has not ended then stays in the ledger. */
   async close(): Promise<void> {
     this.#closing.abort()
     const stop = new AbortController()

@@ -3,8 +3,8 @@ import type { Follower } from './store/follower.ts'
 import type { Store } from './store/store.ts'
 
 /**
- * Keeps the types of a follower beside its place, which says what it has done of those alone. Fewer are no matter; with
- * more it would pass over what there was of them, in silence.
+ * Keeps the types of a follower beside its place, which says what it has done of those alone. Types may be dropped;
+ * events of an added type that lie before its place would be passed over in silence.
  *
  * @throws {AverbaError} `INVALID_INPUT` when it is past events of a type that it did not follow
  */

@@ -45,9 +45,9 @@ export class Followers {
   readonly #following = new Map<string, Following>()
   readonly #working = new Map<string, Promise<void>>()
   readonly #taken = new Set<string>()
-  /** Why this process cannot go on with some. */
+  /** Followers that this process cannot go on with, and why. */
   readonly #troubles = new Map<string, unknown>()
-  /** What had its time to end before closing. */
+  /** Work that `run` has waited for already: closing does not wait for it again. */
   readonly #waitedFor = new WeakSet<Promise<void>>()
   readonly #closing = new AbortController()
   readonly #wakes: Wakes
@@ -124,7 +124,7 @@ export class Followers {
     await this.#release()
   }
 
-  /** Each has a loop of its own: one whose handler takes its time, or that cannot go on, holds up no other. */
+  /** Each follower has a loop of its own: one that is slow or stuck holds up no other. */
   async #runOne(following: Following, over: AbortSignal): Promise<void> {
     const { name } = following
     for (let failures = 0; !over.aborted; ) {
@@ -152,7 +152,7 @@ export class Followers {
     }
   }
 
-  /** Lets handlers end what they are at, within a bound, and other processes take over at once. */
+  /** Lets handlers finish, within a bound, and other processes take over at once. */
   async close(): Promise<void> {
     this.#closing.abort()
     const stop = new AbortController()
@@ -189,7 +189,7 @@ export class Followers {
     this.wake()
   }
 
-  /** One at a time for each follower, whoever asks. What another one asked for may end before its work does. */
+  /** One at a time for each follower. What runs for another caller may end early: this caller's follows it. */
   #work(following: Following, closing: AbortSignal): Promise<void> {
     const running = this.#working.get(following.name)
     if (running) return running.then(() => (closing.aborted ? undefined : this.#work(following, closing)))
@@ -198,7 +198,7 @@ export class Followers {
     return work
   }
 
-  /** What this process cannot do another one may: it is let go of. */
+  /** Releases a follower that this process cannot go on with: another process may be able to. */
   async #try({ name, work }: Following, closing: AbortSignal): Promise<void> {
     try {
       const trouble = await work(closing)
@@ -211,12 +211,12 @@ export class Followers {
     }
   }
 
-  /** One that cannot be let go of runs out by itself: nobody fails for it. */
+  /** A lease that cannot be released runs out by itself: no error. */
   async #letGo(name: string): Promise<void> {
     if (this.#taken.delete(name)) await this.#store.followers.release(name).catch(() => undefined)
   }
 
-  /** Takes a follower for this process, until it closes or stops to run; `undefined` while another one has it. */
+  /** Takes a follower for this process, until it closes or stops running; `undefined` while another has it. */
   async take(name: string): Promise<Follower | undefined> {
     const taken = await this.#store.followers.take(name)
     if (taken) this.#taken.add(name)
@@ -244,7 +244,7 @@ export class Followers {
         if (failure !== undefined) return this.#fail(follower, event.position, failure)
         if (!(await this.#store.followers.move(follower, event.position))) return
         follower = { ...follower, position: event.position, attempts: 0 }
-        // A handler that waits for nothing would keep everybody else from their turn.
+        // A handler that never waits would keep everything else from its turn.
         await giveWay()
         if (closing.aborted) return
       }
@@ -255,7 +255,7 @@ export class Followers {
     }
   }
 
-  /** Looks before it takes: a process that waits for events of these types writes nothing. */
+  /** Looks before it takes: a process that waits for such events writes nothing. */
   async mayHaveWork(name: string, types: readonly string[]): Promise<boolean> {
     if (this.#closing.signal.aborted) return false
     const follower = await this.#store.followers.find(name)
@@ -266,14 +266,14 @@ export class Followers {
     )
   }
 
-  /** Reports whether there are events of some types after a position, or so many of others that it is time to pass them. */
+  /** Whether there are events of some types after a position, or so many others that it should move past them. */
   async hasNews(position: number, types: readonly string[]): Promise<boolean> {
     const { followers } = this.#store
     if ((await followers.next(position + passedMax - 1)) !== undefined) return true
     return (await followers.next(position, types)) !== undefined
   }
 
-  /** Fails at the next event, which cannot be read. A process that can read it has its turn in between. */
+  /** Fails at the next event, which cannot be read. A process that can read it gets a turn in between. */
   async failAtNext(follower: Follower, types: readonly string[], error: AverbaError): Promise<void> {
     const at = await this.#store.followers.next(follower.position, types)
     if (at === undefined) throw error
@@ -302,7 +302,7 @@ export class Followers {
     for (;;) {
       await this.#clock.sleep(this.#store.leaseMs / 3, done, 'a lease to be renewed')
       if (done.aborted) return
-      // Nobody waits for this: a lease that is lost shows when the follower is moved on.
+      // A lost lease shows when the follower is moved on.
       await this.#store.followers.take(name).catch(() => undefined)
     }
   }
@@ -321,7 +321,7 @@ function backoffOf(failures: number): number {
   return Math.min(backoffBaseMs * 2 ** failures, backoffMaxMs)
 }
 
-/** An event that is damaged has failed like a handler: nobody can read it. What else fails may be of this process alone. */
+/** A damaged event fails like a handler: nobody can read it. Any other error may be this process's alone: thrown. */
 export function unlessDamaged(error: unknown): AverbaError {
   if (error instanceof AverbaError && error.code === 'CORRUPT') return error
   throw error

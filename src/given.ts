@@ -32,7 +32,7 @@ export function checkInstant(at: unknown, what: string): asserts at is Instant {
 /**
  * Checks how long something may take.
  *
- * @throws {AverbaError} `INVALID_INPUT` when it is no whole number from 0 on
+ * @throws {AverbaError} `INVALID_INPUT` when it is not a whole number from 0 on
  */
 export function checkMs(ms: unknown, what: string): void {
   if (Number.isSafeInteger(ms) && Number(ms) >= 0) return
@@ -40,18 +40,18 @@ export function checkMs(ms: unknown, what: string): void {
 }
 
 /**
- * Checks how fresh an answer must be; nothing says that any reading will do.
+ * Checks how fresh an answer must be; `undefined` means that any reading will do.
  *
- * @throws {AverbaError} `INVALID_INPUT` when it is no whole number from 0 on
+ * @throws {AverbaError} `INVALID_INPUT` when it is not a whole number from 0 on
  */
 export function checkAge(ageMaxMs: unknown): void {
   if (ageMaxMs !== undefined) checkMs(ageMaxMs, 'ageMaxMs')
 }
 
 /**
- * Checks a position of the log, which need not have come to it. 0 is before the first event.
+ * Checks a position of the log, which may not have reached it yet. 0 is before the first event.
  *
- * @throws {AverbaError} `INVALID_INPUT` when it is no whole number from 0 on
+ * @throws {AverbaError} `INVALID_INPUT` when it is not a whole number from 0 on
  */
 export function checkPosition(position: unknown, what: string): asserts position is number {
   if (Number.isSafeInteger(position) && Number(position) >= 0) return
@@ -90,7 +90,7 @@ export function checkBasis({ purpose, legalBasis }: Basis): void {
 }
 
 /**
- * Checks how a report is to be written, and says what is meant where nothing is said.
+ * Checks how a report is to be written, and fills in the defaults.
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */
@@ -102,7 +102,7 @@ export function checkPage({ format = 'json', language = 'pt-BR' }: Page = {}): R
   })
 }
 
-/** The error when an event is given that is not about what it was given for. */
+/** The error for an event that is not about what it was given for. */
 export function notAbout(what: 'consent' | 'validation'): AverbaError {
   return new AverbaError('INVALID_INPUT', `Cannot tell the ${what}: the event is about none`, {
     hint: `Give an event of log.follow, log.read or on whose stream begins with "${what}-"`,

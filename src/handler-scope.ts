@@ -7,7 +7,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 export class HandlerScope {
   readonly #calls = new AsyncLocalStorage<{ isOver: boolean } | undefined>()
 
-  /** Calls a handler. What it leaves behind, such as a timer, is not within it any more once it has ended. */
+  /** Calls a handler. Work that it leaves behind, such as a timer, is outside once the handler has ended. */
   async within<T>(work: () => Promise<T>): Promise<T> {
     const call = { isOver: false }
     try {

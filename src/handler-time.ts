@@ -5,7 +5,7 @@ import { AverbaError } from './errors.ts'
 
 /** What a handler is called with beside what it handles. */
 export interface HandlerCall {
-  /** Aborts when the handler's time is over: what it is at counts as failed, and it is called again later. */
+  /** Aborts when the handler's time is over: the call counts as failed, and the handler is called again later. */
   readonly signal: AbortSignal
 }
 
@@ -21,7 +21,7 @@ const timeoutMaxMs = 86_400_000
 /**
  * How long a handler may take.
  *
- * @throws {AverbaError} `INVALID_INPUT` when it is no whole number of milliseconds up to a day
+ * @throws {AverbaError} `INVALID_INPUT` when it is not a whole number of milliseconds up to a day
  */
 export function checkHandlerTime({ timeoutMs = timeoutDefaultMs }: HandlerTime = {}): number {
   if (Number.isSafeInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= timeoutMaxMs) return timeoutMs
@@ -45,8 +45,8 @@ export async function callInTime(
 }
 
 /**
- * The code or the name of an error, never its message. It is what a host's code threw: a name may be anything, change, or
- * throw when it is looked at.
+ * The code or the name of an error, never its message. A host's code may throw anything: a name may change, or throw
+ * when it is read.
  */
 export function nameOf(error: unknown): string {
   try {
@@ -54,7 +54,7 @@ export function nameOf(error: unknown): string {
     const name: unknown = error instanceof AverbaError ? error.code : error instanceof Error && error.name
     if (typeof name === 'string' && /^[A-Za-z]\w{0,59}$/.test(name) && !holdsCpf(name)) return name
   } catch {
-    // What cannot be asked for its name has none.
+    // An error whose name cannot be read has none.
   }
   return 'Error'
 }

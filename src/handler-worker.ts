@@ -25,7 +25,7 @@ interface Pending {
   readonly position: number
   dueAt: number
   key?: string
-  /** Its stream is damaged: what came of it could not be recorded. */
+  /** Its stream is damaged: the handler's result could not be recorded. */
   damage?: { readonly error: AverbaError; readonly attempts: number }
 }
 
@@ -35,7 +35,7 @@ interface Standing {
   /** How far the log was read. */
   cursor: number
   readonly pending: Map<string, Pending>
-  /** Why the event behind the cursor cannot be read: the follower fails there once all before it is done. */
+  /** Why the event after the cursor cannot be read: the follower fails there once everything before it is done. */
   damage?: AverbaError
 }
 
@@ -46,9 +46,9 @@ const backoffMaxMs = 15 * 60_000
 /** How many notifications may be under way for one handler: the log is read on when some of them are done. */
 const pendingMax = 10_000
 const pageEvents = 1_000
-/** The file as a whole: nothing that was tried of one notification. */
+/** Errors of the file as a whole, which say nothing of one notification. */
 const ofTheFile: ReadonlySet<string> = new Set(['STORE_UNSAFE', 'STORE_BUSY', 'CLOSED', 'NOT_OURS'])
-/** So many calls are made while what came of those before is being committed: fast ones share a commit. */
+/** So many calls are made while the results of earlier ones are being committed: fast handlers share a commit. */
 const recordedAtOnce = 16
 
 /**
@@ -110,7 +110,7 @@ export class HandlerWorker {
     }
   }
 
-  /** Takes in a page of the log. True when there is no more, or no room for more. */
+  /** Reads a page of the log. True when there is no more, or no room for more. */
   async #readOn(standing: Standing): Promise<boolean> {
     const { evento, name } = this.#parts.registered
     const { pending, cursor } = standing
@@ -132,7 +132,7 @@ export class HandlerWorker {
     return events.length === 0
   }
 
-  /** False when another process has the follower by now: it calls the handler, and this one no more. */
+  /** False when another process has taken the follower: it calls the handler now, and this process stops. */
   async #tryAll({ pending, follower }: Standing, closing: AbortSignal): Promise<boolean> {
     const { area } = this.#parts
     const held = new Set<string>()
@@ -152,7 +152,10 @@ export class HandlerWorker {
     }
   }
 
-  /** Waits for what was handled to be in the log. What cannot be recorded was not handled: it is read anew, and called again. */
+  /**
+   * Waits until the results are in the log. A notification whose result cannot be recorded is read anew, and handled
+   * again.
+   */
   async #recorded(): Promise<void> {
     try {
       await Promise.all(this.#recording.splice(0))
@@ -162,7 +165,7 @@ export class HandlerWorker {
     }
   }
 
-  /** Calls the handler for a notification, when it is its turn. True when it is done or parked. */
+  /** Calls the handler for a notification whose turn it is. True when it is done or parked. */
   async #tryOne(stream: string, one: Pending, held: ReadonlySet<string>): Promise<boolean> {
     const { area, registered, onFailed } = this.#parts
     const clear = await this.#read(stream).catch(unlessDamaged)
@@ -187,7 +190,7 @@ export class HandlerWorker {
     }
     const attempts = (before?.attempts ?? 0) + 1
     const isOver = gone !== undefined || attempts >= attemptsMax
-    // One worker calls one handler after the other: there is no crowd to be spread by chance.
+    // One worker calls one handler in sequence: there is no crowd to spread by jitter.
     one.dueAt = area.clock.now() + backoffOf(attempts)
     const retryAt = isOver ? null : toInstant(one.dueAt)
     await this.#record(stream, { type: 'host.failed', data: { because, retryAt } })
@@ -199,7 +202,7 @@ export class HandlerWorker {
     return isWaitOver(dueAt, this.#parts.area.clock.now(), backoffMaxMs)
   }
 
-  /** Neither read nor recorded: this process tries it again by itself, and the others pass it. */
+  /** It can neither be read nor recorded: this process tries again by itself, and the others pass it. */
   #setAside(stream: string, one: Pending, error: AverbaError): false {
     const attempts = (one.damage?.attempts ?? 0) + 1
     one.damage = { error, attempts }
@@ -209,7 +212,7 @@ export class HandlerWorker {
     return false
   }
 
-  /** Says why the key could not be had. */
+  /** Gives the notification its key; says why where there is none. */
   #putKey(one: Pending, notification: Notification): string | undefined {
     const { key } = this.#parts.registered
     try {
@@ -248,7 +251,7 @@ export class HandlerWorker {
     return { stream, evento, origin, copies, at: first.at, handlers, body: `${first.id}/body` }
   }
 
-  /** False when another process has the follower by now. */
+  /** False when another process has taken the follower. */
   async #moveOn(standing: Standing): Promise<boolean> {
     const [first] = standing.pending.values()
     const position = first ? first.position - 1 : standing.cursor
@@ -268,7 +271,7 @@ function backoffOf(attempts: number): number {
   return Math.min(backoffBaseMs * 2 ** (attempts - 1), backoffMaxMs)
 }
 
-/** A body that cannot be opened has failed by itself: it may be put back, or a backup be restored. */
+/** A body that cannot be opened has failed by itself: it may be put back, or a backup restored. */
 function whyNotOpened(error: unknown): string {
   if (error instanceof AverbaError && ofTheFile.has(error.code)) throw error
   return nameOf(error)

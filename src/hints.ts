@@ -5,7 +5,7 @@ import type { Recorded } from './message.ts'
 export interface Hints {
   /** Any event that this process recorded. */
   recorded: Recorded
-  /** A transaction that this process committed. The event loop stood still for so long. */
+  /** A transaction that this process committed. The event loop stood still for that time. */
   committed: { readonly ms: number }
   /** An attempt at a call that ended. */
   attempted: Attempted

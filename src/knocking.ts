@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts'
 import { AverbaError } from './errors.ts'
 
-/** How long one waits before it knocks again: the first time, and at most. */
+/** How long to wait before knocking again: at first, and at most. */
 const [waitMinMs, waitMaxMs] = [1_000, 60_000]
 
 /** What tells and ends the waiting for a store that cannot be written. */
@@ -11,13 +11,13 @@ export interface Waiting {
 }
 
 /**
- * Waits with what a call came to for a store that cannot be written: nobody could ask for it again, and it may have been
- * paid for. One knocks for all who wait, so that a full disk is not tried once for each of them.
+ * Holds the result of a call while the store cannot be written: it could not be asked for again, and may have been paid
+ * for. One knocks for all that wait, so that a full disk is not tried once for each of them.
  */
 export class Knocking {
   readonly #clock: Clock
   readonly #waiting: Waiting
-  /** Ends when the one who knocks was let in, or the log is closing. */
+  /** Ends when the one that knocks was let in, or the log is closing. */
   #knocked: Promise<void> | undefined
 
   constructor(clock: Clock, waiting: Waiting) {

@@ -21,8 +21,8 @@ export interface KnownUntil {
 type Log = Pick<Area, 'store' | 'clock'>
 
 /**
- * Finds up to where the log was known. An instant that has passed is looked for in the log's own times; one that has not
- * means its end, and so does one of about now where those times are ahead, as they stay after a clock was.
+ * Finds up to where the log was known. An instant that has passed is looked for in the log's own times; one still to
+ * come means the log's end. So does one of about now where the log's times are ahead, as they stay after a clock was.
  *
  * @throws {AverbaError} `INVALID_INPUT` when it is neither an instant nor a position, or has not come yet
  */
@@ -42,7 +42,7 @@ export async function knownUntil({ store, clock }: Log, knownAt: Instant | numbe
 }
 
 /**
- * Checks an instant that something is to be known of: neither by our clock nor by the log is it still to come.
+ * Checks an instant that is asked about: it must have come, by our clock or by the log.
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */
@@ -56,7 +56,7 @@ export async function checkCome({ store, clock }: Log, at: Instant, what: string
   })
 }
 
-/** Before the first event the log has no time. */
+/** Before the first event the log has no time of its own. */
 async function timed(store: Store, position: number, otherwise: Instant): Promise<KnownUntil> {
   return { position, at: (await store.readAt(position))?.at ?? otherwise }
 }

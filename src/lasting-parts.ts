@@ -6,7 +6,7 @@ import type { Store } from './store/store.ts'
 import { openViews } from './store/views-handle.ts'
 import type { Views } from './views/views.ts'
 
-/** Parts that calls and lists of current state open, however old their events are. */
+/** Parts that calls and lists of current state open, however old their events. */
 const lasting: ReadonlySet<string> = new Set([
   'subject.enrolled/cpf',
   'consent.appeared/record',
@@ -14,7 +14,7 @@ const lasting: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Tells which parts something still needs: current state, or a handler that has not come through.
+ * Tells which parts something still needs: current state, or a handler that has not finished.
  *
  * @throws {AverbaError} `VIEW_STOPPED` while a view that tells it stands still
  */
@@ -26,14 +26,14 @@ export async function findLasting(store: Store): Promise<ArchiveOptions['stays']
     limit: 1,
   })
   const followers = await store.followers.list()
-  // Every handler has come by there: what it failed at is told by the view.
+  // Every handler has passed this position; what it failed at is in the view.
   const passed = Math.min(...followers.map(each => each.position))
   const open = await openViews<Views>(store.viewReader)
     .selectFrom('notifications')
     .select(['notification', 'handlers'])
     .where('state', '!=', 'handled')
     .execute()
-  // Of the others no handler is known yet.
+  // Which handlers there are for the others is not known yet.
   const waitedFor = new Map(open.map(row => [row.notification, row.handlers !== '[]']))
   const inDoubt = await openViews<Views>(store.viewReader)
     .selectFrom('validations')
@@ -42,7 +42,7 @@ export async function findLasting(store: Store): Promise<ArchiveOptions['stays']
     .where('resolved_at', 'is', null)
     .where('unreadable', 'is not', null)
     .execute()
-  // A person has to look at them.
+  // A person has to look at these.
   const lookedAt = new Set(inDoubt.map(row => row.validation))
   return ({ stream, type, name, position, header }) => {
     if (name === 'unreadable' && lookedAt.has(stream)) return true

@@ -17,7 +17,7 @@ export async function believeLate<T>(
   const { stream = '' } = (await findValidation(area, id)) ?? {}
   const types = ['validation.answered', 'validation.declined', 'validation.withheld']
   const [last] = await area.store.read({ stream, types, backward: true, limit: 1 })
-  // One that was in time ended the call, and is the outcome already.
+  // An answer that came in time ended the call, and is the outcome already.
   if (!last || last.settles) return outcome
   const { problem, ...asked } = outcome
   if (last.type === 'validation.answered') return { ...asked, status: 'settled', value: await value() }

@@ -6,7 +6,7 @@ import { giveWay } from './clock.ts'
  */
 export type Listed<T> = Promise<T[]> & AsyncIterable<T>
 
-/** Makes a list of the function that goes through its pages. Nothing is read before somebody asks. */
+/** Makes a list of the function that goes through its pages. Nothing is read before it is used. */
 export function listedBy<T>(pages: () => AsyncIterable<readonly T[]>): Listed<T> {
   return new LazyList(pages)
 }
@@ -35,7 +35,7 @@ class LazyList<T> implements Listed<T> {
   }
 }
 
-/** Whoever goes through a long list leaves others their turn between two pages. */
+/** Gives way between two pages, so that a long list does not hold up others. */
 async function* eachApart<T>(pages: AsyncIterable<readonly T[]>): AsyncGenerator<readonly T[]> {
   for await (const page of pages) {
     yield page

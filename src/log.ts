@@ -15,12 +15,12 @@ export interface Log {
    * Calls a handler for every event of some types, from the beginning of the log on, in order and at least once: for
    * business. Its place is kept under the name. It works while `run` or `settle` does, in one process at a time, and
    * one that fails is tried again, then parked; it never passes over an event. One that takes longer than `timeoutMs`
-   * has failed, and is told so by its `signal`: what does not heed that may still be at work when it is called again.
+   * has failed, and is told so by its `signal`: a handler that ignores it may still be at work when it is called again.
    * A name that has passed events of a type does not go on with that type as well: `settle` throws `INVALID_INPUT`, and
-   * `run` says so by `health`.
-   * A type that this version does not record is told to the logger: a newer version may have recorded it.
+   * `run` says so by `health`. A type that this version does not record is told to the logger: a newer version may have
+   * recorded it.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when a handler of this process has the name already, or `timeoutMs` is no
+   * @throws {AverbaError} `INVALID_INPUT` when a handler of this process has the name already, or `timeoutMs` is not a
    * whole number up to a day
    */
   follow<T extends keyof Events>(
@@ -44,11 +44,12 @@ export interface Log {
    */
   skip(name: string): Promise<void>
   /**
-   * Events in order of position: after one, of some types, of one kind or one stream, or backward. They are read in pages:
-   * however long the log is, one of them is in memory.
+   * Events in order of position: after one, of some types, of one kind or one stream, or backward. They are read in
+   * pages: however long the log is, only one page is in memory.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when `after` is no position, `fromVersion` is no whole number from 1 on, or there
-   * is no stream; and for a type that this version does not record, unless the log has one: of a newer version, say
+   * @throws {AverbaError} `INVALID_INPUT` when `after` is not a position, `fromVersion` is not a whole number from 1
+   * on, or there is no stream; and for a type that this version does not record, unless the log has such an event, as
+   * from a newer version
    */
   read(filter?: {
     /** A position: the events that come next, in the order of reading. */
@@ -63,7 +64,7 @@ export interface Log {
   }): AsyncIterable<Recorded>
 }
 
-/** Anything else could hold anything, and is not told to a logger. */
+/** A value of any other kind could hold anything, and is not told to a logger. */
 function isTyped(type: unknown): type is string {
   return typeof type === 'string' && /^[a-z]+\.[A-Za-z]+$/.test(type)
 }
@@ -116,7 +117,7 @@ function checkVersion({ stream, fromVersion }: Filter): void {
   })
 }
 
-/** What is written wrong would be answered with nothing; a type of another version is there if anybody recorded one. */
+/** A misspelt type would give an empty answer; a type of another version exists if an event has it. */
 async function checkTypes(store: Store, known: ReadonlySet<string>, types: readonly string[]): Promise<void> {
   for (const type of types) {
     if (known.has(type) || (await store.read({ types: [type], limit: 1 })).length > 0) continue

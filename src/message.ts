@@ -33,8 +33,8 @@ export type Parts = Readonly<Record<string, Part>>
 /**
  * A message that carries personal data beside it. The parts go with the first event that it makes.
  *
- * `isStale` says that it reads what stood before the newest event of its stream: a reading that was under way
- * while something happened is true of the past, and changes nothing.
+ * `isStale` says that it reads what stood before the newest event of its stream: a reading that was under way while
+ * something happened tells of the past, and changes nothing.
  */
 export type Carried<M extends Message = Message> = M & { readonly parts?: Parts; readonly isStale?: boolean }
 

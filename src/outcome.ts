@@ -6,7 +6,7 @@ import type { Actor, Basis, Instant, Problem } from './message.ts'
  * What became of a command at its service. The outside world is returned, not thrown.
  *
  * - `settled`: the service did it.
- * - `declined`: the service said no, for certain. (We refuse; they decline.)
+ * - `declined`: the service said no, for certain. (We refuse; services decline.)
  * - `pending`: recorded and on its way, waiting for a process that calls `settle`, or parked until an operator lets it
  *   go (`effects.get` tells).
  * - `deferred`: certainly not done; it goes again at `retryAt`.
@@ -63,8 +63,8 @@ export function valueOf<T>(outcome: Outcome<T>): T {
 }
 
 /**
- * A refusal by its status and its code alone: a service's own words may quote what is personal or secret. Of what no
- * service said, in its place, the words too.
+ * Shows a refusal by its status and code alone: a service's own words may quote what is personal or secret. Words that
+ * are ours are shown too.
  */
 export function refusalOf(problem: Problem): string {
   const { status, title } = problem

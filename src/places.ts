@@ -1,4 +1,4 @@
-/** A bound for what is under way at once. Whoever waits for a place gets the next one, in the order of asking. */
+/** A bound on what is under way at once. Those that wait for a place get it in the order of asking. */
 export class Places {
   readonly max: number
   #taken = 0
@@ -32,7 +32,7 @@ export class Places {
     try {
       return await work()
     } finally {
-      // The place goes from hand to hand: who comes now does not slip in.
+      // The place is handed over: a newcomer cannot slip in.
       const next = this.#waiting.shift()
       if (next) next()
       else this.#taken -= 1

@@ -17,9 +17,9 @@ export interface About {
 }
 
 const decisionsMax = 50
-/** How many commands, and how many facts, may be under way: also those that wait for their turn at one stream count. */
+/** How many commands, and how many facts, may be under way, including those that wait for their turn at a stream. */
 const underWayMax = 10_000
-/** How often a fact knocks at a store that another process holds: minutes, each knock waits by itself. */
+/** How often a fact tries a store that another process holds: for minutes, since each try waits by itself. */
 const busyRetriesMax = 60
 /** Gets decisions into the log: facts until they are in, commands a bounded number of times. */
 export class Recorder {
@@ -48,17 +48,17 @@ export class Recorder {
     this.#knocking = new Knocking(clock, waiting)
   }
 
-  /** How many decisions are under way, which is what they take of memory. */
+  /** How many decisions are under way, which tells how much memory they take. */
   get underWay(): UnderWay {
     const { commands, facts } = this.#places
     return { commands: shown(commands), facts: shown(facts) }
   }
 
   /**
-   * Decides and appends. Decisions on the same stream go one after the other in this process: only other
-   * processes can be in the way. Too many commands are turned away, and so are facts that somebody else keeps; a fact
-   * that stands nowhere else waits, and keeps whoever brought it from bringing more. What a call came to waits for a disk
-   * that is full or fails as well, until the log is closing.
+   * Decides and appends. Decisions on the same stream go one after the other in this process: only other processes can
+   * be in the way. Beyond the limit, commands are refused, and so are facts that their sender keeps and sends again;
+   * all other facts wait, which slows their source. The result of a call also waits for a disk that is full or failing,
+   * until the log is closing.
    *
    * @throws {AverbaError} `REFUSED`, `CONFLICT`, for commands only, and `STORE_BUSY` when too many are under way
    */
@@ -78,16 +78,16 @@ export class Recorder {
     const isFact = options.receipt === undefined
     let { settles } = options
     let because = ''
-    // A fact is true: it is decided again until it is in. A command may give up.
+    // A fact is true: it is decided again until it is in. A command gives up after some tries.
     for (let decisions = 0; isFact || decisions < decisionsMax; decisions++) {
       const delivery = await deliver()
-      // Nobody else knows of a stream that was named just now.
+      // No other process knows a stream that was named just now.
       const streams = delivery.targets.flatMap(({ stream, isNew }) => (isNew ? [] : stream))
       const decide = () => this.#decide(delivery, { ...options, settles })
       const made = await (streams.length > 0 ? this.#turns.take(streams, decide) : decide())
       if (made.status !== 'conflict') return made
       because = made.because
-      // Someone else ended the effect: what we learned is true all the same, and comes in as a late fact.
+      // Another process ended the effect: what we learned is true all the same, and comes in as a late fact.
       if (settles && !(await this.#store.isOpen(settles.effect))) settles = undefined
     }
     const hint = 'Other processes append all the time: try again'
@@ -99,13 +99,13 @@ export class Recorder {
     const decided = await this.#decisions.decide(delivery)
     const { refused, code: ownCode, streams, events } = decided
     if (refused !== undefined && isFact) throw new TypeError(`A fact cannot be refused: ${refused}`)
-    // Not remembered: there is nothing to append, and the same command may be let in later.
+    // Not remembered: nothing is appended, and the same command may be accepted later.
     if (refused !== undefined && ownCode !== undefined) throw refusal(refused, ownCode)
     const code: NewReceipt['code'] = refused === undefined ? 'accepted' : 'refused'
     const receipt = asked && { ...asked, code, detail: refused ?? '' }
     const appended = await this.#append(isFact, {
       at: toInstant(this.#clock.now()),
-      // A refusal rests on them as well: were they out of date, it would be remembered for nothing.
+      // A refusal rests on these streams too: were they out of date, a wrong refusal would be remembered.
       streams: [...streams, ...(delivery.restsOn ?? [])],
       events,
       ...(about && { about }),
@@ -129,7 +129,7 @@ export class Recorder {
     return appended
   }
 
-  /** A fact knocks again at a store that another process holds; a command tells its caller. */
+  /** Retries the append of a fact while another process holds the store; a command fails at once. */
   async #append(isFact: boolean, input: Append): Promise<Appended> {
     for (let knocks = 1; ; knocks++) {
       try {
@@ -155,16 +155,16 @@ function shown({ count, max }: Places): UnderWay['facts'] {
 
 /** Who asks, what to remember of a command, and which effect ends. Without a receipt it is a fact. */
 export interface RecordOptions {
-  /** A fact that whoever brings it keeps and brings again: it may be turned away. */
+  /** A fact that its sender keeps and sends again: it may be refused. */
   readonly isKeptElsewhere?: boolean
-  /** What a call came to, which nobody else keeps: it waits for a store that cannot be written. */
+  /** The result of a call, which nobody else keeps: it waits while the store cannot be written. */
   readonly isAnswer?: boolean
   readonly about?: About
   readonly receipt?: Pick<AskedReceipt, 'commandId' | 'digest' | 'isNew'>
   readonly settles?: { readonly effect: string; readonly as: Settlement; readonly because: string }
 }
 
-/** One try: by then the effect may have ended in another way. */
+/** The options of one try: meanwhile the effect may have ended in another way. */
 type Attempted = Omit<RecordOptions, 'settles'> & { readonly settles: RecordOptions['settles'] | undefined }
 
 type Conflict = Extract<Appended, { status: 'conflict' }>
@@ -181,11 +181,11 @@ export function refusal(reason: string, code: ErrorCode = 'REFUSED'): AverbaErro
   return new AverbaError(code, `Cannot do this now: ${reason}`, hint === undefined ? {} : { hint })
 }
 
-/** What is to be done about a refusal: a remembered one has the same. */
+/** What to do about a refusal: a remembered one gets the same hint. */
 const hints: Partial<Record<ErrorCode, string>> = {
   REFUSED:
     'Nothing was sent. Ask again when that has changed, under a new command id: a refusal is remembered',
-  // Nothing else is looked for by a machine.
+  // A hold is the only thing that a machine fails to find.
   NOT_FOUND: 'Give the reason as subjects.hold was given it: the events subject.held have each',
   BUDGET_SPENT:
     'Ask again under the same id after midnight in Brasilia, or raise validationService.paidPerDayMax',

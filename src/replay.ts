@@ -5,7 +5,7 @@ import { canonicalJson } from './proof/canonical-json.ts'
 
 /** Up to where to replay, and by which version of one machine, as `consent@2`. */
 export interface ReplayOptions {
-  /** A position, or an instant: events that were recorded after it are left out, and a decision of which it takes only a part. */
+  /** A position, or an instant: events recorded after it are left out, and so is a decision that it cuts in two. */
   readonly until?: number | string
   /** Only this machine, by this version, also what another version decided. */
   readonly against?: string
@@ -15,15 +15,15 @@ export interface ReplayOptions {
 export interface Replayed {
   /** How many decisions were made again. */
   readonly decisions: number
-  /** How many were made by a version of a machine that is not at hand, and were not made again. */
+  /** How many were made by a version of a machine that is not available, and were not repeated. */
   readonly otherVersions: number
   /** The last position that was read. */
   readonly position: number
-  /** The first decision that comes out otherwise. */
+  /** The first decision that comes out differently. */
   readonly divergence?: Divergence
 }
 
-/** A decision that comes out otherwise than it is recorded: both as text, without personal data. */
+/** A decision that comes out differently from the record: both as text, without personal data. */
 export interface Divergence {
   readonly position: number
   readonly stream: string
@@ -40,9 +40,9 @@ interface Recording {
 
 /**
  * Makes every recorded decision again, from the data of its command or fact and the state that the events before it
- * lead to, and compares what comes out. What a command was refused is not in the log, and is not replayed.
+ * lead to, and compares what comes out. Refusals are not in the log, and are not replayed.
  *
- * @throws {AverbaError} `INVALID_INPUT` when `against` names no version that is at hand
+ * @throws {AverbaError} `INVALID_INPUT` when `against` names a version that is not available
  */
 export async function replay(
   pages: AsyncIterable<readonly Recorded[]>,
@@ -79,7 +79,7 @@ class Replay {
     this.#isAgainst = isAgainst
   }
 
-  /** Takes the next event, and reports whether a decision came out otherwise. */
+  /** Takes the next event, and reports whether a decision came out differently. */
   hear(event: Recorded): boolean {
     if (this.#open && continues(this.#open, event)) {
       this.#open.events.push(event)
@@ -90,7 +90,7 @@ class Replay {
     return this.#divergence !== undefined
   }
 
-  /** Drops the recording that the event goes on with: half of a decision cannot be compared. */
+  /** Drops the recording that the event continues: half of a decision cannot be compared. */
   cutBefore(event: Recorded): void {
     if (this.#open && continues(this.#open, event)) this.#open = undefined
   }
@@ -130,7 +130,7 @@ class Replay {
   }
 }
 
-/** Reports whether an event is the next of the same decision. */
+/** Reports whether an event continues the same decision. */
 function continues({ first, events }: Recording, { stream, given }: Recorded): boolean {
   return first.stream === stream && given?.nth === events.length
 }

@@ -9,12 +9,12 @@ export interface Handled {
   readonly effect: string
   readonly replayed: boolean
   readonly events: readonly Recorded[]
-  /** Its data subject was erased since: it is answered by an error that says what became of its call. */
+  /** Its data subject was erased since: the answer is an error that tells what became of its call. */
   readonly isOfErased?: boolean
 }
 
 /**
- * What a command that was recorded before comes to, asked again under its id.
+ * The answer to a command that was recorded before, asked again under its id.
  *
  * @throws {AverbaError} `COMMAND_REUSED` with another input, `SUBJECT_ERASED` once its digest went with a person and it owed no call, and the
  * refusal where it was refused
@@ -23,7 +23,7 @@ export function replayed(receipt: Receipt, digest: Uint8Array): Handled {
   const { commandId, position, effect } = receipt
   const known = { position, effect, replayed: true, events: [] }
   if (receipt.digest.length === 0) {
-    // What it was given is gone, and cannot be compared. Whoever asks is told what became of its call all the same.
+    // Its input is gone and cannot be compared. The answer still tells what became of its call.
     if (receipt.code === 'accepted' && effect !== '') return { ...known, isOfErased: true }
     throw ofErased(commandId)
   }

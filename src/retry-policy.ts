@@ -3,10 +3,10 @@ import type { Entropy } from './clock.ts'
 
 /** How often and how long a call is tried again that was certainly not done. */
 export interface RetryPolicy {
-  /** What events call it: another policy has another name. */
+  /** What events call it: a policy with other numbers gets another name. */
   readonly name: string
   readonly attemptsMax: number
-  /** From when it was first due, or was last let go by an operator, to the last try. */
+  /** The time from when it was first due, or last released by an operator, to the last try. */
   readonly elapsedMaxMs: number
   /** The bound of the wait after the first attempt; it doubles with each. */
   readonly backoffBaseMs: number
@@ -31,7 +31,7 @@ const endless: RetryPolicy = {
   elapsedMaxMs: Number.POSITIVE_INFINITY,
 }
 
-/** What was lost on a day is found by no later day's reading: it goes on while the portal has the failure records. */
+/** No later day's reading finds what was lost on this day: it is tried for as long as the portal has the records. */
 const harvest: RetryPolicy = {
   ...endless,
   name: 'harvest-1',
@@ -47,7 +47,7 @@ export const retryPolicies: {
   readonly recurring: RetryPolicy
 } = {
   byClass: { read: aDay, idempotent: aDay, probed: aDay, once: aDay },
-  // It is only asked for when something needs it, and what needs it is parked in its own time.
+  // A token is only asked for when something needs it, and that is parked in its own time.
   byType: {
     'tokenService.requestToken': endless,
     // An erasure is promised: it goes on until it is complete.
@@ -55,11 +55,11 @@ export const retryPolicies: {
     'keys.destroyEpochs': endless,
   },
   byEvent: { 'portal.harvestRequested': harvest },
-  // The next reading follows from this one: were it parked, a schedule would end without a word.
+  // The next reading follows from this one: were it parked, a schedule would end in silence.
   recurring: { ...endless, name: 'recurring-1', backoffMaxMs: 60 * minuteMs },
 }
 
-/** A time out of reach says nothing while hardly anything was tried: this process may have been down. */
+/** Time alone ends nothing before this many attempts: this process may have been down. */
 const attemptsMin = 5
 
 /**
@@ -79,8 +79,8 @@ export function retryPolicyOf(
 }
 
 /**
- * Why a call is not tried again; `undefined` while it is. A wait that the service itself named is no failure of
- * ours: then only the time counts.
+ * Why a call is not tried again; `undefined` while it is. A wait that the service itself named does not count as a
+ * failure: then only the time counts.
  */
 function exhaustion(
   policy: RetryPolicy,
@@ -97,20 +97,20 @@ function exhaustion(
 export interface Attempted {
   readonly attempts: number
   readonly elapsedMs: number
-  /** The wait that the service named, or that is known otherwise: it is closed, or a token is asked for then. */
+  /** A wait that the service named, or that is known otherwise, as when it is closed or a token is next asked for. */
   readonly knownMs?: number | undefined
-  /** After how many attempts waiting mends nothing, and why. */
+  /** After how many attempts waiting no longer helps, and why. */
   readonly ends?: { readonly attemptsMax: number; readonly why: string } | undefined
 }
 
-/** When a call goes again, and what says so; or why it does not. */
+/** When a call goes again, and by what rule; or why it does not. */
 export type Choice =
   | { readonly waitMs: number; readonly wait: 'known' | 'backoff' }
   | { readonly givenUp: string }
 
 /**
- * A wait that a service names is taken as it is this often. Then it is a lower bound: one that says "in a second" all
- * day long would have us ask, and write events, all day long.
+ * How often a wait that a service names is taken as it is. After that it is only a lower bound: otherwise "in a
+ * second", said all day long, would have us ask and write events all day long.
  */
 const knownTaken = 20
 

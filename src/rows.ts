@@ -2,7 +2,10 @@ import type { Store } from './store/store.ts'
 import { isViewStopped, type RowSource } from './store/view-reader.ts'
 import type { Views } from './views/views.ts'
 
-/** Rows of views for all that decides, or says what has become of something: those of a view that stands still are made of the log. */
+/**
+ * Rows of views for code that decides, or tells what became of something. While a view stands still, they are made from
+ * the log.
+ */
 export interface Rows {
   /**
    * Finds one row. All events of it are of one stream, which is its key where none is named.
@@ -18,7 +21,7 @@ export interface Rows {
   ): Promise<Views[N][]>
 }
 
-/** Makes what finds rows. */
+/** Makes the finder of rows. */
 export function createRows({ viewReader }: Pick<Store, 'viewReader'>): Rows {
   return {
     find: async <N extends keyof Views>(view: N, key: string, stream = key) =>

@@ -8,16 +8,16 @@ import type { Schedules } from './schedules.ts'
 import type { Store } from './store/store.ts'
 import type { SubscriptionTroubles } from './subscription-troubles.ts'
 
-/** How often the ledger is looked at for what came due, or was left by another process. */
+/** How often the ledger is searched for what came due, or was left by another process. */
 const lookEveryMs = 1_000
-/** How often it is asked whether a schedule has something due. */
+/** How often schedules are checked. */
 const scheduleEveryMs = 60_000
 /** How long what is under way is waited for after the signal. */
 const endWaitMs = 15_000
 
 /**
- * Does what is due now, for so long at most: then nothing more is begun, and what is under way is no longer waited for.
- * It goes on by itself.
+ * Does what is due now, within a time: then nothing more is begun, and what is under way goes on by itself, no longer
+ * waited for.
  */
 export async function settleAll(
   { engine, followers, schedules, troubles, store, clock }: Omit<RunParts, 'signal' | 'over' | 'log'>,
@@ -37,10 +37,10 @@ export async function settleAll(
     if (timeoutMs === undefined) await settling
     else await Promise.race([settling, clock.sleep(timeoutMs, done.signal)])
   } finally {
-    // A timer that is left would keep a script from ending.
+    // A timer that is left running would keep a script from ending.
     done.abort()
     over.abort()
-    // What fails after that is told of when it is tried again.
+    // Later failures are told when they are tried again.
     settling.catch(() => undefined)
   }
   return { ...counts }
@@ -71,7 +71,7 @@ export async function runAll(parts: RunParts): Promise<void> {
   const again = (what: string, work: () => Promise<unknown>, everyMs = lookEveryMs) =>
     repeat(work, () => clock.sleep(everyMs, signal, `run: ${what}`), signal, log)
   const begin = () => engine.admit(() => schedules.begin())
-  // Before anything else is written: it goes by where the log ended.
+  // Before anything else is written: it needs to know where the log ended.
   await begin().catch(error => tell(error, log))
   const work = Promise.all([
     ...engine.services.map(service =>
@@ -87,7 +87,7 @@ export async function runAll(parts: RunParts): Promise<void> {
     await aborted(signal)
     const haveHadTheirTime = [engine.noteUnderWay(), followers.noteUnderWay()]
     await clock.sleep(endWaitMs, ended.signal, 'the end of run')
-    // Whoever closes then has stopped for as long already.
+    // After an abort, closing need not wait again for what was waited for here.
     if (!ended.signal.aborted) for (const each of haveHadTheirTime) each()
   }
   await Promise.race([work, bound(), aborted(over)])
@@ -110,7 +110,7 @@ async function repeat(
 ): Promise<void> {
   while (!signal.aborted) {
     await work().catch(error => {
-      // What outlives the store ends as if its process had died.
+      // A loop that outlives the store ends as if its process had died.
       const isClosed = error instanceof AverbaError && error.code === 'CLOSED'
       if (!isClosed || !signal.aborted) tell(error, log)
     })

@@ -14,10 +14,10 @@ import { portalStream } from './subscription-routes.ts'
 import { planSync } from './sync-plan.ts'
 
 const dayMs = 86_400_000
-/** After the portal's stop of the night, and not in the same minute in every process. */
+/** After the portal's nightly stop, and not in the same minute in every process. */
 const harvestAt = '03:30:00'
 const harvestSpreadMs = 3_600_000
-/** How many consents are looked up at once whose time is over. */
+/** How many expired consents are looked up at once. */
 const lapsesPage = 200
 
 /**
@@ -41,8 +41,8 @@ export class Schedules {
   }
 
   /**
-   * A process begins to run: nobody may have been there to receive since the log ended, so the failures of every day
-   * since then are read. Of processes that begin one after the other only the first gets to do it.
+   * When a process begins to run, there may have been no receiver since the log ended: the failures of every day since
+   * then are read. Of processes that begin one after the other only the first gets to do it.
    */
   async begin(): Promise<void> {
     const { options, store, clock, engine } = this.#area
@@ -90,7 +90,9 @@ export class Schedules {
     return toInstant(today > now ? today : this.#harvestOf(brasiliaDay(now + dayMs)))
   }
 
-  /** The failures of every day that has not been asked for since its end, and the list with its last successes. */
+  /**
+   * Asks for the failures of every day that was not asked for since it ended, and for the list with its last successes.
+   */
   async #harvest(): Promise<void> {
     const { clock, engine, store } = this.#area
     const now = clock.now()
@@ -108,13 +110,13 @@ export class Schedules {
     return fromInstant(readIso(`${day}T${harvestAt}`) ?? '') + this.#spreadMs
   }
 
-  /** Consents whose time is over are told what time it is. The view only says whom to tell. */
+  /** Tells consents whose time is over what time it is. The view only says whom to tell. */
   async #lapse(): Promise<void> {
     const { clock, engine } = this.#area
     const now = toInstant(clock.now())
     const message = { type: 'consent.passTime', data: { now } }
     for (let last = { consent: '', at: '' }; ; ) {
-      // While the view stands still nobody knows whom to tell: they are told once it has caught up.
+      // While the view stands still, nobody knows whom to tell: they are told once it has caught up.
       const rows = (await unlessStopped(this.#lapsing(now, last))) ?? []
       const tell = ({ consent: stream }: { consent: string }) =>
         engine.record(async () => ({ targets: [{ stream, message }] }))
@@ -126,7 +128,7 @@ export class Schedules {
     }
   }
 
-  /** Those whose time is over, a page after the last one: an index leads to them, and has no others. */
+  /** A page of expired consents, after the last one: an index leads to them and holds no others. */
   async #lapsing(now: Instant, last: { consent: string; at: Instant }) {
     const rows = await this.#area.views
       .selectFrom('consents')
@@ -141,7 +143,7 @@ export class Schedules {
     return rows.map(({ consent, lapses_at: at }) => ({ consent, at: at ?? now }))
   }
 
-  /** Once a day: the machine says which of the days that are left are worth an event. */
+  /** Once a day: the machine decides which counts of days left are worth an event. */
   async #watchCertificate({ service, source, whose }: UsedCertificate): Promise<void> {
     const { engine, clock } = this.#area
     const certificate = await valueFrom(source, `${whose} certificate`)

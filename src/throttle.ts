@@ -9,7 +9,7 @@ export interface ServiceLimits {
   readonly requestsAtOnceMax?: number
 }
 
-/** How many calls to one service are under way at the same time when nothing is said. */
+/** How many calls to one service may be under way at the same time by default. */
 const requestsAtOnceDefault = 8
 
 /**
@@ -22,7 +22,7 @@ export class Throttle {
   readonly #perSecond: number
   #tokens: number
   #filledAt: number
-  /** The one whose turn it is waits for its token; the others wait for it. */
+  /** The call whose turn it is waits for its token; the others wait for that call. */
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(
@@ -62,7 +62,7 @@ export class Throttle {
     for (;;) {
       if (signal.aborted) return false
       const now = this.#clock.now()
-      // The clock of the machine may go back: then nothing has flown in.
+      // The system's clock may go back: then no tokens were added.
       const passedMs = Math.max(0, now - this.#filledAt)
       this.#tokens = Math.min(this.#capacity, this.#tokens + (passedMs * this.#perSecond) / 1_000)
       this.#filledAt = now

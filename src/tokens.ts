@@ -8,13 +8,13 @@ import { remainingMs, type TokenNeed } from './machines/token.ts'
 import type { Message, Recorded } from './message.ts'
 import type { Store } from './store/store.ts'
 
-/** How often it is looked whether another process has its answer, and for how long. */
+/** How often to look whether another process has its answer. */
 const pollMs = 50
 const pollsMax = 300
-/** How often the newest facts are looked at before a call is put off: every turn follows from a change. */
+/** How often the newest facts are looked at before a call is put off: each further look follows a change. */
 const turnsMax = 20
 
-/** What the log says of the token last. */
+/** What the log last says of the token. */
 type Standing =
   | Recorded<'token.requested'>
   | Recorded<'token.renewed', { generation: number; credential: string }>
@@ -36,7 +36,7 @@ export class Tokens implements TokenSource {
   readonly #stream: string
   readonly #credential: () => Promise<string>
   #held: { readonly status: 'held'; readonly value: string } | undefined
-  /** The token that an operation took last. */
+  /** The token that an operation was given last. */
   #served: string | undefined
   #renewal: Promise<TokenAnswer> | undefined
 
@@ -72,7 +72,7 @@ export class Tokens implements TokenSource {
   async renew(rejected: string): Promise<TokenAnswer> {
     if (this.#held && this.#held.value !== rejected) return this.#held
     const answer = await this.#renewOnce(rejected)
-    // One that was under way already may know nothing of the rejection.
+    // A renewal that was under way already may not know of the rejection.
     return answer.status === 'held' && answer.value === rejected ? this.#renewOnce(rejected) : answer
   }
 
@@ -80,7 +80,7 @@ export class Tokens implements TokenSource {
     if (this.#held?.value === token) this.#served = token
   }
 
-  /** Rejects the newer token too. Another one that there is by now is for the next attempt: no call goes in circles. */
+  /** Rejects the newer token too. A still newer one is for the next attempt: no call goes in circles. */
   async giveUp(rejected: string): Promise<NoToken> {
     const answer = await this.renew(rejected)
     return answer.status === 'held' ? deferred('the newer token was answered 401 too') : answer
@@ -93,7 +93,7 @@ export class Tokens implements TokenSource {
     return this.#renewal
   }
 
-  /** Does what the newest fact asks for, until there is a token or a reason why there is none now. */
+  /** Does what the newest fact asks for, until there is a token or a reason why there is none. */
   async #renew(rejected: string | undefined): Promise<TokenAnswer> {
     this.#held = undefined
     for (let turns = 0; turns < turnsMax; turns++) {
@@ -141,7 +141,7 @@ export class Tokens implements TokenSource {
     }
   }
 
-  /** There is a token of another key and secret: ours are asked with, unless they were refused before. */
+  /** Requests a token where the one at hand belongs to other credentials, unless ours were refused before. */
   async #requestOwn(): Promise<TokenAnswer | undefined> {
     const types = ['token.locked']
     const [newest] = await this.#store.read({ stream: this.#stream, types, backward: true, limit: 1 })
@@ -150,12 +150,12 @@ export class Tokens implements TokenSource {
     return locked(refusal)
   }
 
-  /** Whether a fact is about another key and secret than those in use. */
+  /** Whether a fact is about other credentials than those in use. */
   async #isOther({ data }: { readonly data: { readonly credential: string } }): Promise<boolean> {
     return (await this.#credential()) !== data.credential
   }
 
-  /** What the log says last; what another process learned too late says nothing about the token in use. */
+  /** What the log last says; what another process learned too late does not count for the token in use. */
   async #standing(): Promise<Standing | undefined> {
     const newest = await this.#store.read({ stream: this.#stream, backward: true, limit: 10 })
     return newest.find(event => event.anomaly === undefined) as Standing | undefined // The stream has no others.
@@ -199,7 +199,7 @@ export class Tokens implements TokenSource {
   }
 }
 
-/** A token that the host gives: there is nothing to renew, only to ask the host again. */
+/** A token that the host gives: it is not renewed, only asked for again. */
 export function givenToken(bearer: SecretSource): TokenSource {
   const refused = deferred(
     'CREDENTIALS_REFUSED: the service answered 401 to the bearer token that it was given',

@@ -1,6 +1,6 @@
 /**
- * Lets work on the same names go one after the other, and work on others at the same time. Whoever asks takes a
- * place in the line of every name at once, so that no two can wait for each other.
+ * Lets work on the same name go one after the other, and other work at the same time. A caller joins the queues of all
+ * its names at once, so that no two can wait for each other.
  */
 export class Turns {
   readonly #last = new Map<string, Promise<void>>()

@@ -3,12 +3,12 @@ import type { Recorded } from './message.ts'
 /** A column's type, in words that both dialects share. The first column of a view is its key. */
 export type Column = 'text' | 'integer'
 
-/** What a row holds: clear data and addresses of parts, never personal data. */
+/** What a cell holds: clear data or the address of a part, never personal data. */
 export type Cell = string | number | null
 
 /**
- * A read model: which row an event belongs to, and what it makes of that row. Pure, and the same when it
- * runs with an append, in a rebuild, or as of an earlier position.
+ * A read model: which row an event belongs to, and what it makes of that row. Pure: the same with an append, in a
+ * rebuild, or as of an earlier position.
  */
 export interface View<Row extends object = object> {
   /** The name of its table. */
@@ -16,13 +16,16 @@ export interface View<Row extends object = object> {
   /** Raised by hand when the same log would give other rows. */
   readonly version: number
   readonly columns: Readonly<Record<string, Column>>
-  /** A row is of one stream, its name is the key, and no other stream's events change it: the first finds no row. */
+  /**
+   * Each row is of one stream: the stream's name is the key, its first event finds no row, and no other stream changes
+   * it.
+   */
   readonly isByStream?: boolean
-  /** Columns that rows are looked for by, in order of them. Rows that have none in it are left out. */
+  /** Columns to look rows up by, in their order; rows without a value there are left out of the index. */
   readonly indexes?: readonly string[]
   /** The key of the row that the event changes, if any. */
   key(event: Recorded): string | undefined
-  /** The row after the event. One that is there stays: giving nothing then stops the view. */
+  /** The row after the event. A row cannot be removed: returning nothing for one stops the view. */
   fold(row: Row | undefined, event: Recorded): Row | undefined
 }
 

@@ -1,10 +1,10 @@
 import { type Clock, calledOff } from './clock.ts'
 
-/** Wakes those who rest until there may be something new, each at the latest after a while. */
+/** Wakes those that rest until there may be something new, each after a while at the latest. */
 export class Wakes {
   readonly #clock: Clock
   readonly #pollMs: number
-  /** How often it was said that there may be something new, and who rests until it is said again. */
+  /** How many wakes there were, and what to call at the next one. */
   #count = 0
   readonly #resting = new Set<() => void>()
 
@@ -23,7 +23,10 @@ export class Wakes {
     for (const wake of this.#resting) wake()
   }
 
-  /** Rests until there may be something that came after so many wakes. Nothing of it is left behind: a process may only ever rest. */
+  /**
+   * Rests until a wake after the `count`-th, a while at most. Its listeners are removed: a process that is always idle
+   * must not gather them.
+   */
   async rest(count: number, over: AbortSignal): Promise<void> {
     if (over.aborted || this.#count !== count) return
     const awake = new AbortController()

@@ -53,16 +53,16 @@ export const machines: readonly Machine[] = [
   validationMachine,
 ]
 
-/** What decides, and what is shown. */
+/** The machines that decide, and the views that show. */
 export interface Wiring {
   readonly machines: readonly Machine[]
   readonly views: readonly View[]
 }
 
-/** All that decides and is shown, as it is today. */
+/** Every machine and view of this version. */
 export const wiring: Wiring = { machines, views }
 
-/** Makes what performs effects, for the services that are configured. */
+/** Makes the performers of effects, for the services that are configured. */
 export function createPerformers(area: Area, desired: Desired, waysOut: WaysOut): Performers {
   const { options, clock } = area
   const { consentService, tokenService, validationService, portal } = options
@@ -106,7 +106,7 @@ function tokensOf(area: Area): TokenSource | undefined {
   return tokenService && new Tokens(area, tokenService)
 }
 
-/** Makes what sends facts to the streams that they concern. */
+/** Makes the routers, which send facts to the streams that they concern. */
 export function createRouters(area: Area, desired: Desired, history: SecretHistory): Record<string, Router> {
   return {
     'consentService.consentsListed': (owed, fact, since) => routeConsents(area, owed, fact, since),
