@@ -7,11 +7,13 @@ import type { Desired, SecretValues } from './desired.ts'
 import { SecretGenerations } from './secret-generations.ts'
 import { SecretHistory } from './secret-history.ts'
 
-/** How old what a source gave may be before it is asked again, while notifications come. Nobody waits for that. */
+/**
+ * How old what a source gave may be before it is asked again, while notifications come. No notification waits for it.
+ */
 const askedEveryMs = 60_000
-/** How often the sources of an event are asked at most because of secrets that do not fit: anybody may send such. */
+/** How often at most an event's sources are asked again because secrets do not fit: anybody may send wrong ones. */
 const askedAgainMs = 10_000
-/** How often a source is asked at most that has given nothing yet. */
+/** How often at most a source that has given nothing yet is asked. */
 const askedFirstMs = 1_000
 
 /** What one event's sources gave last. */
@@ -46,7 +48,7 @@ export class AcceptedSecrets {
     })
   }
 
-  /** The secrets that are known for an event: for one that nobody declared, any that is declared. */
+  /** The secrets known for an event; for an event that nobody declared, those of any declared one. */
   async candidatesFor(evento: string): Promise<Secrets[]> {
     const [first, ...others] = this.#meant(evento).map(async each =>
       this.#desired.candidatesOf(each, await this.#valuesOf(each)),
@@ -55,8 +57,8 @@ export class AcceptedSecrets {
   }
 
   /**
-   * Looks once more at a notification whose secrets are none of those known: they may be newer, or former ones. Throws
-   * what their source last failed with: then nobody can say that they do not fit.
+   * Looks again at a notification whose secrets are unknown: they may be newer, or former ones. Throws the last error
+   * of their source: while it fails, nobody can say that they do not fit.
    */
   async recheck(head: ReceivedHead): Promise<boolean> {
     const { evento } = head
@@ -88,14 +90,14 @@ export class AcceptedSecrets {
     return known.values
   }
 
-  /** Nothing is known yet: whoever sends much while a source fails has it asked once a second. */
+  /** Nothing is known yet. A flood of notifications while a source fails has it asked once a second at most. */
   async #askFirst(evento: string): Promise<SecretValues> {
     const failed = this.#failed.get(evento)
     if (failed && isWithin(askedFirstMs, failed.at, this.#area.clock.now())) throw failed.error
     return this.#ask(evento)
   }
 
-  /** False when it was asked only just, or the source fails: then what is known stays in use. */
+  /** False when it was asked a moment ago, or the source fails: what is known stays in use. */
   async #askAgain(evento: string): Promise<boolean> {
     const asking = this.#asking.get(evento)
     if (!asking && this.#wasTried(evento, this.#area.clock.now())) return false
@@ -114,7 +116,7 @@ export class AcceptedSecrets {
     return triedAt !== undefined && isWithin(askedAgainMs, triedAt, now)
   }
 
-  /** Once at a time, whoever needs it. */
+  /** One request at a time, shared by all that need it. */
   #ask(evento: string): Promise<SecretValues> {
     const asking = this.#asking.get(evento)
     if (asking) return asking
@@ -126,7 +128,7 @@ export class AcceptedSecrets {
     return begun
   }
 
-  /** Asks, and keeps what it fails with until it does not. */
+  /** Asks, and keeps the source's error until it works again. */
   async #noted(evento: string): Promise<SecretValues> {
     try {
       const values = await this.#desired.ask(evento)

@@ -1,7 +1,10 @@
 import { followerOf } from './handler-worker.ts'
 import type { Follower } from './store/follower.ts'
 
-/** Reports whether some handler of an event has yet to come by a position: that of a process which has others, or is down. */
+/**
+ * Reports whether some handler of an event has not passed the position yet; it may belong to another process, or to one
+ * that is down.
+ */
 export function isAwaited(
   followers: readonly Pick<Follower, 'name' | 'position'>[],
   evento: string,

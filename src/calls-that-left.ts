@@ -13,15 +13,15 @@ export interface Left {
   readonly owing: Recorded
 }
 
-/** How many events are kept: those of other calls are read again. */
+/** How many events are kept in memory; older ones are read again. */
 const keptMax = 10_000
 
 /** Who is told personal data: a token is asked for without any. */
 const told: ReadonlySet<string> = new Set(serviceNames.filter(name => name !== 'tokenService'))
 
 /**
- * Tells from the events, heard in order, for which calls personal data has left: those that the service answered, and those
- * that are in doubt, each once of what it heard. What is only owed has not left, nor has what certainly came to nothing.
+ * Tells from the events, heard in order, for which calls personal data has left: those that the service answered, and
+ * those that are in doubt, each of them once. What is only owed has not left, nor has what certainly came to nothing.
  */
 export class CallsThatLeft {
   readonly #store: Store
@@ -33,7 +33,7 @@ export class CallsThatLeft {
     this.#store = store
   }
 
-  /** The calls of which the event says that they left. */
+  /** The calls that, by this event, have left. */
   async hear(event: Recorded): Promise<Left[]> {
     for (const [n, effect] of (event.effects ?? []).entries())
       if (isTold(effect)) this.#keep(`${event.id}/${n}`, event)
@@ -53,7 +53,7 @@ export class CallsThatLeft {
     if (oldest !== undefined) this.#owing.delete(oldest)
   }
 
-  /** A call whose answer was lost may be answered yet: it left then, and not twice. */
+  /** A call whose answer was lost may still be answered: it left once, not twice. */
   async #endedBy({ type, settles, cancels = [] }: Recorded): Promise<string[]> {
     const underWay: string[] = []
     for (const id of cancels) if (await this.#isUnderWay(id)) underWay.push(id)
@@ -62,7 +62,10 @@ export class CallsThatLeft {
     return [...underWay, settles.effect]
   }
 
-  /** Whoever makes an attempt does not hear that the call was ended meanwhile. One that only reads leaves no trace of it. */
+  /**
+   * A process that makes an attempt does not hear that the call was ended meanwhile; an attempt that only reads leaves
+   * no trace.
+   */
   async #isUnderWay(id: string): Promise<boolean> {
     const owing = this.#owing.get(id) ?? (await this.#read(id))
     if (!owing) return false

@@ -76,7 +76,7 @@ export class Desired {
     return this.#generations.current(evento)
   }
 
-  /** The secrets of an event's subscription, asked for now: none when nothing is declared for it. */
+  /** The secrets of an event's subscription, asked for now; empty where the event is not declared. */
   async secretsOf(evento: string, held: Held): Promise<Secrets> {
     return secretsFrom(evento, await this.ask(evento), held)
   }

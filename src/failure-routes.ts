@@ -19,7 +19,7 @@ export interface AnsweredFailure {
   readonly failedAt: Instant | null
 }
 
-/** So many records, or so many characters of them, are recorded together: receiving waits for no longer than that. */
+/** How many records, or characters of them, are recorded at once: receiving waits no longer than that takes. */
 const portionItems = 100
 const portionCharacters = 1_048_576
 
@@ -77,7 +77,7 @@ class Harvest {
     for (const portion of portionsOf(open)) {
       let made = new Portion(this.#area, stored, this.#recovers)
       await record(async () => {
-        // Decided anew when somebody else was faster: what was made of it before is void.
+        // Another process was faster: this is decided again, and what was made before is void.
         made = new Portion(this.#area, stored, this.#recovers)
         for (const item of portion) await made.take(item)
         return made.delivery
@@ -149,7 +149,10 @@ class Portion {
     return failure
   }
 
-  /** Its content apart, which has another end than the rest; and none where it goes into the inbox, to whom it is for. */
+  /**
+   * The content stands apart, since it ends differently from the rest; where it goes into the inbox, whom it is for is
+   * kept instead.
+   */
   #tell({ remoteId, evento, failedAt, record }: ListedFailure, failure: string, stream: string): void {
     const { conteudo = null, ...rest } = record as { conteudo?: Json } // As in contentOf.
     const isForInbox = this.#recovers && stream !== portalStream
@@ -176,7 +179,7 @@ class Portion {
     )
   }
 
-  /** What is in the inbox now, for whom it is for, need not be kept beside it. */
+  /** Content that is now in the inbox, or whom it is for, need not be kept here too. */
   async #destroyContent(address: PartAddress): Promise<void> {
     const { store } = this.#area
     if ((await openUnlessArchived(this.#area)(address)) === undefined) return
@@ -214,13 +217,13 @@ class Portion {
     return (await this.#area.store.lookUp(kind, String(remoteId))) === undefined
   }
 
-  /** Two processes that read the same record at once cannot both have it. */
+  /** Claimed so that two processes that read the same record at once cannot both have it. */
   #claim(kind: string, { remoteId }: ListedFailure, value: string): void {
     this.#claims.push({ kind, digest: this.#area.store.digest(kind, String(remoteId)), value })
   }
 }
 
-/** Parts a list so that no part takes long to record. */
+/** Divides a list so that no portion takes long to record. */
 function* portionsOf(items: readonly ListedFailure[]): Generator<readonly ListedFailure[]> {
   let portion: ListedFailure[] = []
   let characters = 0
@@ -252,7 +255,7 @@ function sought(item: ListedFailure) {
   return { evento, failedAt, content: contentOf(item) ?? '' }
 }
 
-/** The text that the portal sent, where its record holds one; written anew where it stands there as JSON. */
+/** The text that the portal sent, where its record holds one; JSON is written out again. */
 export function contentOf({ record }: Pick<ListedFailure, 'record'>): string | undefined {
   const { conteudo } = record as { conteudo?: Json } // Every record that was read is an object.
   if (conteudo === undefined || conteudo === null) return undefined

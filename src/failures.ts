@@ -43,8 +43,8 @@ export interface Failures {
    * there: at most once, and marked as recovered. The portal is asked at once, once; going through the records page by
    * page holds no more than a page of them in memory.
    *
-   * @throws {AverbaError} `INVALID_INPUT` for what is no day of the last thirty, `OUTCOME`; `VIEW_STOPPED` while their view
-   * stands still; `PART_ARCHIVED` where a record of these days was moved out to a bundle
+   * @throws {AverbaError} `INVALID_INPUT` for a day that is not among the last thirty, `OUTCOME`; `VIEW_STOPPED` while
+   * their view stands still; `PART_ARCHIVED` where a record of these days was moved out to a bundle
    */
   failures(options?: { day?: string; recover?: boolean }): Listed<Failure>
   /**
@@ -185,7 +185,10 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
   }
 }
 
-/** What was lost before a subscription became ours is in the failure records still. Nothing when it was ours already. */
+/**
+ * What was lost before a subscription became ours is still in the failure records. Owes nothing when it was ours
+ * already.
+ */
 export function readPast(now: number): Target {
   const at = toInstant(now)
   const days = daysBetween(toInstant(now - keptDays * dayMs), at)
@@ -212,12 +215,12 @@ function dayOf({ failed_at }: FailureRow): string | undefined {
   return failed_at === null ? undefined : brasiliaDay(fromInstant(failed_at))
 }
 
-/** Dates only: no zone has a part in it. */
+/** Dates only: time zones play no part. */
 function dayBefore(day: string): string {
   return toInstant(fromInstant(`${day}T00:00:00.000Z`) - dayMs).slice(0, 10)
 }
 
-/** For any other day the portal has nothing to say, and nothing would look like a day on which nothing failed. */
+/** Of any other day the portal has no records, which would look like a day on which nothing failed. */
 function checkDay(day: string, now: number): void {
   if (!isDay(day)) {
     throw new AverbaError('INVALID_INPUT', 'Cannot read failures: the day is not a date', {

@@ -12,7 +12,7 @@ export type Notification<B = Json> = Stored<B> & (Delivered | Recovered)
 
 interface Delivered {
   readonly origin: 'delivered'
-  /** Whom the portal named; absent when it is no longer there. */
+  /** Whom the portal named; absent once that was destroyed or moved out. */
   readonly recipient?: { readonly tipo: string | null; readonly id: string }
 }
 
@@ -25,11 +25,11 @@ interface Stored<B> {
   readonly id: string
   readonly evento: string
   /**
-   * The body as JSON, of any shape, or as text when it is not JSON or is nested over 100 deep; null when it is not there,
-   * or is damaged.
+   * The body as JSON, of any shape, or as text when it is not JSON or is nested over 100 deep; null when it is gone or
+   * damaged.
    */
   readonly body: B
-  /** The body is there and cannot be opened: it, or its key, is not what was stored. */
+  /** The body is there, but cannot be opened: it or its key is not what was stored. */
   readonly isDamaged?: true
   /** The body's bytes as they came. */
   readonly raw: Uint8Array
@@ -60,11 +60,11 @@ export const copyWindowMs = 10 * 60_000
 export type SealedBody = {
   /** The bytes as they came, in base64. */
   readonly bytes: string
-  /** Whom the portal named, as it did; the event as well, which is not named in clear where it holds a CPF. */
+  /** Whom the portal named, as it did; also the event, which is not kept in clear where it holds a CPF. */
   readonly recipient?: { readonly tipo: string | null; readonly id: string; readonly evento: string }
 }
 
-/** What to seal of a notification: whom it was for is known of one that was delivered. */
+/** What to seal of a notification; only one that was delivered has a recipient. */
 export function sealedBody(body: Uint8Array, recipient?: SealedBody['recipient']): SealedBody {
   return { bytes: Buffer.from(body).toString('base64'), ...(recipient && { recipient }) }
 }
@@ -101,7 +101,7 @@ export function openUnlessArchived({ store }: Pick<Area, 'store'>): Open {
     })
 }
 
-/** Opens a notification for a list, which one that is damaged does not end. */
+/** Opens a notification for a list: a damaged one does not end the list. */
 export async function openListed(area: Pick<Area, 'store'>, clear: ClearNotification): Promise<Notification> {
   try {
     return await openNotification(area, clear, openUnlessArchived(area))

@@ -23,21 +23,24 @@ import { readHandlings } from './views/notifications.ts'
 export interface HandlerOptions<B = Json> extends HandlerTime {
   /** Checks the body each time, and says what the handler gets: anything with `parse`, such as a schema of zod. */
   readonly schema?: { parse(body: unknown): B }
-  /** Names what a notification is about: those of one key are handled in their order, up to one that is parked. */
+  /**
+   * Names what a notification is about: those of one key are handled in order; one that is parked no longer holds up
+   * the next.
+   */
   readonly key?: (notification: Notification) => string
 }
 
 /** The inbox: what the portal notified us of, stored before it was acknowledged. */
 export interface Notifications {
   /**
-   * Calls a handler for every notification of an event, from the beginning of the log on, after the commit and at
-   * least once. It works while `run` or `settle` does, in one process at a time. One that fails is tried again with
-   * growing waits, up to 12 times in about half an hour, and then parked; it does not hold up others, unless they have
-   * its `key`. One that takes longer than `timeoutMs` has failed, and is told so by its `signal`: what does not heed
-   * that may still be at work when it is called again. Copies call no handler.
+   * Calls a handler for every notification of an event, from the beginning of the log on, after the commit and at least
+   * once. It works while `run` or `settle` does, in one process at a time. One that fails is tried again with growing
+   * waits, up to 12 times in about half an hour, and then parked; it does not hold up others, unless they have its
+   * `key`. One that takes longer than `timeoutMs` has failed, and is told so by its `signal`: a handler that ignores it
+   * may still be at work when it is called again. Copies call no handler.
    *
    * @throws {AverbaError} `INVALID_INPUT` when the event has a handler of this name in this process, or `timeoutMs` is
-   * no whole number up to a day
+   * not a whole number up to a day
    */
   handle<B = Json>(
     evento: string,
@@ -46,7 +49,7 @@ export interface Notifications {
     options?: HandlerOptions<B>,
   ): void
   /**
-   * Notifications, the oldest first: those with a body that was moved out, destroyed or damaged too, without it.
+   * Notifications, the oldest first. Those whose body was moved out, destroyed or damaged come without it.
    *
    * @throws {AverbaError} `INVALID_INPUT` for an unknown state, `VIEW_STOPPED` while their view stands still
    */
@@ -152,7 +155,7 @@ export function createNotifications(
       for await (const { notification } of rowsOf({ state: 'parked' })) {
         count += 1
         await replayOne(notification, 'parked', ask).catch(error => {
-          // Somebody else was faster: the view may be behind by a moment, or a handler have come through.
+          // Another process was faster: the view may lag by a moment, or a handler has finished.
           if (!(error instanceof AverbaError) || error.code !== 'REFUSED') throw error
           count -= 1
         })
@@ -164,7 +167,7 @@ export function createNotifications(
 
 const unnamed = 'sem-nome'
 
-/** A header comes as Latin-1, byte by byte: a dash or a blank in UTF-8 is seen as such only here. */
+/** A header comes as Latin-1, byte by byte: only once decoded is a dash or a space in UTF-8 seen as such. */
 function namesPerson(evento: string): boolean {
   return holdsCpf(evento) || holdsCpf(Buffer.from(evento, 'latin1').toString())
 }
@@ -180,7 +183,7 @@ function withoutPunctuation({ kind, id }: Incoming['recipient']): string {
 export async function routeNotification(area: Area, incoming: Incoming): Promise<Delivery> {
   const { store, clock } = area
   const { body } = incoming
-  // An event is named in clear: one that names a person is not an event that anyone subscribed to.
+  // The event is kept in clear: one that names a person is none that anyone subscribed to, and is left out.
   const evento = namesPerson(incoming.evento) ? unnamed : incoming.evento
   const recipient = { ...incoming.recipient, id: withoutPunctuation(incoming.recipient) }
   const content = [incoming.evento, recipient.kind ?? '', recipient.id, hash('sha256', body, 'hex')].join(
@@ -204,10 +207,10 @@ export async function routeNotification(area: Area, incoming: Incoming): Promise
   const data = { notification, evento, recipientKind: recipient.kind, bodyBytes: body.length }
   return {
     targets: [...targets, { stream, message: { ...message, data, parts }, isNew: true }],
-    // A person who was erased in this very moment is met again, as another.
+    // A person who was erased at this very moment is met again, as another.
     whenErased: 'conflict',
     claims,
-    // Found at once where this process stored it; what another one stored is in the way of the append.
+    // A copy of what this process stored is found at once; one that another process stored stops the append.
     recent,
   }
 }

@@ -96,7 +96,7 @@ export function makePlan(
   }
 }
 
-/** As far as it is planned by: a delivery that succeeds changes no plan. */
+/** What a plan depends on: a delivery that succeeds changes no plan. */
 function plain({ lastSuccessAt: _, ...listed }: ListedAtPortal) {
   return listed
 }
@@ -134,7 +134,7 @@ function compare(
   return { action: 'change', because }
 }
 
-/** It has our endpoint, and secrets that only we can have given it. */
+/** Whether it has our endpoint, and secrets that only we can have given it. */
 function isAlike(listed: ListedAtPortal, want: Wanted): boolean {
   return listed.endpoint === want.endpoint && listed.generation !== null
 }

@@ -21,14 +21,14 @@ export interface ReceivingParts {
   readonly onMissed: (reason: HarvestReason) => void
 }
 
-/** Makes the receiver, which stores what comes in, and what remembers of whom it was refused. */
+/** Makes the receiver, which stores what comes in, and the memory of what it refused. */
 export function createReceiving({ area, desired, accepted, tracing, log, onMissed }: ReceivingParts): {
   readonly receiver: Receiver
   readonly refused: RefusedNotifications
 } {
   const { clock, engine, options } = area
   const refused = new RefusedNotifications(evento => desired.isDeclared(evento))
-  /** Anybody may send any name: only one of ours is told. */
+  /** Anybody may send any name: only declared ones are told. */
   const named = (evento: string) => desired.isDeclared(evento) && { evento }
   const receiver = createReceiver({
     clock,
@@ -36,7 +36,7 @@ export function createReceiving({ area, desired, accepted, tracing, log, onMisse
     secretsOf: evento => accepted.candidatesFor(evento),
     recheck: head => accepted.recheck(head),
     async store(incoming) {
-      // The portal keeps what was answered 503, and brings it again.
+      // The portal keeps what was answered 503, and sends it again.
       const kept = { isKeptElsewhere: true }
       await engine.record(() => routeNotification(area, incoming), kept)
       refused.taken(incoming.evento)

@@ -20,12 +20,12 @@ const reasons: Readonly<Record<number, Reason>> = {
   413: 'BODY_TOO_LARGE',
 }
 
-/** What one event's notifications may have to themselves: that another event was taken says nothing of it. */
+/** Reasons that concern one event only: a notification of another event that was taken does not end them. */
 const ofOneEvent: ReadonlySet<Reason> = new Set(['SECRETS_REFUSED', 'BODY_TOO_LARGE'])
 
 /**
  * Counts the notifications of declared events that this process did not take, since the last one that it took. Anybody
- * may have sent them: no more than the event and the reason is kept.
+ * may have sent them: only the event and the reason are kept.
  */
 export class RefusedNotifications {
   readonly #counts = new Map<string, Map<Reason, number>>()
@@ -35,7 +35,7 @@ export class RefusedNotifications {
     this.#isDeclared = isDeclared
   }
 
-  /** Hears of one that was refused, by the status of its answer or by the code of an error. */
+  /** Notes a refused one, by the status of its answer or the code of an error. */
   refused(evento: string, by: number | string): void {
     const reason = typeof by === 'number' ? reasons[by] : by
     if (reason === undefined || !isReason(reason) || !this.#isDeclared(evento)) return
@@ -44,7 +44,7 @@ export class RefusedNotifications {
     this.#counts.set(evento, counts)
   }
 
-  /** Hears of one that was taken: the way to here is well, and so is all that has to do with its event. */
+  /** Notes one that was taken: the way to here works, and so does everything about its event. */
   taken(evento: string): void {
     if (this.#counts.size === 0) return
     this.#counts.delete(evento)

@@ -7,7 +7,7 @@ import type { Store } from './store/store.ts'
 /** For how long the secrets before a change or rotation are accepted after the portal confirmed it. */
 export const formerSecretsAcceptedMs = 60 * 60_000
 
-/** How old the answer may be that the receiver goes by. */
+/** How old the receiver's knowledge of the generations may be. */
 const ageMaxMs = 1_000
 
 const confirmed = ['subscription.registered', 'subscription.changed']
@@ -23,9 +23,9 @@ export type Confirmed = Pick<Recorded, 'position' | 'at'>
 
 /** What the log says of the secrets of one event. */
 interface Known {
-  /** What the portal confirmed last; none before the first registration. */
+  /** What the portal confirmed last; `undefined` before the first registration. */
   readonly held: Held | undefined
-  /** What was asked of it since. */
+  /** What it was asked to hold since. */
   readonly asked: Held | undefined
   /** What it held before, and until when that is accepted. */
   readonly former: (Held & { readonly until: number }) | undefined
@@ -60,8 +60,8 @@ export class SecretGenerations {
 
   /**
    * What notifications may carry, besides what is declared today: what the portal holds, what it was asked to hold, and
-   * for an hour what it held before. A rotation by another process is heard of within a second; until then the next
-   * generation, which nobody but us can derive, is accepted as well.
+   * for an hour what it held before. This process learns of a rotation by another one within a second; until then the
+   * next generation, which only we can derive, is accepted as well.
    */
   async accepted(evento: string): Promise<{ current: number; others: Held[] }> {
     const { held, asked, former } = await this.#recent(evento)
@@ -103,7 +103,7 @@ export class SecretGenerations {
     }
   }
 
-  /** Reads a stream from where it was read up to: failures make it long, and each of them says nothing here. */
+  /** Reads on from where the stream was read up to: failures make it long, and none of them matters here. */
   async #readOn(stream: string): Promise<Told> {
     const known = this.#told.get(stream) ?? { version: 0 }
     const [newest] = await this.#store.read({ stream, backward: true, limit: 1 })
@@ -125,7 +125,7 @@ function toldAfter(told: Told, event: Recorded): Told {
   return { ...told, version, last: event, before: told.last }
 }
 
-/** The first logs knew of no generations. */
+/** The first logs had no generations. */
 function heldIn({ data }: Recorded): Held {
   const { endpoint, generation = 1 } = data as { endpoint: string; generation?: number } // As the machine writes it.
   return { endpoint, generation }

@@ -13,14 +13,14 @@ interface Pair {
   readonly digest: string
 }
 
-/** What the secrets of one event were, as far as they were asked for. */
+/** What is kept of the secrets of one event, as far as they were asked for. */
 interface Kept {
   /** Stands for what the sources gave last. */
   readonly source: string
   readonly pairs: readonly Pair[]
-  /** What they made before, with the end of the log when that was noticed. */
+  /** What the sources gave before, each with the end of the log when the change was noticed. */
   readonly formers: readonly { readonly pairs: readonly Pair[]; readonly since: number }[]
-  /** When the portal was last seen to have what the sources gave. */
+  /** When the portal was last seen to hold what the sources give. */
   readonly seen?: Confirmed
 }
 
@@ -28,7 +28,7 @@ type Carried = Pick<ReceivedHead, 'secret' | 'authorization'>
 
 /** How old the copy in memory may be. */
 const ageMaxMs = 1_000
-/** The oldest is what the portal holds; those between were perhaps never there. */
+/** How many former secrets are kept. The portal holds the oldest; the later ones may never have reached it. */
 const formersMax = 4
 
 /**
@@ -40,7 +40,7 @@ export class SecretHistory {
   readonly #clock: Clock
   readonly #generations: Pick<SecretGenerations, 'confirmed'>
   readonly #known = new Map<string, { readonly kept: Kept | undefined; readonly at: number }>()
-  /** What stands for the values that this process knows. */
+  /** Stands, by event, for the values that this process knows. */
   readonly #ours = new Map<string, string>()
 
   constructor(
@@ -52,7 +52,7 @@ export class SecretHistory {
     this.#generations = generations
   }
 
-  /** Hears what the sources of an event gave now, and which secrets that makes. */
+  /** Notes what the sources of an event gave now, and the secrets made from it. */
   async note(evento: string, values: SecretValues, secrets: readonly Secrets[]): Promise<void> {
     const source = this.#digest(
       `${JSON.stringify([values.master, values.chaveSecreta, values.chaveAutenticacao])}`,
@@ -67,10 +67,10 @@ export class SecretHistory {
     })
   }
 
-  /** Hears that the portal was seen to have what the sources gave: the former secrets are on their way out. */
+  /** Notes that the portal was seen to hold what the sources give: the former secrets are on their way out. */
   async saw(evento: string): Promise<void> {
     await this.#change(evento, async kept => {
-      // What another process has by now nobody has seen there.
+      // What only another process knows cannot have been seen at the portal.
       if (!kept || kept.source !== this.#ours.get(evento)) return undefined
       if ((await this.#waiting(evento, kept)).length === 0) return undefined
       const position = await this.#store.reader.read(endOfLog)
@@ -79,15 +79,15 @@ export class SecretHistory {
   }
 
   /**
-   * Reports whether a notification carries what the secrets of its event were, or what another process knows them to be
-   * by now: until an hour after the portal has the new ones.
+   * Reports whether a notification carries former secrets of its event, until an hour after the portal has the new
+   * ones, or newer ones that only another process knows yet.
    */
   async fits(evento: string, head: Carried): Promise<boolean> {
     const kept = await this.#recent(evento)
     if (!kept) return false
     const isNewer = kept.source !== this.#ours.get(evento)
     const accepted = await this.#accepted(evento, kept)
-    // Where another process has no secret, it may only lack it: what asks for nothing would fit whatever comes.
+    // A process without a secret may only lack it; taken for newer, it would let everything through.
     const newer = isNewer ? kept.pairs.filter(isSecret) : []
     const pairs = [...newer, ...accepted.flatMap(each => each.pairs)]
     return pairs.some(pair => this.#isCarried(pair, head))
@@ -105,7 +105,8 @@ export class SecretHistory {
       ...(await this.#accepted(evento, before)),
       { pairs: before.pairs, since: await this.#store.reader.read(endOfLog) },
     ]
-    // A secret that came back is none of the former ones, and where there was none, nothing would be asked for.
+    // A secret that came back is no longer a former one. Where there was no secret, keeping it would let everything
+    // through.
     const formers = left
       .map(({ pairs: old, since }) => ({
         pairs: old.filter(pair => isSecret(pair) && !digests.has(pair.digest)),
@@ -115,7 +116,7 @@ export class SecretHistory {
     return formers.length > formersMax ? [...formers.slice(0, 1), ...formers.slice(2)] : formers
   }
 
-  /** Those that the portal may still send. */
+  /** The former secrets that the portal may still send. */
   async #accepted(evento: string, kept: Kept): Promise<Kept['formers']> {
     const confirmed = await this.#confirmed(evento, kept)
     if (!confirmed || this.#clock.now() <= fromInstant(confirmed.at) + formerSecretsAcceptedMs)
@@ -123,7 +124,7 @@ export class SecretHistory {
     return kept.formers.filter(each => each.since >= confirmed.position)
   }
 
-  /** Those that the portal has, for all that is known. */
+  /** The former secrets that the portal still has, as far as is known. */
   async #waiting(evento: string, kept: Kept): Promise<Kept['formers']> {
     const confirmed = await this.#confirmed(evento, kept)
     // What was never registered owes no change of its secrets.

@@ -32,11 +32,11 @@ export interface Pending {
 interface Stored {
   readonly notification: string
   readonly evento: string
-  /** When it came; not a number where nobody knows. */
+  /** When it came; NaN where nobody knows. */
   readonly at: number
   readonly bodyBytes: number
   readonly body: string
-  /** Without a recipient: it stands for whomever the content was for. */
+  /** Without a recipient: it stands for everyone the content was for. */
   readonly isRecovered: boolean
   /** How often it was delivered, copies included: each stands for one failure at most. */
   deliveries: number
@@ -44,7 +44,7 @@ interface Stored {
 
 /** One whose content is known. */
 interface Known extends Pick<Stored, 'notification' | 'at' | 'isRecovered'> {
-  /** The one that it was read from: copies that come after it are counted there. */
+  /** The notification that it was read from: later copies are counted there. */
   readonly stored?: Stored
   readonly recipient?: string
 }
@@ -52,18 +52,18 @@ interface Known extends Pick<Stored, 'notification' | 'at' | 'isRecovered'> {
 /** The notifications that were stored about the time of some failures, to be found by their content. */
 export class StoredNotifications {
   readonly #area: Area
-  /** Those whose content nobody has looked at, by event and length: there may be very many. */
+  /** Those whose content has not been opened yet, by event and length: there may be very many. */
   readonly #unopened = new Map<string, Stored[]>()
   readonly #byContent = new Map<string, Known[]>()
   readonly #byNotification = new Map<string, Stored>()
-  /** How many failures each was linked to. */
+  /** How many failures each is linked to. */
   readonly #links = new Map<string, number>()
 
   private constructor(area: Area) {
     this.#area = area
   }
 
-  /** Reads those from the log that may be one of these. */
+  /** Reads from the log those that may be one of these. */
   static async around(area: Area, all: readonly Sought[]): Promise<StoredNotifications> {
     const found = new StoredNotifications(area)
     const times: number[] = []
@@ -82,9 +82,9 @@ export class StoredNotifications {
   }
 
   /**
-   * The notification that a failure is about: the one with its event and content that was stored about then, or is about
-   * to be. A failure says nothing of its recipient. So where the same was delivered to several, or less often than it
-   * failed, at least one of them may have got nothing, and none is given.
+   * The notification that a failure is about: the one with its event and content that was stored about then, or is
+   * about to be. A failure says nothing of its recipient. So where the same content went to several recipients, or came
+   * less often than it failed, one of them may have got nothing: then none is given.
    */
   async find(sought: Sought, pending: Pending): Promise<string | undefined> {
     const { evento, failedAt, content } = sought
@@ -105,12 +105,12 @@ export class StoredNotifications {
     return known.find(isLeft)?.notification
   }
 
-  /** A failure is linked to a notification. */
+  /** Notes that a failure is linked to a notification. */
   link(notification: string): void {
     this.#links.set(notification, (this.#links.get(notification) ?? 0) + 1)
   }
 
-  /** What was pending has been recorded. */
+  /** Notes that what was pending has been recorded. */
   keep({ recovered, linked }: Pending): void {
     for (const each of linked) this.link(each)
     for (const each of recovered) {
@@ -120,7 +120,7 @@ export class StoredNotifications {
     }
   }
 
-  /** Looks at the contents of those of an event and a length that came then, each once. */
+  /** Opens the contents of those of an event and a length that came then, each once. */
   async #open(shape: string, isThen: (each: Stored) => boolean): Promise<void> {
     const unopened = this.#unopened.get(shape) ?? []
     if (unopened.length === 0) return
@@ -131,7 +131,7 @@ export class StoredNotifications {
         continue
       }
       const sealed = await this.#sealedOf(each)
-      // What was moved out, erased or damaged cannot be compared, and so is nobody's copy.
+      // What was moved out, erased or damaged cannot be compared, and so counts as no copy.
       if (sealed === undefined) continue
       const { notification, at, isRecovered } = each
       const known = { notification, at, isRecovered, stored: each, recipient: nameOf(sealed.recipient) }
@@ -205,12 +205,12 @@ function isAlike(one: Sought, other: Sought): boolean {
   return one.evento === other.evento && one.content === other.content
 }
 
-/** Not a number where nobody knows when it failed. */
+/** NaN where nobody knows when it failed. */
 function timeOf({ failedAt }: Sought): number {
   return failedAt === null ? Number.NaN : fromInstant(failedAt)
 }
 
-/** What was recovered came when its delivery failed, and may be in the log days after that. */
+/** A recovered one counts from when its delivery failed; it may be in the log days later. */
 function toStored({ id, at, data, type }: Recorded): Stored {
   const { notification, evento, bodyBytes, failedAt } = data as unknown as Received & Partial<Recovered> // As the machine writes them.
   const cameAt = failedAt === undefined ? at : failedAt

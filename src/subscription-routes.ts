@@ -56,7 +56,7 @@ export async function routeSubscriptions(
   const plain = await Promise.all(
     list.map(async (each): Promise<ListedAtPortal> => {
       const { remoteId, evento, endpoint, secrets, isDeleted, lastSuccessAt } = each
-      // Ours carries the secrets of the event that it was made for, also where somebody changed that.
+      // Ours carries the secrets of the event it was made for, even where somebody changed the event.
       const own = rows.find(row => row.remote_id === remoteId)?.evento ?? evento
       const generation = await desired.generationIn(own, each)
       const digest = digestOf(area, secrets)
@@ -81,11 +81,11 @@ export function subscriptionRows({ rows, views }: Pick<Area, 'rows' | 'views'>):
   return rows.select('subscriptions', query, { kind: 'subscription' })
 }
 
-/** Whether a row of the portal's that cannot be read may be ours that seems to be missing. */
+/** Whether an unreadable row of the portal's may be one of ours that seems to be missing. */
 function isPerhaps(row: SubscriptionRow, record: Json, rows: readonly SubscriptionRow[]): boolean {
   const { remoteId, evento = row.evento } = readUnreadable(record)
   if (remoteId === null || row.remote_id === remoteId) return true
-  // One whose registration is in doubt has no id yet.
+  // A subscription whose registration is in doubt has no id yet.
   const isAnother = rows.some(each => each.remote_id === remoteId)
   return row.remote_id === null && !isAnother && evento === row.evento
 }
@@ -140,8 +140,8 @@ async function observation(
 }
 
 /**
- * A registration whose answer was lost is found again by its event and endpoint, or is certainly not there. Its
- * secrets need not fit: the host may have changed them meanwhile, and then they are a drift.
+ * Finds a registration whose answer was lost by its event and endpoint, or says that it is certainly not there. Its
+ * secrets may differ: the host may have changed them meanwhile, which counts as drift.
  */
 async function adoption(
   area: Area,
@@ -166,7 +166,7 @@ async function readingOf(
   listed: ListedSubscription,
 ): Promise<SubscriptionReading> {
   const { remoteId, endpoint, isDeleted, deletedAt, lastSuccessAt } = listed
-  // Of what is declared no more nobody can tell.
+  // Of an event that is no longer declared, nobody can tell.
   const generation = desired.isDeclared(evento)
     ? await desired.generationIn(evento, listed)
     : await desired.generationOf(evento)

@@ -8,7 +8,7 @@ export interface Subscription {
   /** The portal's id; null while it has none. */
   readonly id: number | null
   readonly evento: string
-  /** The event that the portal was last seen to notify us of: another one when somebody changed it there. */
+  /** The event that the portal was last seen to notify us of: another one if somebody changed it there. */
   readonly eventoAtPortal: string
   readonly endpoint: string
   /** False when the portal was last seen with secrets that are not ours. */
@@ -17,9 +17,9 @@ export interface Subscription {
   readonly generation: number
   readonly state: SubscriptionRow['state']
   readonly health: SubscriptionRow['health']
-  /** Failed deliveries that are known since it was registered or last recovered. */
+  /** Failed deliveries known since it was registered or last recovered. */
   readonly failures: number
-  /** The first error that is known since the last success, and the whole days of nothing but errors since then. */
+  /** The first known error since the last success, and the whole days of nothing but errors since then. */
   readonly failingSince: Instant | null
   readonly daysOfErrors: number
   /** When the portal deletes it unless a delivery succeeds, and the whole days until then. */

@@ -11,10 +11,10 @@ import type { SubscriptionRow } from './views/subscriptions.ts'
 
 /** Something about the portal's subscriptions that a person has to know of. */
 interface Trouble {
-  /** It is told to the logger once, for as long as this stays the same. */
+  /** It is told to the logger once, as long as this stays the same. */
   readonly key: string
   readonly line: LogLine
-  /** The same for whoever asks for the health, with what to do. */
+  /** The same for `health()`, with what to do. */
   readonly detail: string
 }
 
@@ -82,7 +82,7 @@ export class SubscriptionTroubles {
     return [...rows.filter(isAtPortal).flatMap(row => threat(row, now)), ...declared, ...stale]
   }
 
-  /** What of the portal was not read for too long. What never was counts from when it was first asked for. */
+  /** What of the portal was not read for too long; what was never read counts from when it was first asked for. */
   async #unread(listed: Recorded | undefined, now: number): Promise<Trouble[]> {
     const [first] = await this.#area.store.read({ stream: portalStream, limit: 1 })
     if (!first) return []
@@ -123,7 +123,7 @@ function absence(evento: string, row: SubscriptionRow | undefined): Trouble[] {
   return [{ key: `absent ${evento}`, line: { message, evento }, detail }]
 }
 
-/** What the portal holds otherwise than declared. Secrets that changed where they come from are told of by themselves. */
+/** Where the portal differs from what is declared. Secrets that changed at their source are told of separately. */
 function differences(row: SubscriptionRow, endpoint: string, areSecretsTold: boolean): string[] {
   return [
     ...(row.evento_at_portal === row.evento ? [] : ['event']),

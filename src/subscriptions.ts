@@ -14,7 +14,7 @@ import type { SubscriptionRow } from './views/subscriptions.ts'
 /** What applying a plan may do, beyond creating, adopting and changing what is ours. */
 export interface ApplyOptions {
   readonly deletions?: 'refuse' | 'allow'
-  /** Makes subscriptions ours that take an event which we declare, whosever they were. */
+  /** Makes subscriptions to declared events ours, whoever made them. */
   readonly takeOver?: boolean
 }
 
@@ -91,7 +91,7 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
     return { plan, listed, unreadable }
   }
 
-  /** The stream of an event's subscription, and what declares it when it is new. */
+  /** The stream of an event's subscription, with the message that declares it when it is new. */
   async function declare(evento: string, endpoint: string): Promise<Delivery & { stream: string }> {
     const known = await store.lookUp('subscription', evento)
     if (known !== undefined) return { stream: `subscription-${known}`, targets: [] }
@@ -133,7 +133,7 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
     )
   }
 
-  /** What the portal lists already becomes ours: nothing is owed to the outside. */
+  /** Makes ours what the portal lists already: nothing is owed to the outside. */
   async function adopt(
     verb: 'adopt' | 'takeOver',
     { evento }: Change,
@@ -213,7 +213,7 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
   }
 }
 
-/** A refusal of one change, such as another process being at it, leaves the others alone. */
+/** A refused change, as when another process is at it, leaves the others alone. */
 function refused(error: unknown): Outcome<Subscription> {
   if (!(error instanceof AverbaError) || !['REFUSED', 'CONFLICT', 'MISCONFIGURED'].includes(error.code))
     throw error
