@@ -43,7 +43,7 @@ export function createArea(parts: Omit<Area, 'require' | 'isFresh'>): Area {
     },
     isFresh(readAt, ageMaxMs) {
       if (readAt === null) return false
-      // By a clock that was ahead and has gone back it was read later than now: nobody knows how long ago that is.
+      // A clock that was ahead and was put back dates a reading later than now: its age is unknown.
       return ageMaxMs === undefined || Math.abs(clock.now() - fromInstant(readAt)) <= ageMaxMs
     },
   }

@@ -16,7 +16,7 @@ import { proveConsistency, proveEvent, type WhichEvent } from './store/prove.ts'
 
 /** Shows others what the log holds, so that they need to believe nobody. */
 export interface Audit {
-  /** Signs where the log stands, as a C2SP note: for whoever shall be able to hold the log to it later. */
+  /** Signs where the log stands, as a C2SP note: whoever keeps it can hold the log to it later. */
   checkpoint(): Promise<string>
   /**
    * The proof that an event is in the log, up to a checkpoint that is signed for it now: one C2SP tlog-proof.

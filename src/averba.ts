@@ -84,7 +84,8 @@ export interface Averba {
    * The rows of a view as they were when the log ended at a position, or at an instant: built from the log, in memory.
    * A time of the log says what averba knew then.
    *
-   * @throws {AverbaError} `INVALID_INPUT` for a view that is not there, an instant in another form, or what is no position
+   * @throws {AverbaError} `INVALID_INPUT` for a view that is not there, an instant in another form, or something that
+   * is not a position
    */
   viewAsOf<N extends keyof Views>(name: N, asOf: { position?: number; at?: Instant }): Promise<Views[N][]>
   /**
@@ -105,12 +106,12 @@ export interface Averba {
    */
   run(options: { signal: AbortSignal }): Promise<void>
   /**
-   * Performs what is due now, waits for the calls that this process has begun, and calls followers for what is there now.
-   * For scripts, cron and tests. After `timeoutMs` it begins nothing more and says what has ended by then; what is under
+   * Performs what is due now, waits for the calls that this process has begun, and calls followers for what is there
+   * now. For scripts, cron and tests. After `timeoutMs` it begins nothing more and counts what has ended; what is under
    * way goes on by itself.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when `timeoutMs` is no whole number of milliseconds; `REFUSED` within a handler,
-   * whose end it would wait for
+   * @throws {AverbaError} `INVALID_INPUT` when `timeoutMs` is not a whole number of milliseconds; `REFUSED` within a
+   * handler, whose end it would wait for
    */
   settle(options?: { timeoutMs?: number }): Promise<{ settled: number; deferred: number; unknown: number }>
   /** What will happen by itself until an instant: calls that go, readings, ends of consents, deletions at the portal. */
@@ -264,7 +265,7 @@ export async function openOn(
         if (asOf.position !== undefined) checkPosition(asOf.position, 'position')
         return (await store.viewAsOf(name, asOf)) as Views[N][] // The view of this name has these rows.
       }),
-    // The type names what is told. A handler that caused it does not wait for who hears of it.
+    // The type names what is told. A handler that caused the event does not wait for its listeners.
     on: (type, listener) => engine.on(type, told => followers.scope.outside(() => listener(told as never))),
     run: ({ signal }) =>
       engine.admit(closing =>
@@ -300,10 +301,10 @@ export async function openOn(
   }
 }
 
-/** A logger is told allow-listed fields only, and one that fails does not reach what it was told of. */
+/** A logger gets allow-listed fields only, and its own failures stay away from what it was told of. */
 function safely(logger: AverbaOptions['logger']): (line: LogLine) => void {
   return line => {
-    // What fails, at once or later, has nobody left to tell.
+    // Nobody is left to tell of a failure of the logger.
     const tell = async () => logger?.(onlyAllowed(line))
     tell().catch(() => undefined)
   }

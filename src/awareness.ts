@@ -27,8 +27,8 @@ export interface AwarenessDetail extends Awareness, Partial<Omit<CienciaDetalhad
 /** Awareness records of data subjects (document 1, operations 4 and 5). */
 export interface AwarenessArea {
   /**
-   * Lists the awareness records of a data subject, all or of one controller; those that the service lists no more only
-   * with `vanished`.
+   * Lists the awareness records of a data subject, all or of one controller; those that the service no longer lists
+   * only with `vanished`.
    *
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_CNPJ`, `INVALID_INPUT` for a wrong `ageMaxMs`
    */
@@ -46,7 +46,7 @@ export function createAwareness(area: Area): AwarenessArea {
 
   const underWay = new Map<SubjectRef, Promise<Outcome<undefined>>>()
 
-  /** Whoever asks while a reading of the subject is under way shares it. */
+  /** Readings of one subject that are asked for at the same time are one reading. */
   function readOnce(subject: SubjectRef): Promise<Outcome<undefined>> {
     const running = underWay.get(subject)
     if (running) return running
@@ -159,7 +159,7 @@ export async function routeAwareness(
     const data = { ...summary, record: awareness }
     targets.push({ stream: owner, message: { type: 'subject.observeAwareness', data, parts } })
   }
-  // A record that cannot be read may be any of those that seem to be missing.
+  // A record that cannot be read may be any of those that seem to be missing: then none counts as missing.
   const held = isErased || unreadable.length > 0 ? [] : await listedOf(area, owner)
   for (const record of held.filter(each => !seen.has(each)))
     targets.push({ stream: owner, message: { type: 'subject.missAwareness', data: { record } }, since })
@@ -172,7 +172,7 @@ export async function routeAwareness(
   return { targets: [...targets, { stream: owner, message: listed }], claims }
 }
 
-/** Our ids of the records that the last list had, as the log says: a view may stand still. */
+/** Our ids of the records in the last list, by the log: a view may stand still. */
 async function listedOf({ store }: Area, stream: string): Promise<readonly string[]> {
   const listed = new Set<string>()
   const types = ['subject.awarenessAppeared', 'subject.awarenessVanished']

@@ -5,7 +5,7 @@ import { AverbaError } from './errors.ts'
 import type { Check, Found } from './health.ts'
 import type { AverbaOptions } from './options.ts'
 
-/** From when on a certificate that ends is not well. */
+/** How many days before its end a certificate no longer counts as well. */
 const daysMin = 7
 
 const noCertificate = 'it is none: give { cert, key } as PEM text, or { pfx, passphrase }'
@@ -26,7 +26,7 @@ async function checkCertificate(
     const detail = `it ends in ${daysLeft} days: renew it, and put the new one where it is read from`
     return { ok: false, detail, daysLeft }
   } catch (error) {
-    // A vault may give anything at all.
+    // A host's own source of certificates may throw anything.
     if (!(error instanceof AverbaError)) return { ok: false, detail: noCertificate }
     return { ok: false, detail: [error.message, error.hint].filter(Boolean).join(': ') }
   }

@@ -96,7 +96,7 @@ export function checkShape(options: AverbaOptions): void {
   checkTracing(options)
 }
 
-/** It names a stream, in clear, and a place behind which parts are named after a slash. */
+/** The credential names a stream, in clear, and stands before a slash in the addresses of parts. */
 function checkCredential(credential: string): void {
   checkId(credential, 'tokenService.credential')
   if (credential.includes('/')) throw misconfigured('Cannot use tokenService.credential: it holds a slash')
@@ -202,7 +202,7 @@ function checkAddresses({
   }
 }
 
-/** A bound that lets nothing through would hold up everything, without a word. */
+/** A bound that lets nothing through would stop everything in silence. */
 function checkLimits({ consentService, validationService, portal }: AverbaOptions): void {
   if (consentService?.syncEveryMs !== undefined) checkSyncEveryMs(consentService.syncEveryMs)
   for (const [name, service] of Object.entries({ consentService, validationService, portal })) {

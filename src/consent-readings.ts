@@ -4,7 +4,7 @@ import { type Ask, type Outcome, valueOf } from './outcome.ts'
 import { unlessStopped } from './store/view-reader.ts'
 import type { SubjectRef, Who } from './subjects.ts'
 
-/** How fresh an answer must be: older than this, the service is read first. Absent: the view answers. */
+/** How fresh an answer must be: older than this, the service is read first. When absent, the view answers. */
 export interface Fresh {
   readonly ageMaxMs?: number
 }

@@ -78,8 +78,9 @@ export function answerFrom(
 }
 
 /**
- * The same about an instant that a host names. One of about now is now by the log too, whose times stay ahead after a clock
- * was: what is recorded in them already counts, and where the two differ, the one by which the consent does not stand.
+ * The same about an instant that a host names. One of about now also means now by the log, whose times stay ahead after
+ * a clock was: what they recorded already counts. Where the two answers differ, the one counts by which the consent
+ * does not stand.
  */
 export function answerAbout(
   story: Story,
@@ -95,7 +96,7 @@ export function answerAbout(
   return answerFrom(story, toInstant(recordedAt), knownAt, options)
 }
 
-/** Now, and never before what is recorded: the machine's clock may have been set back. */
+/** Now, but never before what is recorded: the system's clock may have been set back. */
 export function nowAfter(story: Story, clock: Clock): Instant {
   return toInstant(Math.max(clock.now(), lastOf(story)))
 }

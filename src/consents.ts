@@ -25,8 +25,8 @@ export interface Consent {
   /** As the service gave it, also where it is not a CNPJ. */
   readonly cnpjUsuario: string | null
   /**
-   * `changed` while the service shows another status whose history has not been read, `changing` while our request is out, `uncertain` while its outcome is not known, `vanished` when the
-   * service lists it no more.
+   * `changed` while the service shows another status whose history has not been read, `changing` while our request is
+   * out, `uncertain` while its outcome is not known, `vanished` when the service no longer lists it.
    */
   readonly knowledge: ConsentRow['knowledge']
   readonly readAt: Instant | null
@@ -54,13 +54,13 @@ export interface OwnedConsent extends Consent {
 /** Consents of data subjects at the consent service (document 1, operations 1 to 3). */
 export interface Consents extends Enrolments, Standings {
   /**
-   * Reads all consents of a data subject at the service and records what changed: what has another status is read in
-   * full, for the events and the times in its history.
+   * Reads all consents of a data subject at the service and records what changed. A consent with another status is read
+   * in full, for the events and times in its history.
    */
   sync(who: Who, ask?: Ask): Promise<Outcome<Synced>>
   /**
-   * Lists the consents of a data subject, all or of one controller or status. Those that the service lists
-   * no more are left out, unless `vanished` asks for them.
+   * Lists the consents of a data subject, all or of one controller or status. Those that the service no longer lists
+   * are left out, unless `vanished` asks for them.
    *
    * @throws {AverbaError} `INVALID_CNPJ`, `INVALID_INPUT` for an unknown status or a wrong `ageMaxMs`, `NOT_FOUND`; `VIEW_STOPPED` while the view
    * of consents stands still: `get` and `standing` go by the log then
@@ -211,7 +211,7 @@ export function createConsents(area: Area): Consents {
       if (stream === undefined) return undefined
       const row = await rowOf(stream)
       const hasVanished = row.knowledge === 'vanished'
-      // The time to keep it may be over: then it is read again.
+      // Retention may have destroyed the details: then they are read again.
       const isThere = row.detail !== null && (await store.open(row.detail)) !== undefined
       if (hasVanished && !isThere) return undefined
       const isFresh = isThere && area.isFresh(row.described_at, which.ageMaxMs)

@@ -22,7 +22,9 @@ export function parseCpf(text: string): Cpf {
   })
 }
 
-/** What people, addresses and word processors put between the digits: full stops, dashes of any kind, slashes, blanks. */
+/**
+ * What people, addresses and word processors put between the digits: full stops, dashes of any kind, slashes, spaces.
+ */
 const sign = String.raw`[.\-/_\s\p{Pd}\u2212\p{Cf}]`
 const nine = String.raw`(?:\d{9}|\d{3}${sign}{1,2}\d{3}${sign}{1,2}\d{3})`
 const written = new RegExp(String.raw`(?<!\d)${nine}${sign}{0,2}\d{2}(?!\d)`, 'gu')
@@ -31,10 +33,10 @@ const hexMin = 32
 
 /**
  * Reports whether something that looks like a CPF stands in the text: eleven digits that are not part of a longer
- * number, with correct check digits, with up to two signs before these or without, and with such after the third and the
- * sixth or after neither; also percent-encoded, and in full-width digits. What is no CPF and is written in these very
- * groups, such as `192.168.100.12` or eleven digits by themselves, is taken for one in a hundred cases; times, UUIDs and
- * digests in hexadecimal are not.
+ * number, with correct check digits, with up to two signs before these or without, and with such after the third and
+ * the sixth or after neither; also percent-encoded, and in full-width digits. Other numbers of this form, such as
+ * `192.168.100.12` or any eleven digits, are taken for a CPF in one case of a hundred; times, UUIDs and hexadecimal
+ * digests are not.
  */
 export function holdsCpf(text: string): boolean {
   return holdsWritten(text) || (text.includes('%') && holdsWritten(decoded(text)))
@@ -53,7 +55,7 @@ function isInHex(text: string, index: number, length: number): boolean {
   return before.length + length + after.length >= hexMin && /[a-f]/i.test(before + after)
 }
 
-/** What is encoded badly stays as it is, and the rest is decoded. */
+/** Decodes what can be decoded, and leaves the rest as it is. */
 function decoded(text: string): string {
   return text.replace(/(?:%[\da-f]{2})+/gi, encoded => {
     try {

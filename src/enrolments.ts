@@ -24,16 +24,16 @@ export interface Enrolments {
    */
   enrol(who: { cpf: string }, ask?: Ask & { syncEveryMs?: number }): Promise<SubjectRef>
   /**
-   * Enrols many, and gives their refs in the same order as they become durable: many share one commit. What is wrong
-   * with one ends it there; those before are enrolled, and all may be given again.
+   * Enrols many, and gives their refs in the same order as they become durable: many share one commit. A wrong one ends
+   * it there: those before it are enrolled, and all of them may be given again.
    */
   enrolAll(
     people: AsyncIterable<Enrollee> | Iterable<Enrollee>,
     ask?: Omit<Ask, 'commandId'>,
   ): AsyncIterable<SubjectRef>
   /**
-   * Says how often the consents of a data subject are read from now on: the next time at once, or, with null, no more
-   * by themselves. A reading of the schedule before that has not left is cancelled.
+   * Says how often the consents of a data subject are read from now on: the next time at once; with null, no longer by
+   * themselves. A reading of the schedule before that has not left is cancelled.
    *
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`
    */
@@ -108,7 +108,7 @@ export function createEnrolments(area: Area): Enrolments {
   return { enrol, enrolAll, schedule, syncPlan }
 }
 
-/** Nothing of one who cannot be enrolled is recorded. */
+/** Checks first: nothing is recorded of somebody who cannot be enrolled. */
 function checkEnrollee({ cpf, syncEveryMs }: { cpf: string; syncEveryMs?: number | undefined }): Cpf {
   if (syncEveryMs !== undefined) checkSyncEveryMs(syncEveryMs)
   return parseCpf(cpf)

@@ -5,7 +5,7 @@ import { placeOf } from './store/relocation.ts'
 import type { Store } from './store/store.ts'
 import type { SubjectRef } from './subjects.ts'
 
-/** How an erasure was completed. `copiesOpenUntil` is null where the key is kept: for as long, copies open. */
+/** How an erasure was completed. `copiesOpenUntil` is null where the key is kept: as long as it is, copies open. */
 export interface CompletedErasure extends Omit<ErasureCompleted, 'copiesOpenUntil'> {
   readonly at: Instant
   readonly copiesOpenUntil: Instant | null

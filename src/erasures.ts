@@ -60,8 +60,9 @@ export function createErasures(area: Area): Erasures {
   const receipt = (subject: SubjectRef) => receiptOf(store, subject)
 
   /**
-   * The subject, also one of whom something was kept. By a CPF that leads to nobody any more, the one who was erased under the
-   * same command id; who is enrolled with it is another one, for whom the id was not.
+   * The subject, also one of whom something was kept. By a CPF that no longer leads to anybody, it is the one who was
+   * erased under the same command id; whoever is enrolled with that CPF now is another subject, with whom the id has
+   * nothing to do.
    */
   async function find(who: Who, commandId: string | undefined): Promise<SubjectRef> {
     if ('cpf' in who) {
@@ -83,7 +84,7 @@ export function createErasures(area: Area): Erasures {
 
   async function deliver(subject: SubjectRef, options: EraseOptions): Promise<Delivery> {
     const { requester, legalBasis, keep = [] } = options
-    // Before it is looked for what there is: what is recorded of the person since is in the way.
+    // Looked at before the survey: whatever is recorded of the person after it is in the way of the append.
     checkKept(await receipt(subject), keep)
     const found = await store.owners.survey(subject)
     const kept = found.parts.filter(part => isKept(part, keep) && isLeft(part))
@@ -112,7 +113,7 @@ export function createErasures(area: Area): Erasures {
     }
   }
 
-  /** Carries on what was asked for before, if it was as much, and gives its receipt. */
+  /** Continues an earlier erasure of the same extent, and gives its receipt. */
   async function goOn(who: Who, keep: readonly PartKind[]): Promise<ErasureReceipt | undefined> {
     if ('cpf' in who) return undefined
     const known = await receipt(who.subject)
@@ -159,7 +160,7 @@ function isKept(part: Pick<NamedPart, 'type' | 'name'>, keep: readonly string[])
   return kind !== undefined && keep.includes(kind)
 }
 
-/** Somebody who wants to keep what is gone may not mean that the rest goes as well. */
+/** Somebody who asks to keep what is gone already may not want the rest destroyed. */
 function checkKept(before: ErasureReceipt | undefined, keep: readonly PartKind[]): void {
   if (!before || keep.every(kind => before.keeps.includes(kind))) return
   throw new AverbaError(
@@ -171,7 +172,7 @@ function checkKept(before: ErasureReceipt | undefined, keep: readonly PartKind[]
   )
 }
 
-/** Whether there is anything of it to keep. What is gone already keeps no key. */
+/** Whether anything of it is left to keep: what is gone keeps no key. */
 function isLeft({ ending, isOut }: NamedPart): boolean {
   return ending !== undefined || isOut === true
 }

@@ -42,7 +42,7 @@ export async function examine(
     await askSecrets(options)
     return { ok: true, detail: 'its options can be used, and its secrets can be had' }
   })
-  // What the options say cannot be looked at before they are right.
+  // While the options are wrong, nothing that they name can be looked at.
   if (!configuration?.ok) return { ok: false, checks: [configuration].filter(each => each !== undefined) }
   const diagnosis = existsSync(options.store) ? await diagnosisOf(options.store, isDeep) : undefined
   const checks = [
@@ -96,7 +96,7 @@ async function askSecret(source: SecretSource | undefined, what: string): Promis
     throw new AverbaError('MISCONFIGURED', `Cannot use the ${what}: it is empty`)
 }
 
-/** What was found, or why nothing could be. */
+/** The diagnosis of the store, or why there is none. */
 async function diagnosisOf(store: string, isDeep: boolean): Promise<Diagnosis | string> {
   try {
     return await diagnoseStore({ store, isDeep })

@@ -26,7 +26,10 @@ export interface Figures {
   readonly readings: {
     /** When consents were last read, of anybody. Both are null while the view of data subjects stands still, too. */
     readonly newestAt: Instant | null
-    /** Of those that are read by themselves, the one that was read the longest ago, or enrolled and never read. */
+    /**
+     * The reading, or the enrolment of a subject never read, that is the longest ago among those that are read by
+     * themselves.
+     */
     readonly oldestAt: Instant | null
   }
 }

@@ -54,7 +54,7 @@ export interface Check extends Found {
 export interface Health {
   /**
    * It can take work: the store can be read and written, keyring and views are well, and no certificate has expired or
-   * is missing. What else is not well takes a person, and no other process.
+   * is missing. Whatever else is wrong needs a person; another process would not help.
    */
   readonly ready: boolean
   /** Why it is not ready, in words. */
@@ -77,7 +77,7 @@ function isCertificate(name: string): boolean {
   return certificates.some(each => each === name)
 }
 
-/** A certificate that ends soon stands in nobody's way: one that cannot be used has no days left. */
+/** A certificate that ends soon is no obstacle yet; one that cannot be used has no days left. */
 function standsInTheWay({ name, ok, daysLeft }: Check): boolean {
   return !ok && (vital.has(name) || (isCertificate(name) && daysLeft === undefined))
 }
@@ -184,13 +184,13 @@ function wrongOf({ state, waits_until }: TokenRow): string | undefined {
   return undefined
 }
 
-/** Our own messages hold nothing personal and no secret; of others only the name is said. */
+/** The words of an error: our messages hold nothing personal and no secret; of other errors only the name is told. */
 export function inWords(error: unknown): string {
   if (error instanceof AverbaError) return [error.message, error.hint].filter(Boolean).join(': ')
   return nameOf(error)
 }
 
-/** What the calls that have not ended come to. Doubt is no fault of the log; a person has to know of it all the same. */
+/** A summary of the calls that have not ended. Doubt is not a fault of the log, but a person has to know of it. */
 export function foundOwed(owed: readonly { readonly state: string; readonly count: number }[]): Found {
   const count = (state: string) =>
     owed.filter(each => each.state === state).reduce((sum, each) => sum + each.count, 0)
@@ -204,7 +204,7 @@ export function foundOwed(owed: readonly { readonly state: string; readonly coun
   return { ok: parked === 0, detail: see.length > 0 ? `${detail}: see ${see.join(' and ')}` : detail }
 }
 
-/** What the notifications that a handler has failed at come to. */
+/** A summary of the notifications that a handler has failed at. */
 export function foundTroubled({ failing, parked }: Troubled): Found {
   const detail = `${parked} parked, ${failing} to be tried again`
   if (parked === 0) return { ok: true, detail }

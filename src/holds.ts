@@ -7,7 +7,8 @@ import type { Who } from './subjects.ts'
 export interface Holds {
   /**
    * Keeps what there is of a data subject beyond `retention`, for a reason such as the number of a lawsuit, until
-   * `release` has ended each reason there is; one that holds already is the same. An erasure that is asked for goes through all the same: what the law has kept is for its `keep`.
+   * `release` has ended each reason there is; one that holds already is the same. A requested erasure still goes
+   * through: what the law requires to be kept is for its `keep`.
    *
    * @throws {AverbaError} `NOT_FOUND`, `SUBJECT_ERASED`, `INVALID_INPUT`, `PERSONAL_ID`
    */

@@ -7,7 +7,7 @@ import type { Outcome, Owed } from './message.ts'
 const dayMs = 86_400_000
 const defaultRetentionDays = 30
 
-/** The largest file that is written anew while everybody waits, which takes seconds. */
+/** The largest file that is rewritten while everybody waits, which takes seconds. */
 const rewriteBytesMax = 256 * 1024 ** 2
 
 /** What an erasure owes beside its own transaction. Each may be done again: cut off, it goes on. */
@@ -35,7 +35,7 @@ async function rotate({ store, clock, options }: Area, owed: Owed): Promise<Outc
   if (!(await store.owners.emptyJournal())) return needed
   const pieces = endings.map(ending => Buffer.from(ending, 'hex'))
   let searched = await store.owners.searchFile(pieces)
-  // Where not every part can be searched for, the same is done as where something was found.
+  // Parts that cannot be searched for are treated as if they had been found.
   let unsearched = Math.max(0, parts - pieces.length)
   if ((searched.found > 0 || unsearched > 0) && searched.bytes <= rewriteBytesMax) {
     await store.owners.rewrite()

@@ -72,7 +72,7 @@ async function rowsOf(area: Area, event: Recorded, failures: Map<string, string>
   }
 }
 
-/** An answer is found by what was claimed of whom, where it is one to be given again. */
+/** An answer is found by what was claimed and of whom, where it may be given again. */
 async function validated(area: Area, { stream, data }: Recorded, open: Opener): Promise<Row[]> {
   const [requested] = await area.store.read({ stream, limit: 1 })
   if (requested?.type !== 'validation.requested') return []

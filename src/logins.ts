@@ -18,7 +18,7 @@ export interface LoginState {
 export interface Logins {
   /**
    * The login state, read at the service unless a reading younger than `ageMaxMs` is at hand. A login whose time is
-   * over is none, whatever was read.
+   * over counts as logged out, whatever was read.
    *
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT` for a wrong `ageMaxMs`, `OUTCOME` when the service does not tell
    */

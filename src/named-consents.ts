@@ -49,8 +49,9 @@ export async function useNamed(
 }
 
 /**
- * Uses a consent for a validation, and gives our id of it: recorded once, whoever asks for the validation at the same time.
- * One that was refused, or that does not stand any more, is used anew: the answer is always that of now.
+ * Uses a consent for a validation, and gives our id of it: recorded once, even when the validation is asked for several
+ * times at once. A use that was refused, or whose consent no longer stands, is decided anew: the answer is always that
+ * of now.
  */
 async function useConsent(
   { store }: Area,
@@ -76,8 +77,8 @@ async function useConsent(
 }
 
 /**
- * Lets calls that name a consent leave only while it stands, by what the log knows right before each request. One that
- * may not leave has certainly not been done, and ends for good: a consent that ended does not come back.
+ * Lets calls that name a consent leave only while it stands, by what the log knows right before each request. A call
+ * that may not leave was certainly not made, and ends for good: a consent that ended does not come back.
  */
 export function underNamedConsents(area: Pick<Area, 'store' | 'clock'>, performers: Performers): Performers {
   const held = Object.entries(performers).map(([type, performer]) => [type, hold(area, performer)] as const)
@@ -100,7 +101,7 @@ function hold(area: Pick<Area, 'store' | 'clock'>, performer: Performer): Perfor
   }
 }
 
-/** What a call comes to whose consent does not stand; `undefined` where it stands, or none is named. */
+/** How a call ends whose consent does not stand; `undefined` where it stands, or none is named. */
 async function withhold(
   { store, clock }: Pick<Area, 'store' | 'clock'>,
   owed: Owed,
@@ -114,7 +115,7 @@ async function withhold(
     events.push(...(page as ConsentRecorded[])) // Its own stream.
   }
   const last = events.at(-1)
-  // The machine's clock may have been set back: never before what is recorded.
+  // The system's clock may have been set back: never before what is recorded.
   const at = toInstant(Math.max(clock.now(), last ? fromInstant(last.at) : 0))
   const { because } = tell(events, { at, knownAt: at, ageMaxMs: null, syncedAt: null })
   if (because === 'active') return undefined
@@ -129,7 +130,7 @@ const notEffective = {
   title: 'The consent that it names does not stand any more: nothing was sent',
 }
 
-/** Eleven digits in a row could be a CPF, which no command id may hold. */
+/** In letters alone: eleven digits in a row could be a CPF, which no command id may hold. */
 function inLetters(digest: Uint8Array): string {
   return Buffer.from(digest)
     .toString('hex')

@@ -57,9 +57,9 @@ export function backupStore(options: {
  * Makes a store of a backup, and checks it before it gets its name. Nothing is overwritten. Calls that were owed when
  * the backup was made may have been made since: the restored log would make them again.
  *
- * `acceptRollback` lets the log go on under a new name, linked to the old one by an event: also where events that
- * stand behind the backup are lost. Every call that was owed then, and is no reading, becomes `unknown` instead of
- * being made again.
+ * `acceptRollback` lets the log go on under a new name, linked to the old one by an event: also where events that stand
+ * behind the backup are lost. Every call that was owed then, except readings, becomes `unknown` instead of being made
+ * again.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `KEYS_MISSING`, `KEYS_MISMATCH`, `ROLLED_BACK`,
  * `STORE_UNSAFE`, `CORRUPT`
@@ -124,7 +124,7 @@ export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
   }
 }
 
-/** Whoever names a mark wants the log held against it: without it the verdict would answer another question. */
+/** Whoever names a mark wants the log held against it: a verdict without it would answer another question. */
 function checkGivenMark(mark: string | undefined): void {
   if (mark === undefined || mark.includes('\n') || existsSync(mark)) return
   throw new AverbaError('NOT_FOUND', `Cannot hold the log against "${mark}": it is not there`, {
@@ -182,8 +182,8 @@ export function proveRecorded(options: OpenedWith & { event: WhichEvent }): Prom
 }
 
 /**
- * Makes every recorded decision of a log again, which may be in use, and says which is the first that comes out
- * otherwise.
+ * Makes every recorded decision of a log again, which may be in use, and tells the first one that comes out
+ * differently.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
@@ -216,11 +216,12 @@ export interface ReplayLogOptions extends ReplayOptions {
 }
 
 /**
- * Moves sealed parts of events recorded before an instant out to a bundle, and records it. Headers, rows and
- * replay stay as they are. What is still needed stays: CPFs, the records of consents and awareness, and notifications that a
- * handler has not come through.
+ * Moves sealed parts of events recorded before an instant out to a bundle, and records it. Headers, rows and replay
+ * stay as they are. What is still needed stays: CPFs, the records of consents and awareness, and notifications that a
+ * handler has not finished.
  *
- * @returns how many parts moved; `undefined`, and there is no bundle, when it was none, or others moved all of it meanwhile
+ * @returns how many parts moved; `undefined`, and no bundle is written, when there was none, or another process moved
+ * all of them meanwhile
  * @throws {AverbaError} `INVALID_INPUT`, `STORE_UNSAFE`, `STORE_BUSY`, `CORRUPT`, `VIEW_STOPPED` while a view that tells
  * what is needed stands still, and as `openAverba`
  */
@@ -247,7 +248,7 @@ export function restoreParts(
 }
 
 /**
- * Builds views of a store anew, which may be in use, and says how the rows that served differed.
+ * Builds views of a store, which may be in use, anew, and tells how the rows that served differed.
  *
  * @throws {AverbaError} `NOT_FOUND`, `STORE_BUSY` when another process rebuilds the same view, and as `openAverba`
  */
@@ -286,7 +287,7 @@ async function withStore<T>(
   work: (store: Store, at: Instant) => Promise<T>,
   acceptRollback = false,
 ): Promise<T> {
-  // Opening would make one.
+  // Opening would create one.
   if (!existsSync(path)) throw new AverbaError('NOT_FOUND', `Cannot open "${path}": it is not there`)
   const createId = createIds(clock, entropy)
   const keys = rootKey && { keys: rootKey }

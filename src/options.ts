@@ -20,8 +20,8 @@ export interface AverbaOptions {
   /** The path of the SQLite file, or `:memory:` for a log that ends with the process. */
   readonly store: string
   /**
-   * Who holds the root key of the log, such as `environmentKeys()`, or a key management service of yours. When absent, a
-   * keyring file beside a new store does, and the logger is told of it.
+   * Who holds the root key of the log, such as `environmentKeys()`, or a key management service of yours. When absent,
+   * a keyring file is made beside a new store, and the logger is told of it.
    */
   readonly keys?: Keys
   /**
@@ -30,9 +30,9 @@ export interface AverbaOptions {
    */
   readonly backupRetentionDays?: number
   /**
-   * How long kinds of sealed parts are kept: some days from their event, or until what they belong to is settled. Looked
-   * at every day while `run` or `settle` works; for ever when nothing is said, or where `schedules` is false.
-   * What a call or a handler still needs stays, and so does what `subjects.hold` holds.
+   * How long kinds of sealed parts are kept: some days from their event, or until what they belong to is settled.
+   * Checked every day while `run` or `settle` works. Without a rule, or where `schedules` is false, they are kept for
+   * ever. What a call or a handler still needs stays, and so does what `subjects.hold` holds.
    */
   readonly retention?: Readonly<Partial<Record<PartKind, RetentionRule>>>
   /**
@@ -79,7 +79,7 @@ export interface AverbaOptions {
     readonly baseUrl: string
     readonly authenticate: PortalAuthentication
     /**
-     * How much the answer with the failure records of a day may have: 64 MiB when absent. A day with more is not
+     * How large the answer with the failure records of a day may be: 64 MiB when absent. A day with more is not
      * recovered; its reading is parked after three attempts, and goes again with `effects.retry`.
      */
     readonly failuresBytesMax?: number
@@ -103,7 +103,7 @@ export interface AverbaOptions {
   /**
    * What averba does because time has passed, while `run` or `settle` does: the portal's failures and list every day,
    * consents that end, the client certificate, and what `retention` destroys. True unless said otherwise: where it is
-   * false, another process has to do it, or nothing of this is done, and sealed data stays past its days.
+   * false and no other process does it, none of this happens, and sealed data stays past its days.
    */
   readonly schedules?: boolean
   /** Where the newest checkpoint is kept outside of the store; the file `<store>.mark` by default. */
@@ -111,8 +111,8 @@ export interface AverbaOptions {
   /**
    * Lets someone else sign each checkpoint: a witness, which answers with the note and its own signature, or an
    * authority of time stamps, which has to stamp exactly the bytes that it is given: the whole signed note, to its last
-   * newline. The answer is kept and exported with the checkpoint. A time stamp of anything else is not counted,
-   * and an answer of more than 64 kB is not kept.
+   * newline. The answer is kept and exported with the checkpoint. A time stamp of anything else does not count, and an
+   * answer of more than 64 kB is not kept.
    */
   readonly anchor?: Anchor
   readonly clock?: Clock
@@ -121,9 +121,9 @@ export interface AverbaOptions {
   readonly fetch?: Fetch
   /** Told of what an operator should know: allow-listed fields only. */
   readonly logger?: (line: LogLine) => void
-  /** What is told to telemetry of yours, where `@opentelemetry/api` is installed. */
+  /** What is told to your own telemetry, where `@opentelemetry/api` is installed. */
   readonly tracing?: TracingOptions
-  /** What the process `averba run` does besides. A host that embeds averba leaves it alone. */
+  /** What else the process `averba run` does. A host that embeds averba leaves it out. */
   readonly run?: RunOptions
 }
 
@@ -140,7 +140,7 @@ export interface TracingOptions {
 export interface RunOptions {
   /** Where `/healthz`, `/readyz` and `/metrics` are served, without authentication: loopback when absent. */
   readonly host?: string
-  /** 9464 when absent; 0 is any that is free, and the log says which. */
+  /** 9464 when absent; 0 is any free port, and the log says which. */
   readonly port?: number
   /**
    * Serves the receiver over HTTPS, at the path of `receiver.publicUrl`, together with those of other configurations on

@@ -1,13 +1,13 @@
 import { AverbaError } from './errors.ts'
 
-/** Kinds of parts that a host decides about: the parts of which events each of them is. */
+/** Kinds of parts that a host decides about, with the parts that each kind holds. */
 export const partKinds = {
   'validation.claims': ['validation.requested/claims'],
   'validation.result': ['validation.answered/result', 'validation.inconclusive/unreadable'],
   'notification.body': [
     'notification.received/body',
     'notification.recovered/body',
-    // What the portal recorded of deliveries that failed: of whom, nobody knows.
+    // What the portal recorded of deliveries that failed: nobody knows whom it is about.
     'subscription.failing/content',
     'portal.foreignFailure/content',
     'portal.failuresListed/unreadable',

@@ -4,12 +4,14 @@
  */
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu
 
-/** Shows what cannot be seen as its code, so that text of others is one line that a terminal only prints. JSON stays JSON. */
+/**
+ * Shows invisible characters as their codes, so that foreign text is one harmless line on a terminal. JSON stays JSON.
+ */
 export function printable(text: string): string {
   return text.replace(unseen, codeOf)
 }
 
-/** The same, but for tabs and ends of lines: for where they are space. */
+/** The same, but keeps tabs and line ends, for where they are white space. */
 export function printableText(text: string): string {
   return text.replace(unseen, char => (char === '\t' || char === '\n' ? char : codeOf(char)))
 }

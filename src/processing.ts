@@ -87,7 +87,10 @@ function checkPeriod({ from, until }: Period): void {
   throw new AverbaError('INVALID_INPUT', 'Cannot read the period: it ends before it begins')
 }
 
-/** An event that takes personal data in, ends a call for which it left, or stands for a use of it; none otherwise. */
+/**
+ * An operation for an event that takes personal data in, ends a call by which it left, or stands for a use of it; else
+ * none.
+ */
 function toOperation(
   event: AnyRecorded,
   left: readonly Left[],

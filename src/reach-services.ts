@@ -49,7 +49,7 @@ function targetsOf(options: AverbaOptions): Target[] {
   return targets
 }
 
-/** The services' clocks may be wrong as well: ours is, when most of theirs say so. */
+/** A service's clock may be the wrong one: ours is wrong when most of theirs say so. */
 function compareClock(found: readonly (Reach & { readonly name: ServiceName })[]): Check | undefined {
   const told = found.flatMap(({ name, skewMs }) => (skewMs === undefined ? [] : [{ name, skewMs }]))
   if (told.length === 0) return undefined

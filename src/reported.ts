@@ -66,7 +66,7 @@ export function reportedValidations(events: readonly AnyRecorded[], words: Words
   }))
 }
 
-/** A validation that was withheld is declined to who asked for it, but by us. */
+/** A withheld validation is declined for whoever asked for it, but by us. */
 function outcomeOf(
   { state, validation }: ValidationRow,
   events: readonly AnyRecorded[],
@@ -92,7 +92,7 @@ export function reportedNotifications(events: readonly AnyRecorded[]): ReportedN
   }))
 }
 
-/** What a view makes of the events alone: the same at every time. */
+/** What a view makes of the events alone: the same whenever it is asked. */
 function rowsOf<Row extends object>(view: View<Row>, events: readonly AnyRecorded[]): Map<string, Row> {
   const rows = new Map<string, Row>()
   for (const event of events) {

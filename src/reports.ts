@@ -5,7 +5,7 @@ import { writeSubjectPage } from './pages/subject-page.ts'
 import { gatherSubjectReport } from './subject-report.ts'
 import type { Who } from './subjects.ts'
 
-/** What is held of data subjects, told. */
+/** Reports on what is held of data subjects. */
 export interface Reports {
   /**
    * Tells what is held of a data subject: kinds of data, since when, on what basis, who acted, what left for which
@@ -17,7 +17,7 @@ export interface Reports {
   report(who: Who, page?: Page): Promise<string>
 }
 
-/** Makes the part of the area `subjects` that tells what is held. */
+/** Makes the part of the area `subjects` that reports what is held. */
 export function createReports(area: Area): Reports {
   return {
     report: (who, page) =>

@@ -12,10 +12,10 @@ import { placeOf } from './store/relocation.ts'
 import { readHandlings } from './views/notifications.ts'
 
 const dayMs = 86_400_000
-/** The end of time, for rules that do not ask for the age. */
+/** The end of time, for rules that do not depend on age. */
 const ever: Instant = '9999-12-31T23:59:59.999Z'
 
-/** Tells the logger where rules are set and this process destroys nothing by them: the host may take it for done. */
+/** Tells the logger where rules are set that this process does not carry out: the host may think it does. */
 export function tellOfIdleRetention({ logger, retention = {}, schedules = true }: Area['options']): void {
   if (schedules || Object.keys(retention).length === 0) return
   logger?.({
@@ -26,7 +26,7 @@ export function tellOfIdleRetention({ logger, retention = {}, schedules = true }
 
 /**
  * Destroys sealed parts whose time is over, once a day: in the transaction of an event that names each of them. What an
- * owed call opens, what a handler has not handled, and what is held, stays.
+ * owed call opens, a handler has not handled, or a hold covers, stays.
  */
 export class Retention {
   readonly #area: Area
@@ -65,7 +65,7 @@ export class Retention {
     }
   }
 
-  /** A copy of a notification may still come, and is one only as long as the first is known by its content. */
+  /** A copy of a notification may still come, and is recognised only while the content of the first is known. */
   #settledBefore(kind: PartKind): Instant {
     return kind === 'notification.body' ? toInstant(this.#area.clock.now() - copyWindowMs) : ever
   }
@@ -78,8 +78,8 @@ export class Retention {
   }
 
   /**
-   * Decided on whom nothing holds, by all that is on their streams: who is held meanwhile is looked at again. What was
-   * moved out to a bundle meanwhile is there no more.
+   * Decided per owner whom nothing holds, by all that is on their streams; an owner who is held meanwhile is looked at
+   * again. Parts that were moved out meanwhile are left alone.
    */
   async #destroying(over: readonly AgedPart[], named: { kind: string; rule: string }): Promise<Delivery> {
     const owners = [...new Set(over.map(part => part.owner))].filter(owner => owner.startsWith('subject-'))
@@ -102,7 +102,7 @@ export class Retention {
     return { stream, expect: last?.version ?? 'none' }
   }
 
-  /** Whether nobody waits for it any more; where only its age counts, a handler that has not come through still does. */
+  /** Whether nobody waits for it any longer; where only age counts, a handler that has not finished still does. */
   async #isSettled({ stream, position }: AgedPart, isByTime: boolean): Promise<boolean> {
     const { rows } = this.#area
     if (stream.startsWith('notification-')) {
@@ -116,13 +116,16 @@ export class Retention {
       const row = await rows.find('validations', stream)
       return row?.state === 'answered' || row?.state === 'declined' || typeof row?.resolved_at === 'string'
     }
-    // Of a failure record: what is recovered is read anew.
+    // The stream of a failure record: what can be recovered is read anew.
     if (!stream.startsWith('consent-')) return true
     const row = await rows.find('consents', stream)
     return row?.knowledge === 'vanished' || (row?.status !== 'PENDENTE' && row?.status !== 'ATIVO')
   }
 
-  /** Whether some handler has yet to come by: that of a process which has others, or is down. */
+  /**
+   * Whether some handler of the event has not passed the position yet; it may belong to another process, or to one that
+   * is down.
+   */
   async #isAwaited(evento: string, position: number): Promise<boolean> {
     return isAwaited(await this.#area.store.followers.list(), evento, position)
   }

@@ -25,7 +25,7 @@ const partsMax = 100
 /** Makes the reveals of the area `subjects`. */
 export function createReveals(area: Area): Reveals {
   const { engine, store } = area
-  /** The columns that are sealed, with their owners: the log says so, whatever they look like. */
+  /** The columns that are sealed, with their owners, by the log and not by how they look. */
   async function sealedIn(row: object): Promise<{ column: string; address: PartAddress; owner: string }[]> {
     const sealed = []
     for (const [column, cell] of Object.entries(row)) {
@@ -64,7 +64,7 @@ export function checkAsking({ actor, purpose }: { actor: Actor; purpose: string 
   checkBasis({ purpose, legalBasis: 'none' })
 }
 
-/** Writes down that parts are opened, before any is. */
+/** Records that parts are opened, before any is. */
 export async function recordReveal(
   { commands, createId }: Area,
   method: string,

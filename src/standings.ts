@@ -34,8 +34,8 @@ export interface Standings {
    * when absent. Replayed from the log, so that the same question about what has passed always gets the same answer. With
    * `ageMaxMs` the service is read first when the last reading is older, unless there is a `knownAt`.
    *
-   * @param options `knownAt` is a position of the log, or an instant: one that has passed by the log's own times, one of
-   * now for all that is recorded. After a clock was ahead those times stay ahead of it, and only a position is exact.
+   * @param options `knownAt` is a position of the log, or an instant: a past one counts by the log's own times, one of
+   * now stands for all that is recorded. After a clock was ahead those times stay ahead, and only a position is exact.
    * @throws {AverbaError} `NOT_FOUND`; `INVALID_INPUT`, also for a `knownAt` that has not come yet
    */
   standing(which: Which & Fresh, options?: { at?: Instant; knownAt?: Instant | number }): Promise<Standing>
@@ -76,7 +76,9 @@ interface Refreshed {
 export function createStandings(area: Area, readings: ConsentReadings): Standings {
   const { clock, commands, store, subjects } = area
 
-  /** Reads the service unless the last reading is fresh enough, and says when that failed: things stay stale. */
+  /**
+   * Reads the service unless the last reading is fresh enough. Says whether that failed: the old reading stands then.
+   */
   async function refresh(
     subject: SubjectRef,
     id: string,
@@ -98,7 +100,7 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
     return { story: await readStory(store, subject, id), askedAt, hasFailed: !isRead }
   }
 
-  /** By a clock that was ahead, a reading is from later than now: where another one fails, nobody knows its age. */
+  /** A reading dated in the future, by a clock that was ahead: when a new one fails, its age is unknown. */
   function isOfNoKnownAge(readAt: Instant | null | undefined): boolean {
     return typeof readAt === 'string' && fromInstant(readAt) > clock.now()
   }
@@ -178,7 +180,7 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
   }
 }
 
-/** A use as its event tells it. */
+/** The standing that the event of a use tells. */
 function toStanding(event: Recorded | undefined): Standing {
   const recorded = event as ConsentRecorded | RecordedOf<SubjectEvent> | undefined // Those that a use makes.
   switch (recorded?.type) {

@@ -78,7 +78,7 @@ export async function describeLog(store: Store, position: number): Promise<Repor
   return { origin: data?.origin ?? '', position, at: last?.at ?? '' }
 }
 
-/** The streams that are the person's, of all that name them, with their events. */
+/** The person's own streams among those that name them, with their events. */
 async function readOwn(store: Store, subject: SubjectRef, streams: readonly string[], until: number) {
   const found: { stream: string; events: AnyRecorded[] }[] = []
   for (const stream of streams) {
@@ -88,7 +88,7 @@ async function readOwn(store: Store, subject: SubjectRef, streams: readonly stri
   return { streams: found.map(({ stream }) => stream), events: found.flatMap(({ events }) => events) }
 }
 
-/** Others may name the person too, as the actor of something. */
+/** Whether a stream is the person's: others may name them too, as the actor of something. */
 function isOf(subject: SubjectRef, first: AnyRecorded | undefined): boolean {
   if (!first) return false
   const { subject: whose } = first.data as { subject?: unknown } // Consents, validations and subjects say it.
@@ -127,7 +127,7 @@ async function erasureOf(store: Store, subject: SubjectRef): Promise<ReportedEra
   }
 }
 
-/** The events by which parts of the person were destroyed since the time to keep them was over: nobody is named in them. */
+/** The events by which retention destroyed parts of the person: nobody is named in them. */
 async function retainedOf(
   store: Store,
   subject: SubjectRef,
@@ -225,7 +225,10 @@ function grouped(events: readonly AnyRecorded[], keyOf: (event: AnyRecorded) => 
   return [...groups.values()]
 }
 
-/** What is to leave for a service, left or did not. Its outcome stands in the ledger; when it ended, in the log. */
+/**
+ * Tells whether each call is still to leave, left or did not. Its outcome stands in the ledger; when it ended, in the
+ * log.
+ */
 function toldOf(calls: readonly Owed[], events: readonly AnyRecorded[], words: Words): ReportedCall[] {
   const byPosition = new Map(events.map(event => [event.position, event]))
   const ended = new Map(events.flatMap(event => (event.settles ? [[event.settles.effect, event.at]] : [])))

@@ -33,7 +33,7 @@ export class Subjects {
       'cpf' in who ? await this.#store.lookUp('cpf', parseCpf(who.cpf)) : await this.#known(who.subject)
     if (found !== undefined) return found as SubjectRef // Only refs are kept under this kind.
     const by = 'cpf' in who ? 'this CPF' : 'this ref'
-    // The same whether somebody was erased or never known: that nothing tells is what an erasure is.
+    // The same answer whether somebody was erased or never known: that nothing tells is what erasure means.
     const erased =
       'or, of somebody who was erased, ask by their ref: nothing leads from a CPF to them any more'
     throw new AverbaError('NOT_FOUND', `Cannot find the data subject: nobody is enrolled under ${by}`, {
@@ -41,7 +41,7 @@ export class Subjects {
     })
   }
 
-  /** What has to be recorded for a CPF to have a subject: nothing when it has one. */
+  /** What to record so that a CPF has a subject: nothing when it has one. */
   async meet(cpf: Cpf, origin: Origin): Promise<Delivery & { readonly subject: SubjectRef }> {
     const known = await this.#store.lookUp('cpf', cpf)
     if (known !== undefined)
@@ -61,7 +61,7 @@ export class Subjects {
     return (await this.#store.owners.stateOf(owner)) === 'erased'
   }
 
-  /** Everyone who is enrolled has a key: it holds their CPF. */
+  /** Everyone enrolled has a key, which seals their CPF. */
   async #known(subject: SubjectRef): Promise<string | undefined> {
     const state = await this.#store.owners.stateOf(`subject-${subject}`)
     if (state === 'erased')

@@ -8,7 +8,7 @@ export interface SyncPlan {
   readonly detail: string
   /** Data subjects whose consents are read by themselves. */
   readonly subjects: number
-  /** What they take, with one reading each; readings of what changed come on top. */
+  /** The requests that they take, one reading each; readings of what changed come on top. */
   readonly neededPerSecond: number
   /** The option `consentService.requestsPerSecond`; null is no bound. */
   readonly requestsPerSecond: number | null

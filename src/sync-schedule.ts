@@ -5,7 +5,7 @@ import type { SyncAgain } from './machines/subject-messages.ts'
 import type { Carried, Owed } from './message.ts'
 import { fractionOf } from './retry-policy.ts'
 
-/** More often than that no consent changes, and the service has others to answer. */
+/** No consent changes more often than that, and the service has others to serve. */
 const everyMinMs = 60_000
 
 /** Checks how often the consents of a data subject are to be read. */
@@ -17,8 +17,8 @@ export function checkSyncEveryMs(everyMs: unknown): void {
 }
 
 /**
- * The message that begins to read a data subject's consents again and again, the first time at once; with null, that ends
- * it. `effects` are the readings of the schedule before, which nobody waits for any more.
+ * The message that begins to read a data subject's consents again and again, the first time at once; with null, that
+ * ends it. `effects` are the readings of the former schedule, which are cancelled.
  */
 export function scheduleSync(area: Area, everyMs: number | null, effects: readonly string[] = []): Carried {
   const ends = effects.length > 0 && { effects }
@@ -27,7 +27,7 @@ export function scheduleSync(area: Area, everyMs: number | null, effects: readon
     : { type: 'subject.schedule', data: { everyMs, dueAt: toInstant(area.clock.now()), ...ends } }
 }
 
-/** The next reading of a schedule, where it is owed. One that is under way ends by itself. */
+/** The next reading of a schedule, where one is owed. A reading under way ends by itself. */
 export async function owedReadings({ store }: Area, subject: string): Promise<string[]> {
   const owed = await store.effects({ stream: `subject-${subject}`, states: ['owed', 'deferred', 'parked'] })
   const isOfSchedule = ({ data }: Owed) => typeof (data as { schedule?: unknown }).schedule === 'number' // Only looked for.
@@ -45,7 +45,7 @@ export function syncAgain(area: Area, owed: Owed): { again?: SyncAgain } {
   return { again: { schedule, dueAt: toInstant(area.clock.now() + waitMs) } }
 }
 
-/** A reading that the service refused: one that recurs goes on all the same. */
+/** A reading that the service declined: one that recurs goes on all the same. */
 export function againAfterDecline(area: Area, owed: Owed, fact: Carried): Carried {
   return { ...fact, data: { ...(fact.data as object), ...syncAgain(area, owed) } }
 }

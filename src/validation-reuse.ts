@@ -18,7 +18,7 @@ const kind = 'validated'
 
 /**
  * Records an answer, and, when it is a definitive one, where it is found when the same is claimed of the same person
- * again. An answer about a person who is not available, or in which nothing was evaluated, says nothing to reuse.
+ * again. An answer about a person who is not available, or in which nothing was evaluated, cannot be reused.
  */
 export async function routeAnswer(area: Area, owed: Owed, fact: Carried, since: number): Promise<Delivery> {
   const targets = [{ stream: owed.stream, message: fact, since }]
@@ -47,7 +47,7 @@ export async function findReusable(
   const requested = events.find(event => event.type === 'validation.requested')
   const answered = events.findLast(event => event.type === 'validation.answered')
   if (!requested || !answered) return undefined
-  // One from later than now is of a clock that has gone back since: of no known age.
+  // A reading dated in the future comes from a clock that was put back since: its age is unknown.
   if (Math.abs(clock.now() - fromInstant(answered.at)) > asked.withinMs) return undefined
   const result = `${answered.id}/result`
   if (!(await isThere(area, result))) return undefined
@@ -55,7 +55,7 @@ export async function findReusable(
   return { from: id, claims: `${requested.id}/claims`, result }
 }
 
-/** A result that was moved out or destroyed is none to give again. */
+/** A result that was moved out or destroyed cannot be given again. */
 async function isThere({ store }: Area, result: PartAddress): Promise<boolean> {
   try {
     return (await store.open(result)) !== undefined
@@ -65,7 +65,7 @@ async function isThere({ store }: Area, result: PartAddress): Promise<boolean> {
   }
 }
 
-/** By what an answer is found when the same is claimed again; `undefined` where it says nothing to give again. */
+/** What an answer is found by when the same is claimed again; `undefined` where it says nothing to give again. */
 export function validatedText(
   environment: string,
   subject: string,

@@ -38,7 +38,9 @@ export interface Validation {
   /** The id of the inconclusive validation that this one pays for again, and of the one that pays for this one. */
   readonly againOf?: string
   readonly againBy?: string
-  /** What a person, or its attempt that reported late, said about an inconclusive one, unless an answer came after all. */
+  /**
+   * What a person, or an attempt that reported late, said about an inconclusive one, unless an answer came after all.
+   */
   readonly resolved?: { readonly charged: boolean; readonly at: Instant; readonly note?: string }
   /** What the service answered, as it came, up to 16,384 characters, where it could not be read as a validation. */
   readonly unreadable?: string
@@ -85,7 +87,9 @@ export interface Validations {
    * @throws {AverbaError} `PART_ARCHIVED` when its answer was moved out to a bundle
    */
   get(id: string): Promise<Validation | undefined>
-  /** The validation that an event is about, as it is now. Throws as `get` does, and `INVALID_INPUT` when it is about none. */
+  /**
+   * The validation that an event is about, as it is now. Throws as `get`, and `INVALID_INPUT` when it is about none.
+   */
   of(event: Pick<Recorded, 'stream'>): Promise<Validation>
   /**
    * The validations in the order in which they were asked for, `from` included, `until` not. Those without
@@ -107,7 +111,7 @@ export interface Validations {
 const pageRows = 100
 const textMax = 2_000
 
-/** Makes the area `validations`. `useConsent` records the use of a consent, or throws when it does not stand. */
+/** Makes the area `validations`. `standings` records the use of a named consent, or throws where it does not stand. */
 export function createValidations(area: Area, standings: Pick<Standings, 'use' | 'standing'>): Validations {
   const { commands, rows, subjects, views } = area
   const { paidPerDayMax } = area.options.validationService ?? {}
@@ -119,7 +123,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
     return row && toValidation(area, row)
   }
 
-  /** One of today's paid calls. Counted in the append that asks for it, so that no other process can be between. */
+  /** One of today's paid calls, counted in the append that asks for it: no other process can come in between. */
   function spend(validation: string): Target[] {
     if (paidPerDayMax === undefined) return []
     const data = { for: validation, max: paidPerDayMax }
@@ -127,7 +131,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
     return [{ stream, message: { type: 'budget.spend', data } }]
   }
 
-  /** Marks what is paid again, so that it is paid again once only. */
+  /** Marks what is paid again, so that this happens only once. */
   async function repeat(of: string, by: string, person: string, claims: Json): Promise<Target> {
     const { stream, subject } = await requireValidation(area, of)
     if (subject !== person) throw invalid('id of the validation to pay again: it is of another person')
@@ -168,7 +172,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
         { method: 'validations.validate', cpf, claims, ...(again && { again: { ...again } }) },
         async () => {
           const { subject, targets, claims: met = [] } = await subjects.meet(cpf, 'validation')
-          // Erased and met again since: the consent is of somebody whom nothing links to this person.
+          // The person was erased and met again since: nothing links the consent's subject to this one.
           if (named && named.subject !== subject) throw invalid('consent: its person was erased meanwhile')
           const owner = `subject-${subject}`
           const reusable =
@@ -188,7 +192,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
           const message = { type: 'validation.request', data, parts }
           const repeated = again ? [await repeat(again.of, id, subject, claims)] : []
           return {
-            // Its own event comes last: the receipt of the command id leads to it.
+            // The validation's own event comes last: the receipt of the command id leads to it.
             targets: [...targets, ...repeated, ...spend(validation), { stream, message, isNew: true }],
             claims: met,
           }
@@ -207,7 +211,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
         if (state !== undefined) query = query.where('state', '=', state)
         if (from !== undefined) query = query.where('requested_at', '>=', from)
         if (until !== undefined) query = query.where('requested_at', '<', until)
-        // Ids are ordered by time, and are what the table is sorted by.
+        // Ids are ordered by time, and the table is sorted by them.
         const page = await query.orderBy('validation').limit(pageRows).execute()
         for (const row of page) yield await toListed(area, row)
         const last = page.at(-1)
@@ -232,7 +236,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
   }
 }
 
-/** What the outcome of a validation is once a person has resolved it. */
+/** The outcome of a validation that a person has resolved. */
 const notCharged = { status: 0, code: 'NOT_CHARGED', title: 'A person found out that it was not charged' }
 const lostResult = {
   ...{ status: 0, code: 'CHARGED_WITHOUT_RESULT' },
