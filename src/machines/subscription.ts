@@ -172,7 +172,7 @@ function decide(state: State, message: Carried<SubscriptionMessage>): Decision<S
     case 'subscription.takeOver':
       return adopt(state, message)
     case 'subscription.observe':
-      return { events: message.isStale ? [] : observe(state, message.data) }
+      return { events: message.isStale ? healthShown(state, message.data) : observe(state, message.data) }
     case 'subscription.miss':
       return { events: message.isStale ? [] : miss(state) }
     case 'subscription.observeFailure':
@@ -258,12 +258,19 @@ function observe(state: State, shown: SubscriptionReading): SubscriptionEvent[] 
     const ends = ofOneThatIsGone(where => state.matches(where))
     return [{ type: 'subscription.deleted', data: { by, deletedAt: shown.deletedAt }, ...ends }]
   }
-  const isFailing = context.failingSince !== null || state.matches({ active: 'failing' })
   return [
     ...ending(state, shown),
     ...(state.matches('changing') && isAsked(context, shown) ? [] : drift(context, shown)),
-    ...(isFailing ? health(context, shown) : []),
+    ...healthShown(state, shown),
   ]
+}
+
+/** When a delivery succeeded stays true, whatever was recorded meanwhile: failures are read while the list is. */
+function healthShown(state: State, shown: SubscriptionReading): SubscriptionEvent[] {
+  const { context } = state
+  if (shown.remoteId !== context.remoteId || shown.isDeleted) return []
+  const isFailing = context.failingSince !== null || state.matches({ active: 'failing' })
+  return isFailing ? health(context, shown) : []
 }
 
 /** The one before is there again. What it is now, is told with the next reading. */

@@ -57,6 +57,28 @@ test('a deletion is announced at 50, 75 and 90 percent of thirty days of nothing
   await world.close()
 })
 
+test('a daily reading that finds new failures announces it as well, and so does one that finds a success', async () => {
+  const world = await simulate({ averba: { schedules: true, subscriptions } })
+  const { averba, clock } = world
+  for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+  for (let day = 0; day <= 29; day++) {
+    await deliver(world, 'fails')
+    if (day === 28) {
+      await clock.advance(60_000)
+      await deliver(world, 'succeeds')
+    }
+    await clock.advance(dayMs)
+    await averba.settle()
+    if (day === 28) expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy' }])
+  }
+  expect(await threats(world)).toEqual([
+    [50, 15],
+    [75, 7],
+    [90, 3],
+  ])
+  await world.close()
+})
+
 test('a first look after four fifths of the time announces what has come, and not what came before it', async () => {
   const world = await given()
   await deliver(world, 'fails')
