@@ -35,6 +35,7 @@ export type ListedAtPortal = {
   readonly generation: number | null
   readonly isDeleted: boolean
   readonly lastSuccessAt: Instant | null
+  readonly registeredAt: Instant | null
 }
 
 /** A subscription as the host wants it. */

@@ -55,12 +55,13 @@ export async function routeSubscriptions(
   }
   const plain = await Promise.all(
     list.map(async (each): Promise<ListedAtPortal> => {
-      const { remoteId, evento, endpoint, secrets, isDeleted, lastSuccessAt } = each
+      const { remoteId, evento, endpoint, secrets, isDeleted, lastSuccessAt, registeredAt } = each
       // Ours carries the secrets of the event it was made for, even where somebody changed the event.
       const own = rows.find(row => row.remote_id === remoteId)?.evento ?? evento
       const generation = await desired.generationIn(own, each)
       const digest = digestOf(area, secrets)
-      return { remoteId, evento, endpoint, secrets: digest, generation, isDeleted, lastSuccessAt }
+      const times = { lastSuccessAt, registeredAt }
+      return { remoteId, evento, endpoint, secrets: digest, generation, isDeleted, ...times }
     }),
   )
   const deleted = list.filter(each => each.isDeleted).length
@@ -165,12 +166,13 @@ async function readingOf(
   { evento }: SubscriptionRow,
   listed: ListedSubscription,
 ): Promise<SubscriptionReading> {
-  const { remoteId, endpoint, isDeleted, deletedAt, lastSuccessAt } = listed
+  const { remoteId, endpoint, isDeleted, deletedAt, lastSuccessAt, registeredAt } = listed
   // Of an event that is no longer declared, nobody can tell.
   const generation = desired.isDeclared(evento)
     ? await desired.generationIn(evento, listed)
     : await desired.generationOf(evento)
   const readAt = toInstant(area.clock.now())
   const { evento: shown } = listed
-  return { remoteId, evento: shown, endpoint, generation, isDeleted, deletedAt, lastSuccessAt, readAt }
+  const times = { deletedAt, lastSuccessAt, registeredAt, readAt }
+  return { remoteId, evento: shown, endpoint, generation, isDeleted, ...times }
 }

@@ -137,7 +137,7 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
   async function adopt(
     verb: 'adopt' | 'takeOver',
     { evento }: Change,
-    { remoteId, endpoint, generation, lastSuccessAt }: ListedAtPortal,
+    { remoteId, endpoint, generation, lastSuccessAt, registeredAt }: ListedAtPortal,
   ): Promise<Outcome<Subscription>> {
     const seen = {
       remoteId,
@@ -147,6 +147,7 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
       isDeleted: false,
       deletedAt: null,
       lastSuccessAt,
+      registeredAt,
     }
     const data = { ...seen, readAt: toInstant(area.clock.now()) }
     const message = { type: `subscription.${verb}`, data }

@@ -36,11 +36,12 @@ export function contextAfter(context: Context, event: SubscriptionEvent): Partia
       return { evento: event.data.evento, eventoAtPortal: event.data.evento, endpoint: event.data.endpoint }
     case 'subscription.registered': {
       // The first logs knew of no generations.
-      const { remoteId, endpoint, generation = 1, how, lastSuccessAt = null } = event.data
+      const { remoteId, endpoint, generation = 1, how } = event.data
+      const { lastSuccessAt = null, registeredAt = null } = event.data
       const held = { eventoAtPortal: context.evento, endpoint, generation }
       const formerId = context.formerId === remoteId ? null : context.formerId
       const areSecretsOurs = how !== 'takenOver'
-      return { remoteId, formerId, ...held, areSecretsOurs, ...unharmed, lastSuccessAt }
+      return { remoteId, formerId, ...held, areSecretsOurs, ...unharmed, lastSuccessAt, registeredAt }
     }
     case 'subscription.changeRequested':
     case 'subscription.rotationRequested':

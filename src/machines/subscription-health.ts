@@ -7,6 +7,8 @@ export interface Failing {
   readonly failingSince: Instant | null
   readonly lastFailureAt: Instant | null
   readonly lastSuccessAt: Instant | null
+  /** When the portal registered it: what failed before was another one's. Null where nobody knows. */
+  readonly registeredAt: Instant | null
   /** The highest share of the thirty days that was announced in this failing period, in percent. */
   readonly announced: number
 }
@@ -25,6 +27,7 @@ export const unharmed: Failing = {
   failingSince: null,
   lastFailureAt: null,
   lastSuccessAt: null,
+  registeredAt: null,
   announced: 0,
 }
 
@@ -43,9 +46,16 @@ export function daysUntil(deletionAt: Instant, now: Instant): number {
   return Math.max(0, Math.floor((fromInstant(deletionAt) - fromInstant(now)) / dayMs))
 }
 
-/** Reports whether a failure is news: one before the last success says nothing of today. */
-export function isNews({ lastSuccessAt }: Failing, failedAt: Instant | null): boolean {
-  return failedAt === null || lastSuccessAt === null || failedAt > lastSuccessAt
+/** Reports whether a failure is news: one before the last success, or of one that was there before, says nothing of today. */
+export function isNews({ lastSuccessAt, registeredAt }: Failing, failedAt: Instant | null): boolean {
+  if (failedAt === null) return true
+  if (registeredAt !== null && secondOf(failedAt) < secondOf(registeredAt)) return false
+  return lastSuccessAt === null || failedAt > lastSuccessAt
+}
+
+/** The portal's times have whole seconds. */
+function secondOf(at: Instant): string {
+  return at.slice(0, 19)
 }
 
 /** What one more failure adds. Records may be read in any order. */
@@ -62,10 +72,13 @@ export function failed(health: Failing, failedAt: Instant | null): Partial<Faili
  * What a success makes of it. One between failures begins a new period: of its first error is known only that it is
  * not before the success, and so it counts from there, on the careful side.
  */
-export function succeeded(lastSuccessAt: Instant, failsAgain: boolean, { lastFailureAt }: Failing): Failing {
-  return failsAgain
-    ? { failingSince: lastSuccessAt, lastFailureAt, lastSuccessAt, announced: 0 }
-    : { ...unharmed, lastSuccessAt }
+export function succeeded(
+  lastSuccessAt: Instant,
+  failsAgain: boolean,
+  { lastFailureAt, registeredAt }: Failing,
+): Failing {
+  const since = failsAgain ? { failingSince: lastSuccessAt, lastFailureAt } : {}
+  return { ...unharmed, ...since, lastSuccessAt, registeredAt }
 }
 
 /** The highest share that has come and was not announced; `undefined` when there is none. */

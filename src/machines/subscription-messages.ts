@@ -43,6 +43,8 @@ interface Registered {
   readonly how: 'created' | 'adopted' | 'takenOver'
   /** Of one that was there before: the last time that a delivery succeeded, where there was one. */
   readonly lastSuccessAt?: Instant
+  /** When the portal registered it, or was asked to where it does not say. The first logs did not know. */
+  readonly registeredAt?: Instant
 }
 
 /** The registration that a change or deletion was asked of. The first logs did not say. */
@@ -93,6 +95,7 @@ export interface SubscriptionReading {
   readonly isDeleted: boolean
   readonly deletedAt: Instant | null
   readonly lastSuccessAt: Instant | null
+  readonly registeredAt: Instant | null
   /** When it was read, by our clock. */
   readonly readAt: Instant
 }
@@ -109,7 +112,7 @@ export type SubscriptionMessage =
   | Message<'subscription.miss', unknown>
   | Message<'subscription.observeFailure', FailureRecord>
   | Message<'subscription.recoverFailure', FailureRecovered>
-  | Message<'portal.subscribed', Held & { remoteId: number }>
+  | Message<'portal.subscribed', Held & { remoteId: number; registeredAt?: Instant }>
   | Message<'portal.subscriptionChanged', Held & OfRegistration>
   | Message<'portal.subscriptionDeleted', unknown>
   | Message<'portal.declined', Declined>

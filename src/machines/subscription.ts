@@ -223,12 +223,13 @@ function change(
 /** Takes over what the portal lists already: nothing is owed to the outside. */
 function adopt(state: State, message: Carried<AdoptMessage>): Decision<SubscriptionEvent> {
   const { context } = state
-  const { remoteId, endpoint, generation, lastSuccessAt } = message.data
+  const { remoteId, endpoint, generation, lastSuccessAt, registeredAt } = message.data
   if (context.remoteId === remoteId || message.isStale) return record()
   if (state.matches('active')) return refuse('it is registered under another id')
   const how = message.type === 'subscription.takeOver' ? 'takenOver' : 'adopted'
   const held = { endpoint, generation: generation ?? context.generation }
-  const data = { remoteId, ...held, how, ...(lastSuccessAt !== null && { lastSuccessAt }) } as const
+  const times = { ...(lastSuccessAt && { lastSuccessAt }), ...(registeredAt && { registeredAt }) }
+  const data = { remoteId, ...held, how, ...times } as const
   const ends = isUncertain(state) && resolution('settled')
   return record({ type: 'subscription.registered', data, ...ends })
 }

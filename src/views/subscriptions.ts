@@ -26,6 +26,8 @@ export interface SubscriptionRow {
   failing_since: Instant | null
   last_failure_at: Instant | null
   last_success_at: Instant | null
+  /** When the portal registered it: what failed before was another one's. Null where nobody knows. */
+  registered_at: Instant | null
   deleted_by: 'us' | 'portal' | null
   deleted_at: Instant | null
   /** Where the portal's reason stands, sealed. */
@@ -36,7 +38,7 @@ export interface SubscriptionRow {
 /** The view of subscriptions. */
 export const subscriptions = defineView<SubscriptionRow, RecordedOf<SubscriptionEvent>>({
   name: 'subscriptions',
-  version: 3,
+  version: 4,
   columns: {
     subscription: 'text',
     evento: 'text',
@@ -52,6 +54,7 @@ export const subscriptions = defineView<SubscriptionRow, RecordedOf<Subscription
     failing_since: 'text',
     last_failure_at: 'text',
     last_success_at: 'text',
+    registered_at: 'text',
     deleted_by: 'text',
     deleted_at: 'text',
     reason: 'text',
@@ -72,6 +75,7 @@ export const subscriptions = defineView<SubscriptionRow, RecordedOf<Subscription
         generation: 1,
         secrets_are_ours: 1,
         ...healthy,
+        registered_at: null,
         deleted_by: null,
         deleted_at: null,
         reason: null,
@@ -96,11 +100,12 @@ function change(row: SubscriptionRow, event: RecordedOf<SubscriptionEvent>): Par
     case 'subscription.registrationRequested':
       return { state: 'registering', endpoint: event.data.endpoint }
     case 'subscription.registered': {
-      const { remoteId, endpoint, generation = 1, how, lastSuccessAt: last_success_at = null } = event.data
+      const { remoteId, endpoint, generation = 1, how } = event.data
+      const { lastSuccessAt: last_success_at = null, registeredAt: registered_at = null } = event.data
       const secrets_are_ours = how === 'takenOver' ? 0 : 1
       const held = { evento_at_portal: row.evento, endpoint, generation, secrets_are_ours }
       const former_id = row.former_id === remoteId ? null : row.former_id
-      const fresh = { ...healthy, last_success_at, ...undeleted, former_id }
+      const fresh = { ...healthy, last_success_at, registered_at, ...undeleted, former_id }
       return { state: 'active', health: 'healthy', remote_id: remoteId, ...held, ...fresh }
     }
     case 'subscription.changeRequested':
@@ -142,11 +147,12 @@ function change(row: SubscriptionRow, event: RecordedOf<SubscriptionEvent>): Par
 }
 
 function healthOf(row: SubscriptionRow) {
-  const { failing_since, last_failure_at, last_success_at } = row
+  const { failing_since, last_failure_at, last_success_at, registered_at } = row
   return {
     failingSince: failing_since,
     lastFailureAt: last_failure_at,
     lastSuccessAt: last_success_at,
+    registeredAt: registered_at,
     announced: 0,
   }
 }

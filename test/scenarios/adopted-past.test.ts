@@ -125,6 +125,23 @@ test('errors before the last success of an adopted one say nothing of its health
   await world.close()
 })
 
+test('errors of one that the portal had before it was registered say nothing of the one that is adopted', async () => {
+  const { world, open } = await given()
+  await lose(world, 30)
+  // The portal has deleted it by now, and somebody makes it again by a log that is lost too.
+  await apply(world.averba)
+  await lose(world, 1)
+  const averba = await open()
+  await apply(averba)
+  await settleFor(world.clock, 1, averba)
+  expect(await inbox(averba)).toHaveLength(29)
+  expect(await averba.subscriptions.list()).toMatchObject([
+    { health: 'failing', failures: 1, failingSince: '2026-12-20T12:00:00.000Z', daysLeft: 28 },
+  ])
+  await averba.close()
+  await world.close()
+})
+
 test('the past is read once: not again for one that is ours already', async () => {
   const { world, open } = await given()
   const averba = await open()

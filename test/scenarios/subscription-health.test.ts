@@ -196,3 +196,39 @@ test('a change that is parked mutes no threat, and the deletion is known beforeh
   expect((await threats(world)).map(([percent]) => percent)).toEqual([50, 75, 90])
   await world.close()
 })
+
+test('one that is created again has none of the errors of the one before, and its own are announced', async () => {
+  const world = await simulate({ averba: { schedules: true, subscriptions } })
+  const { averba, clock } = world
+  const apply = async () => {
+    for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+  }
+  const pass = async (days: number, happens = async () => {}) => {
+    for (let day = 0; day < days; day++) {
+      await happens()
+      await averba.settle()
+      await clock.advance(dayMs)
+    }
+  }
+  await apply()
+  // Nobody runs while the portal's deliveries fail until it deletes the subscription.
+  for (let day = 0; day < 30; day++) {
+    await deliver(world, 'fails')
+    await clock.advance(dayMs)
+  }
+  await apply()
+  await pass(2)
+  expect(await averba.subscriptions.list()).toMatchObject([
+    { health: 'healthy', failures: 0, failingSince: null, deletionAt: null },
+  ])
+  let recovered = 0
+  for await (const { origin } of averba.notifications.list()) if (origin === 'recovered') recovered += 1
+  expect(recovered).toBeGreaterThan(25)
+  expect(await threats(world)).toEqual([])
+  await pass(18)
+  const failingSince = new Date(clock.now()).toISOString()
+  await pass(17, () => deliver(world, 'fails'))
+  expect(await averba.subscriptions.list()).toMatchObject([{ failures: 17, failingSince }])
+  expect(await threats(world)).toEqual([[50, 15]])
+  await world.close()
+})

@@ -1,4 +1,5 @@
-import type { Carried, Outcome, Owed } from '../../message.ts'
+import { toInstant } from '../../clock.ts'
+import type { Carried, Instant, Outcome, Owed } from '../../message.ts'
 import { type Answer, conclude, type Exchange, type ExchangeOptions, exchange } from '../exchange.ts'
 import type { EffectClass, Performer, Performers } from '../performer.ts'
 import { clearCode, problemPart, readProblem } from '../problem.ts'
@@ -45,7 +46,7 @@ interface Operation {
   readonly effectClass: EffectClass
   readonly write: (base: string, headers: Record<string, string>, owed: Owed, secrets: Secrets) => Request
   /** The fact that a success makes; `undefined` when the answer cannot be read. */
-  readonly read: (text: string, owed: Owed) => Carried | undefined
+  readonly read: (text: string, owed: Owed, begunAt: Instant) => Carried | undefined
   /** What ends an answer that is too large: the next one is no smaller. */
   readonly oversized?: { readonly attemptsMax: number; readonly why: string }
 }
@@ -61,9 +62,11 @@ const operations: Readonly<Record<string, Operation>> = {
       const { evento, endpoint } = dataOf(owed)
       return writeSubscribe(base, headers, { evento, endpoint, ...secrets })
     },
-    read(text, owed) {
+    read(text, owed, begunAt) {
       const remoteId = readSubscribed(text)
-      return remoteId === undefined ? undefined : fact('subscribed', { remoteId, ...heldIn(owed) })
+      // The answer has no time of its own: it was made no earlier than this.
+      const data = { remoteId, ...heldIn(owed), registeredAt: begunAt }
+      return remoteId === undefined ? undefined : fact('subscribed', data)
     },
   },
   changeSubscription: {
@@ -130,6 +133,7 @@ function toPerformer(
       if (closed) return closed
       const secrets = effectClass === 'read' ? {} : await options.secretsOf(dataOf(owed).evento, heldIn(owed))
       const carried = Object.values(secrets)
+      const begunAt = toInstant(options.clock.now())
       const send = (headers: Record<string, string>) =>
         exchange(
           { ...through, carried },
@@ -139,7 +143,7 @@ function toPerformer(
         )
       const reading = {
         service: 'portal',
-        settled: (text: string) => operation.read(text, owed),
+        settled: (text: string) => operation.read(text, owed, begunAt),
         declined: (answer: Answer) => declined(verb, answer, owed),
         isSuccess: (status: number) => status >= 200 && status < 300,
         lost: () => lost(owed),
