@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Performers } from './adapters/performer.ts'
 import { createPortalClient } from './adapters/portal/client.ts'
-import type { SessionShare } from './adapters/portal/shared-session.ts'
+import type { SessionShare, SharedText } from './adapters/portal/shared-session.ts'
 import type { Area } from './area.ts'
 import type { Desired } from './desired.ts'
 import type { AverbaOptions } from './options.ts'
@@ -42,11 +42,10 @@ function shareSession(area: Area, baseUrl: string, profile: string): SessionShar
   }
 }
 
-function shareText({ store, clock }: Area, name: string): Pick<SessionShare, 'find' | 'keep'> {
+function shareText({ store: { secrets } }: Area, name: string): SharedText {
   return {
-    find: async () => (await store.secrets.find(name))?.value,
-    // The newest counts, by the clock: of two that are kept at once either will do.
-    keep: value => store.secrets.keep(name, { generation: clock.now(), value }),
+    find: async () => (await secrets.find(name))?.value,
+    change: make => secrets.change(name, make),
   }
 }
 

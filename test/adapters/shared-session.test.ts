@@ -41,9 +41,9 @@ test('what the portal did counts as done, although another process keeps the ses
     },
     share: {
       ...kept,
-      async keep(text) {
+      async change(make) {
         if (isHeld) throw new AverbaError('STORE_BUSY', 'Cannot write: another process holds the file')
-        return kept.keep(text)
+        return kept.change(make)
       },
     },
     secretsOf: async () => ({ chaveSecreta: 'um' }),

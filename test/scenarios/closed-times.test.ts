@@ -137,3 +137,24 @@ test('another process of the file that is told of a block keeps this one from as
   await one.dispose()
   await other.dispose()
 })
+
+test.each([
+  ['a block', 'PUCX-ER1001'],
+  ['the stop of the night', 'PUCX-ER0401'],
+])('%s that was heard of while the clock was a year ahead ends when it is put right', async (_, code) => {
+  const store = newStore()
+  const before = await givenPortalAt('00:30', store)
+  const yearMs = 365 * 24 * hourMs
+  before.clock.jump(yearMs)
+  before.answer(code)
+  await before.ask()
+  before.answer('')
+  before.clock.jump(-yearMs)
+  await before.ask()
+  expect(before.sent()).toBe(2)
+  await before.dispose()
+  const after = await givenPortalAt('12:00', store)
+  await after.ask()
+  expect(after.sent()).toBe(1)
+  await after.dispose()
+})

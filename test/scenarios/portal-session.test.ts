@@ -30,9 +30,10 @@ const given = (
     averba: { subscriptions, portal: { baseUrl, authenticate }, ...options.averba },
   })
 
-/** Further processes on the file of a world. */
-function processes(world: World, store: string, count: number): Promise<Averba[]> {
-  const { clock } = world
+/** Further processes on the file of a world, whose clocks may be ahead. */
+function processes(world: World, store: string, count: number, aheadMs = 0): Promise<Averba[]> {
+  const { sleep } = world.clock
+  const clock = { now: () => world.clock.now() + aheadMs, sleep: sleep.bind(world.clock) }
   const portal = { baseUrl, authenticate: login }
   const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
   const fetch = (request: Request) => world.reach.portal(request)
@@ -227,5 +228,38 @@ test('access keys log in without a certificate, and are asked of their source at
   expect(first).toMatchObject({ path: '/portal/api/autenticar/chave-acesso' })
   expect(JSON.stringify(world.requests)).not.toContain('segredo')
   expect([asked, world.portal.session.logins]).toEqual([1, 1])
+  await world.close()
+})
+
+test('a session that a process logged into whose clock was ahead is renewed, and logged into anew, as any other', async () => {
+  const store = newStore()
+  const world = await given({ averba: { store } })
+  const { averba, clock, portal } = world
+  const [ahead] = await processes(world, store, 1, 365 * 24 * 60 * minuteMs)
+  await clock.finish(Promise.resolve(ahead?.subscriptions.plan()))
+  await ahead?.close()
+  // Older tokens are refused: what each answer brings has to be kept.
+  for (let i = 0; i < 3; i++) await averba.subscriptions.plan()
+  expect(portal.session.logins).toBe(1)
+  await clock.advance(2 * minuteMs)
+  portal.session.end()
+  await averba.subscriptions.plan()
+  await averba.subscriptions.plan()
+  expect(portal.session.logins).toBe(2)
+  await world.close()
+})
+
+test('a login that was refused to a process whose clock is ahead holds up no other for longer than a minute', async () => {
+  const store = newStore()
+  const world = await given({ averba: { store } })
+  const { averba, clock, portal } = world
+  const [ahead] = await processes(world, store, 1, 5 * minuteMs)
+  await world.faults.add({ kind: 'status', status: 422, path: '/autenticar', service: 'portal', times: 1 })
+  const refused = await clock.finish(ahead?.subscriptions.plan().catch(error => error) ?? Promise.resolve())
+  expect(refused).toMatchObject({ outcome: { status: 'deferred' } })
+  await clock.advance(minuteMs + 1_000)
+  await averba.subscriptions.plan()
+  expect(portal.session.logins).toBe(1)
+  await ahead?.close()
   await world.close()
 })

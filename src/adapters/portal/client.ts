@@ -16,7 +16,7 @@ import {
   writeList,
   writeSubscribe,
 } from './protocol.ts'
-import { type SessionShare, SharedSession, shareInMemory } from './shared-session.ts'
+import { type SessionShare, SharedSession, type SharedText, shareInMemory } from './shared-session.ts'
 
 /** Where the portal is, and how to authenticate there. */
 export interface PortalClientOptions extends ExchangeOptions {
@@ -25,7 +25,7 @@ export interface PortalClientOptions extends ExchangeOptions {
   /** Where a session that is logged into is kept for all processes; in this one when absent. */
   readonly share?: SessionShare
   /** Where it is kept for all processes when the portal is closed; in this one when absent. */
-  readonly closedTimes?: Pick<SessionShare, 'find' | 'keep'>
+  readonly closedTimes?: SharedText
   /** How much an answer with failure records may have: 64 MiB when absent. */
   readonly failuresBytesMax?: number
   /** The secrets of a subscription, asked for when they are sent. */

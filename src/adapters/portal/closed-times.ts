@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { type Clock, fromInstant } from '../../clock.ts'
+import { type Clock, fromInstant, isWaitOver } from '../../clock.ts'
 import type { Outcome } from '../../message.ts'
 import { brasiliaDay, readIso } from '../brasilia.ts'
 import type { Answer } from '../exchange.ts'
 import { parseJson } from '../json.ts'
 import { readProblem } from '../problem.ts'
-import type { SessionShare } from './shared-session.ts'
+import type { SharedText } from './shared-session.ts'
 
 type Deferred = Extract<Outcome, { status: 'deferred' }>
 
@@ -25,14 +25,14 @@ const dayMs = 24 * hourMs
 
 /** Neither clock is exact, and to come too early costs another hour. */
 const marginMs = 60_000
+/** Blocks by how often there was one on a day, and the stop of the night: none lasts longer. */
+const hoursMax = 3
+const closedMaxMs = hoursMax * hourMs + marginMs
 
 /** Over the number of calls that the portal allows within an hour. */
 const blockCode = 'PUCX-ER1001'
 /** The stop of every night. */
 const stopCodes: ReadonlySet<string> = new Set(['PUCX-ER0401', 'PUCX-ER0014'])
-
-/** Where it is kept what is known. */
-type Share = Pick<SessionShare, 'find' | 'keep'>
 
 /**
  * The times in which the portal is publicly known to answer nothing: none of this is in its contract. It says so by a
@@ -47,9 +47,9 @@ type Share = Pick<SessionShare, 'find' | 'keep'>
  */
 export class ClosedTimes {
   readonly #clock: Clock
-  readonly #share: Share
+  readonly #share: SharedText
 
-  constructor(clock: Clock, share: Share) {
+  constructor(clock: Clock, share: SharedText) {
     this.#clock = clock
     this.#share = share
   }
@@ -57,8 +57,8 @@ export class ClosedTimes {
   /** Why an operation is not to be sent now; `undefined` when it may. */
   async before(operation: string): Promise<Deferred | undefined> {
     const now = this.#clock.now()
-    const { stop, blocks } = await this.#known()
-    const closed = [stop, blocks[operation]].find(each => each && each.until > now)
+    const { stop, blocks } = knownIn(await this.#share.find())
+    const closed = [stop, blocks[operation]].find(each => each && !isWaitOver(each.until, now, closedMaxMs))
     return closed && this.#deferred(closed)
   }
 
@@ -69,15 +69,18 @@ export class ClosedTimes {
     const now = this.#clock.now()
     const day = brasiliaDay(now)
     if (code === blockCode) {
-      const { stop, blocks } = await this.#known()
-      const last = blocks[operation]
-      const count = last?.day === day ? last.count + 1 : 1
-      const hours = Math.min(count, 3)
-      // The hours of Brasilia begin with those of UTC.
-      const until = Math.min((Math.floor(now / hourMs) + hours) * hourMs, midnightAfter(now)) + marginMs
-      const because = `the portal has blocked this function for having been called too often (${code})`
-      const closed = { until, because, day, count }
-      await this.#keep({ stop, blocks: { ...blocks, [operation]: closed } })
+      let closed: Closed = { until: now, because: '' }
+      await this.#change(({ stop, blocks }) => {
+        const last = blocks[operation]
+        const count = last?.day === day ? last.count + 1 : 1
+        const hours = Math.min(count, hoursMax)
+        // The hours of Brasilia begin with those of UTC.
+        const until = Math.min((Math.floor(now / hourMs) + hours) * hourMs, midnightAfter(now)) + marginMs
+        const because = `the portal has blocked this function for having been called too often (${code})`
+        const block = { until, because, day, count }
+        closed = block
+        return { stop, blocks: { ...blocks, [operation]: block } }
+      })
       return this.#deferred(closed)
     }
     if (code === undefined || !stopCodes.has(code)) return undefined
@@ -86,22 +89,22 @@ export class ClosedTimes {
     // At another time of the day nobody knows how long it lasts: then it is tried again as anything else.
     if (!(now < end)) return { status: 'deferred', because }
     const stop = { until: end + marginMs, because }
-    await this.#keep({ ...(await this.#known()), stop })
+    await this.#change(times => ({ ...times, stop }))
     return this.#deferred(stop)
   }
 
-  async #known(): Promise<Known> {
-    const kept = known.safeParse(parseJson((await this.#share.find()) ?? ''))
-    return kept.success ? kept.data : { blocks: {} }
-  }
-
-  #keep(times: Known): Promise<void> {
-    return this.#share.keep(JSON.stringify(times))
+  #change(make: (times: Known) => Known): Promise<unknown> {
+    return this.#share.change(async text => JSON.stringify(make(knownIn(text))))
   }
 
   #deferred({ until, because }: Closed): Deferred {
     return { status: 'deferred', because, afterMs: until - this.#clock.now() }
   }
+}
+
+function knownIn(text: string | undefined): Known {
+  const kept = known.safeParse(parseJson(text ?? ''))
+  return kept.success ? kept.data : { blocks: {} }
 }
 
 function midnightAfter(now: number): number {

@@ -8,10 +8,15 @@ import type { Authenticated, Barred, Call } from './authentication.ts'
 import type { ClosedTimes } from './closed-times.ts'
 import type { PortalLogin } from './login.ts'
 
-/** What the processes of one store share: a text that is sealed, and who may change it by logging in. */
-export interface SessionShare {
+/** A text that the processes of one store share, sealed. */
+export interface SharedText {
   find(): Promise<string | undefined>
-  keep(text: string): Promise<void>
+  /** Puts in its place what is made of it, and nothing where that is `undefined`: made again where another was faster. */
+  change(make: (text: string | undefined) => Promise<string | undefined>): Promise<unknown>
+}
+
+/** What the processes of one store share of a session, and who may change it by logging in. */
+export interface SessionShare extends SharedText {
   /** Takes the right to log in. False while another process has it. */
   take(): Promise<boolean>
   release(): Promise<void>
@@ -22,8 +27,8 @@ export function shareInMemory(): SessionShare {
   let kept: string | undefined
   return {
     find: async () => kept,
-    async keep(text) {
-      kept = text
+    async change(make) {
+      kept = (await make(kept)) ?? kept
     },
     take: async () => true,
     release: async () => undefined,
@@ -37,9 +42,10 @@ interface Session {
   /** The second token: every answer brings the next one. */
   readonly csrf: string
   readonly endsAt: Instant
-  readonly loggedInAt: Instant
-  /** Until when nobody logs in, and why. */
-  readonly barredUntil: Instant
+  /** Counts the logins: what belongs to an earlier one does not take the place of a later one, whatever clocks say. */
+  readonly login: number
+  /** When somebody asked for a login last, and why nobody does for a minute after it. */
+  readonly askedAt: Instant
   readonly because: string
 }
 
@@ -57,8 +63,8 @@ const none: Session = {
   authorization: '',
   csrf: '',
   endsAt: toInstant(0),
-  loggedInAt: toInstant(0),
-  barredUntil: toInstant(0),
+  login: 0,
+  askedAt: toInstant(0),
   because: '',
 }
 
@@ -140,15 +146,14 @@ export class SharedSession implements Authenticated {
     }
   }
 
-  /** A minute after the last login, and as long as the portal asked for: nothing is asked. */
-  #barOf({ loggedInAt, barredUntil, because }: Session): Barred | undefined {
-    const now = this.#options.clock.now()
-    const quietLeftMs = fromInstant(loggedInAt) + quietMs - now
-    if (quietLeftMs > 0) {
-      return { status: 'deferred', because: quiet, afterMs: quietLeftMs }
-    }
-    const afterMs = fromInstant(barredUntil) - now
-    return afterMs > 0 ? { status: 'deferred', because, afterMs } : undefined
+  /**
+   * A minute after somebody asked for a login, nothing is asked. What lies ahead, another clock says or one that was put
+   * right since: it holds nobody off, or it would for as long as that clock was ahead.
+   */
+  #barOf({ askedAt, because }: Session): Barred | undefined {
+    const agoMs = this.#options.clock.now() - fromInstant(askedAt)
+    const isQuiet = agoMs >= 0 && agoMs < quietMs
+    return isQuiet ? { status: 'deferred', because, afterMs: quietMs - agoMs } : undefined
   }
 
   async #logIn(known: Session): Promise<Session | Barred> {
@@ -159,22 +164,24 @@ export class SharedSession implements Authenticated {
     const result = await exchange(this.#options, 'once', () => request.clone())
     if (result.status === 'unsent') return { status: 'deferred', because: result.because }
     // Perhaps somebody is logged in now, whose tokens nobody has.
-    if (result.status === 'lost') return this.#bar(known, result.because, quietMs)
+    if (result.status === 'lost') return this.#bar(known, result.because)
     const { answer } = result
     const authorization = answer.headers.get('set-token')
     if (answer.status < 300 && authorization !== null) {
-      const loggedInAt = toInstant(this.#options.clock.now())
-      return this.#keepNewest({ ...none, authorization, loggedInAt }, answer)
+      const askedAt = toInstant(this.#options.clock.now())
+      return this.#keepNewest(
+        { ...none, authorization, login: known.login + 1, askedAt, because: quiet },
+        answer,
+      )
     }
-    const { because, afterMs = quietMs } = (await times.after(operation, answer)) ?? {
-      because: refusalIn(answer),
-    }
+    const { because, afterMs } = (await times.after(operation, answer)) ?? { because: refusalIn(answer) }
     return this.#bar(known, because, afterMs)
   }
 
-  async #bar(known: Session, because: string, afterMs: number): Promise<Barred> {
-    const barredUntil = toInstant(this.#options.clock.now() + afterMs)
-    await this.#keep({ ...none, loggedInAt: known.loggedInAt, barredUntil, because })
+  /** For longer than a minute only the times in which the portal is closed hold anybody off. */
+  async #bar({ login }: Session, because: string, afterMs = quietMs): Promise<Barred> {
+    const askedAt = toInstant(this.#options.clock.now())
+    await this.#share.change(async () => JSON.stringify({ ...none, login, askedAt, because }))
     return { status: 'deferred', because, afterMs }
   }
 
@@ -184,7 +191,9 @@ export class SharedSession implements Authenticated {
     const authorization = headers.get('set-token') ?? session.authorization
     const endsAt = toInstant(this.#options.clock.now() + lifetimeMs)
     const newest = { ...session, authorization, csrf, endsAt }
-    if ((await this.#find()).loggedInAt <= session.loggedInAt) await this.#keep(newest)
+    await this.#share.change(async text => {
+      return sessionIn(text).login <= session.login ? JSON.stringify(newest) : undefined
+    })
     return newest
   }
 
@@ -197,15 +206,14 @@ export class SharedSession implements Authenticated {
     }
   }
 
-  #keep(session: Session): Promise<void> {
-    return this.#share.keep(JSON.stringify(session))
-  }
-
   async #find(): Promise<Session> {
-    const text = await this.#share.find()
-    const kept = text === undefined ? undefined : parseJson(text)
-    return typeof kept === 'object' && kept !== null ? { ...none, ...kept } : none
+    return sessionIn(await this.#share.find())
   }
+}
+
+function sessionIn(text: string | undefined): Session {
+  const kept = text === undefined ? undefined : parseJson(text)
+  return typeof kept === 'object' && kept !== null ? { ...none, ...kept } : none
 }
 
 async function written(login: PortalLogin, baseUrl: string): Promise<Request> {
