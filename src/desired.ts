@@ -21,7 +21,7 @@ type Declared = DesiredSubscription & { readonly endpoint: string }
 /** A shorter master could be guessed from one secret that leaked. */
 const masterMin = 32
 
-/** How many generations are tried to recognise a subscription that another log of ours made. */
+/** How many generations, the first and those after the one in use, another log of ours is recognised by. */
 const generationsTried = 20
 
 /** The subscriptions that the host declares, checked against the limits of document 3, section 8. */
@@ -100,8 +100,8 @@ export class Desired {
     { endpoint, secrets }: { endpoint: string; secrets: Secrets },
   ): Promise<number | null> {
     const current = await this.generationOf(evento)
-    const others = Array.from({ length: generationsTried }, (_, i) => i + 1)
-    const tried = this.isDerived(evento) ? [current, current + 1, ...others] : [current]
+    const others = Array.from({ length: current + generationsTried }, (_, i) => i + 1)
+    const tried = this.isDerived(evento) ? [current, ...others] : [current]
     const values = await this.ask(evento)
     for (const generation of tried) {
       const ours = secretsFrom(evento, values, { endpoint, generation })

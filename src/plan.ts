@@ -127,7 +127,8 @@ function compare(
   const differing = [
     ...(found.evento === want.evento ? [] : ['event']),
     ...(found.endpoint === want.endpoint ? [] : ['endpoint']),
-    ...(found.generation === want.generation ? [] : ['secrets']),
+    // A later generation is never taken back: an earlier secret may have leaked.
+    ...(found.generation !== null && found.generation >= want.generation ? [] : ['secrets']),
   ]
   if (differing.length === 0) return { action: 'leave', because: 'it is as declared' }
   const isOne = differing.length === 1 && differing[0] !== 'secrets'

@@ -16,7 +16,9 @@ const asked = [
   'subscription.changeRequested',
   'subscription.rotationRequested',
 ]
-const types = [...confirmed, ...asked]
+/** Says which generation the portal holds where that is a later one than was known. */
+const drifted = 'subscription.drifted'
+const types = [...confirmed, ...asked, drifted]
 
 /** Where the log says that the portal holds what we gave it, and when that was. */
 export type Confirmed = Pick<Recorded, 'position' | 'at'>
@@ -122,7 +124,15 @@ export class SecretGenerations {
 function toldAfter(told: Told, event: Recorded): Told {
   const { version } = event
   if (asked.includes(event.type)) return { ...told, version, request: event }
+  if (event.type === drifted) {
+    // What a log before this one rotated away is not accepted any more.
+    return raises(event) ? { ...told, version, last: event, before: undefined } : { ...told, version }
+  }
   return { ...told, version, last: event, before: told.last }
+}
+
+function raises({ data }: Recorded): boolean {
+  return (data as { generation?: number }).generation !== undefined // As the machine writes it.
 }
 
 /** The first logs had no generations. */

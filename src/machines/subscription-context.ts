@@ -49,8 +49,8 @@ export function contextAfter(context: Context, event: SubscriptionEvent): Partia
     case 'subscription.changed':
       return { ...heldBy(event.data), eventoAtPortal: context.evento, areSecretsOurs: true }
     case 'subscription.drifted': {
-      const { evento, endpoint, areSecretsOurs } = event.data
-      return { eventoAtPortal: evento, endpoint, areSecretsOurs }
+      const { evento, endpoint, areSecretsOurs, generation = context.generation } = event.data
+      return { eventoAtPortal: evento, endpoint, areSecretsOurs, generation }
     }
     case 'subscription.failing':
       return failed(context, event.data.failedAt)

@@ -19,7 +19,7 @@ export type SubscriptionEvent =
   | Event<'subscription.registered', Held & Registered>
   | Event<'subscription.changed', Held & OfRegistration>
   /** The portal holds another event, endpoint or other secrets than it was last known to. Never says which secrets. */
-  | Event<'subscription.drifted', { evento: string; endpoint: string; areSecretsOurs: boolean }>
+  | Event<'subscription.drifted', Drifted>
   | Event<'subscription.deletionRequested', unknown>
   /** Its part `reason`, where the portal gave one, holds its text. */
   | Event<'subscription.deleted', { by: 'us' | 'portal'; deletedAt: Instant | null }>
@@ -37,6 +37,14 @@ export type SubscriptionEvent =
   | Event<'subscription.recovered', { lastSuccessAt: Instant; failsAgain: boolean }>
   /** 50, 75 or 90 percent of the thirty days have passed with nothing but errors. */
   | Event<'subscription.threatened', Threat>
+
+interface Drifted {
+  readonly evento: string
+  readonly endpoint: string
+  readonly areSecretsOurs: boolean
+  /** The generation of our secrets that it carries, where that is later than the one that was known. */
+  readonly generation?: number
+}
 
 interface Registered {
   readonly remoteId: number

@@ -7,12 +7,23 @@ export function drift(
   context: Context,
   { evento, endpoint, generation }: SubscriptionReading,
 ): SubscriptionEvent[] {
-  const areSecretsOurs = generation === context.generation
+  const raised = raisedTo(context, generation)
+  const areSecretsOurs = raised !== undefined || generation === context.generation
   const isKnown =
     evento === context.eventoAtPortal &&
     endpoint === context.endpoint &&
-    areSecretsOurs === context.areSecretsOurs
-  return isKnown ? [] : [{ type: 'subscription.drifted', data: { evento, endpoint, areSecretsOurs } }]
+    areSecretsOurs === context.areSecretsOurs &&
+    raised === undefined
+  const data = { evento, endpoint, areSecretsOurs, ...(raised !== undefined && { generation: raised }) }
+  return isKnown ? [] : [{ type: 'subscription.drifted', data }]
+}
+
+/**
+ * A later generation of our secrets: a log before this one, or another one, rotated to it. It becomes ours, since an
+ * earlier one may have leaked.
+ */
+export function raisedTo(context: Pick<Context, 'generation'>, shown: number | null): number | undefined {
+  return shown !== null && shown > context.generation ? shown : undefined
 }
 
 /** What is shown of one that fails: a success after the failures ends the threat; without one it grows. */

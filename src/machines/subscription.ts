@@ -20,7 +20,7 @@ import type {
   SubscriptionMessage,
   SubscriptionReading,
 } from './subscription-messages.ts'
-import { drift, health } from './subscription-readings.ts'
+import { drift, health, raisedTo } from './subscription-readings.ts'
 
 export type { SubscriptionEvent } from './subscription-messages.ts'
 
@@ -257,7 +257,9 @@ function observe(state: State, shown: SubscriptionReading): SubscriptionEvent[] 
   if (shown.isDeleted) {
     const by = state.matches('deleting') ? 'us' : 'portal'
     const ends = ofOneThatIsGone(where => state.matches(where))
-    return [{ type: 'subscription.deleted', data: { by, deletedAt: shown.deletedAt }, ...ends }]
+    // The next one is registered with no earlier secret than this one had.
+    const raised = raisedTo(context, shown.generation) === undefined ? [] : drift(context, shown)
+    return [...raised, { type: 'subscription.deleted', data: { by, deletedAt: shown.deletedAt }, ...ends }]
   }
   return [
     ...ending(state, shown),

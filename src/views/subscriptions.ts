@@ -117,8 +117,8 @@ function change(row: SubscriptionRow, event: RecordedOf<SubscriptionEvent>): Par
       return { state: 'active', evento_at_portal: row.evento, endpoint, generation, secrets_are_ours: 1 }
     }
     case 'subscription.drifted': {
-      const { evento, endpoint, areSecretsOurs } = event.data
-      return { evento_at_portal: evento, endpoint, secrets_are_ours: areSecretsOurs ? 1 : 0 }
+      const { evento, endpoint, areSecretsOurs, generation = row.generation } = event.data
+      return { evento_at_portal: evento, endpoint, secrets_are_ours: areSecretsOurs ? 1 : 0, generation }
     }
     case 'subscription.deletionRequested':
       return { state: 'deleting' }
