@@ -162,7 +162,7 @@ function decide(state: State, message: Carried<SubscriptionMessage>): Decision<S
     case 'subscription.change':
       return change(state, 'changeRequested', { ...message.data, generation: context.generation })
     case 'subscription.rotate':
-      return change(state, 'rotationRequested', { ...message.data, generation: context.generation + 1 })
+      return rotate(state, message.data.endpoint)
     case 'subscription.delete': {
       if (!state.matches('active')) return refuse('only an active subscription can be deleted')
       const effects = [effect('deleteSubscription', context, heldBy(context))]
@@ -218,6 +218,14 @@ function change(
   if (!state.matches('active')) return refuse('only an active subscription can be changed')
   const effects = [effect('changeSubscription', state.context, asked)]
   return record({ type: `subscription.${verb}`, data: asked, effects })
+}
+
+/** Asks for new secrets, and for nothing else: what differs in the portal is changed by a plan that somebody has read. */
+function rotate(state: State, endpoint: string): Decision<SubscriptionEvent> {
+  const { context } = state
+  if (state.matches('active') && (context.endpoint !== endpoint || context.eventoAtPortal !== context.evento))
+    return refuse('the portal holds it with another endpoint or event than is declared: plan and apply first')
+  return change(state, 'rotationRequested', { endpoint, generation: context.generation + 1 })
 }
 
 /** Takes over what the portal lists already: nothing is owed to the outside. */

@@ -269,11 +269,12 @@ test('one reading ends a call whose answer was lost, and tells the health as wel
   })
 })
 
-test('a rotation asks for the next generation at the declared endpoint, and only of an active one', () => {
+test('a rotation asks for the next generation and nothing else, and only of an active one', () => {
   const rotate = { type: 'subscription.rotate', data: { endpoint } }
   expect(after(declare, rotate)).toHaveProperty('refused')
-  const drifted = observe({ endpoint: 'https://b.exemplo.br/x' })
-  expect(after(declare, register, subscribed, drifted, rotate)).toMatchObject({
+  for (const other of [{ endpoint: 'https://b.exemplo.br/x' }, { evento: 'outro' }])
+    expect(after(...active, observe(other), rotate)).toHaveProperty('refused')
+  expect(after(...active, rotate)).toMatchObject({
     events: [
       {
         type: 'subscription.rotationRequested',

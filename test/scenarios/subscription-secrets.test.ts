@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openAverba, valueOf } from '../../src/index.ts'
+import { openAverba, staticHeaders, valueOf } from '../../src/index.ts'
 import { simulate, type World } from '../../src/simulation/index.ts'
 
 const [one, two] = ['dimp-situacao-import', 'talp-altsit-lpco-anu'] as const
@@ -75,6 +75,33 @@ test('a rotation gives the portal the next generation, and takes the old one for
   expect([await statusOf(world, before), await statusOf(world, after)]).toEqual([401, 200])
   // The other event keeps its own.
   expect(await statusOf(world, (await secretsAt(world))[two] ?? '', two)).toBe(200)
+  await world.close()
+})
+
+test('a rotation moves no endpoint: where the declared one is another, plan and apply come first', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-secrets-')), 'log.sqlite')
+  const world = await given({ averba: { store } })
+  const before = await secretsAt(world)
+  const moved = await openAverba({
+    ...{ store, clock: world.clock, schedules: false, subscriptions },
+    receiver: { ...receiver, publicUrl: 'https://novo.exemplo.br/averba' },
+    portal: {
+      baseUrl: 'https://portal.exemplo.br',
+      authenticate: staticHeaders({ authorization: 'sessao-de-exemplo' }),
+    },
+    fetch: request => world.portal.fetch(request),
+  })
+  await expect(moved.subscriptions.rotate(one)).rejects.toMatchObject({
+    code: 'REFUSED',
+    message: expect.stringContaining('plan and apply first'),
+  })
+  expect(await secretsAt(world)).toEqual(before)
+  for (const each of await moved.subscriptions.apply(await moved.subscriptions.plan())) valueOf(each)
+  expect(valueOf(await moved.subscriptions.rotate(one))).toMatchObject({
+    endpoint: 'https://novo.exemplo.br/averba',
+    generation: 2,
+  })
+  await moved.close()
   await world.close()
 })
 
