@@ -84,6 +84,39 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
     }
   })
 
+  test('what a clock that was ahead gave its time is due when the clock has been put right, but for what is done to keys', async () => {
+    const place = newPlace()
+    const now = Date.parse(at)
+    const clock = { ...systemClock, now: () => now + 40 * 86_400_000 }
+    const [ahead, right] = [await place.open({ clock }), await place.open()]
+    try {
+      const aheadAt = new Date(clock.now()).toISOString()
+      const dueAt = new Date(clock.now() + 60_000).toISOString()
+      const effects = [
+        { type: 'portal.listSubscriptions', data: {} },
+        { type: 'portal.listFailures', data: {}, dueAt },
+        { type: 'keys.destroyEpochs', data: {}, dueAt },
+      ]
+      const event = { type: 'token.requested', data: {}, effects }
+      const owing = { stream: 'token-a', event, because: 'token.request', machine }
+      await ahead.append({ ...toStream('token-a', 'none'), at: aheadAt, events: [owing] })
+      const both = ['token-a/1/0', 'token-a/1/1']
+      expect(await right.dueEffects(now)).toEqual(both)
+      expect(await right.dueEffects(now, { types: ['portal.listFailures'], limit: 1 })).toEqual([
+        'token-a/1/1',
+      ])
+      expect(await ahead.claimEffect('token-a/1/0', clock.now())).toMatchObject({ wasStarted: false })
+      await ahead.deferEffect('token-a/1/0', clock.now() + 60_000, 'later')
+      expect(await right.dueEffects(now)).toEqual(both)
+      expect(await right.claimEffect('token-a/1/0', now)).toMatchObject({ wasStarted: false })
+      expect(await right.claimEffect('token-a/1/2', now)).toBeUndefined()
+      // Whose clock is ahead by minutes alone is taken at its word.
+      expect(await right.dueEffects(clock.now() - 540_000)).not.toContain('token-a/1/1')
+    } finally {
+      await Promise.all([ahead.close(), right.close()])
+    }
+  })
+
   test('who is behind by minutes takes nothing from who is ahead', async () => {
     const place = newPlace()
     const clock = { ...systemClock, now: () => systemClock.now() + 540_000 }

@@ -233,7 +233,8 @@ function commit(
     batch.ended.set(effect, { as, because, position })
   }
   for (const { cancels = [] } of events) for (const effect of cancels) batch.cancelled.add(effect)
-  if (input.moves && events.length > 0) batch.moved.set(input.moves.effect, input.moves)
+  if (input.moves && events.length > 0)
+    batch.moved.set(input.moves.effect, { move: input.moves, now: input.at })
   if (input.receipt) {
     const owing = events.find(event => event.effects?.length)
     const { isNew: _, ...receipt } = input.receipt

@@ -1,4 +1,4 @@
-import type { Recorded, Settlement } from '../message.ts'
+import type { Instant, Recorded, Settlement } from '../message.ts'
 import type { Claim, Receipt } from './append.ts'
 import { first, type Steps } from './connection.ts'
 import { type Destruction, destroy } from './destruction.ts'
@@ -27,7 +27,8 @@ export class Batch {
   readonly receipts = new Map<string, Receipt>()
   readonly claims = new Map<string, Claim>()
   readonly recent = new Map<string, NewlySeen>()
-  readonly moved = new Map<string, Move>()
+  /** The moves of effects, each with the time of the clock. */
+  readonly moved = new Map<string, { move: Move; now: Instant }>()
   readonly ended = new Map<string, { as: Settlement; because: string; position: number }>()
   /** The effects that its events cancel. */
   readonly cancelled = new Set<string>()
@@ -50,7 +51,7 @@ export class Batch {
     if (this.effects.length > 0) yield { sql: insertEffect, forEach: this.effects }
     if (this.claims.size > 0) yield { sql: upsertClaim, forEach: Array.from(this.claims.values(), claimRow) }
     yield* recents.add(this.recent)
-    for (const move of this.moved.values()) yield* moveEffect(move)
+    for (const { move, now } of this.moved.values()) yield* moveEffect(move, now)
     for (const [effect, { position, ...how }] of this.ended) yield* endEffect({ effect, ...how }, position)
     for (const { recorded, stream } of this.events) {
       if (recorded.resolves) yield* resolveEffect(stream, recorded.resolves, recorded.position)

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { clocksDifferMaxMs, fromInstant, toInstant } from '../clock.ts'
 import type { EffectState, Instant, Owed, Recorded, Settlement } from '../message.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
 import { endOfLog } from './end-of-log.ts'
@@ -10,23 +10,24 @@ import type { Schemas } from './schemas.ts'
 /** The ledger of calls owed to the outside. An effect's id is `<stream>/<version>/<n>`. */
 
 /** Writes down an effect that an event owes, in the event's own transaction: takes a row of `effectRows`. */
-export const insertEffect = `insert into effect (position, n, stream, type, state, is_open, due_at, attempts, because)
-  values (?, ?, ?, ?, 'owed', 1, ?, 0, '')`
+export const insertEffect = `insert into effect (position, n, stream, type, state, is_open, due_at, given_at, attempts,
+  because) values (?, ?, ?, ?, 'owed', 1, ?, ?, 0, '')`
 const effectOf = `effect.position = (select event.position from event join stream on stream.key = event.stream
   where stream.name = ? and event.version = ?) and effect.n = ?`
 const selectEffect = `select effect.*, event.version, event.header, stream.name from effect
   join event on event.position = effect.position join stream on stream.key = event.stream where ${effectOf}`
-const endOne = `update effect set state = ?, is_open = ?, because = ?, settled_at = ?, lease_owner = null,
-  lease_until = null where ${effectOf}`
-const startOne = `update effect set state = 'started', attempts = ?, lease_owner = ?, lease_until = ? where ${effectOf}`
+const endOne = `update effect set state = ?, is_open = ?, because = ?, settled_at = ?, given_at = null,
+  lease_owner = null, lease_until = null where ${effectOf}`
+const startOne = `update effect set state = 'started', attempts = ?, given_at = ?, lease_owner = ?, lease_until = ?
+  where ${effectOf}`
 const selectLease = `select lease_until as until from effect
   where ${effectOf} and state = 'started' and attempts = ? and lease_owner = ?`
-const extendOne = `update effect set lease_until = ?
+const extendOne = `update effect set given_at = ?, lease_until = ?
   where ${effectOf} and state = 'started' and attempts = ? and lease_owner = ? returning n`
-const deferOne = `update effect set state = 'deferred', due_at = ?, because = ?, lease_owner = null,
-  lease_until = null where ${effectOf} and lease_owner = ?`
-const moveOne = `update effect set state = ?, due_at = ?, attempts = ?, because = ?, lease_owner = null,
-  lease_until = null where ${effectOf}`
+const deferOne = `update effect set state = 'deferred', due_at = ?, given_at = ?, because = ?,
+  lease_owner = null, lease_until = null where ${effectOf} and lease_owner = ?`
+const moveOne = `update effect set state = ?, due_at = ?, given_at = ?, attempts = ?, because = ?,
+  lease_owner = null, lease_until = null where ${effectOf}`
 const newestUnknown = `select effect.*, event.version, event.header, stream.name from effect
   join event on event.position = effect.position join stream on stream.key = event.stream
   where effect.stream = ? and effect.type = ? and effect.state = 'unknown' and effect.is_open = 1
@@ -35,9 +36,14 @@ const newestUnknown = `select effect.*, event.version, event.header, stream.name
 /** An effect with the stream that owes it. */
 type Row = Schema['effect'] & { readonly version: number; readonly header: string; readonly name: string }
 
-/** The row of each effect that an event owes. What is owed stands in the event itself. */
+/**
+ * The row of each effect that an event owes. What is owed stands in the event itself. What is done to keys keeps its time,
+ * whatever clock gave it: a backup may hold them until then.
+ */
 export function effectRows({ position, effects }: Recorded, stream: number, now: Instant): unknown[][] {
-  return (effects ?? []).map(({ type, dueAt }, n) => [position, n, stream, type, dueAt ?? now])
+  return (effects ?? []).map(({ type, dueAt }, n) => {
+    return [position, n, stream, type, dueAt ?? now, type.startsWith('keys.') ? null : now]
+  })
 }
 
 /** Marks how an effect ended, with the position of the event that says so. */
@@ -84,14 +90,18 @@ export interface Move {
 }
 
 /** Parks an effect, puts it off, lets it go, its attempts counted anew, or begins one more attempt. */
-export function* moveEffect({ effect, to, dueAt, attempts, because, lease }: Move): Steps<void> {
+export function* moveEffect(
+  { effect, to, dueAt, attempts, because, lease }: Move,
+  now: Instant,
+): Steps<void> {
   if (to === 'started') {
     const { owner, until } = lease ?? { owner: null, until: null }
-    yield* rows({ sql: startOne, parameters: [attempts + 1, owner, until, ...placeOf(effect)] })
+    yield* rows({ sql: startOne, parameters: [attempts + 1, now, owner, until, ...placeOf(effect)] })
     return
   }
   const counted = to === 'owed' ? 0 : attempts
-  yield* rows({ sql: moveOne, parameters: [to, dueAt, counted, because, ...placeOf(effect)] })
+  const givenAt = to === 'parked' ? null : now
+  yield* rows({ sql: moveOne, parameters: [to, dueAt, givenAt, counted, because, ...placeOf(effect)] })
 }
 
 /** Reports whether an effect still stands where a move has to find it. */
@@ -101,9 +111,18 @@ export function* canMove({ effect, from, attempts, lease }: Move): Steps<boolean
   return lease === undefined || isFree(row, lease)
 }
 
-/** What was begun was due once: a clock that was ahead may have said so. */
-function isFree({ state, due_at, lease_until }: Row, lease: Lease): boolean {
-  return (state === 'started' || due_at <= lease.now) && isOver(lease_until, lease)
+/**
+ * What was begun was due once. What a clock gave its time, or its lease, that was ahead and has been put right since, is
+ * due and free: it would wait for as long as that clock had been ahead.
+ */
+function isFree({ state, due_at, given_at, lease_until }: Row, lease: Lease): boolean {
+  const isDue = state === 'started' || due_at <= lease.now || (given_at ?? '') > aheadOf(lease)
+  return isDue && isOver(lease_until, lease)
+}
+
+/** What bears a later time was written by a clock that was ahead. */
+function aheadOf({ now }: Pick<Lease, 'now'>): Instant {
+  return toInstant(fromInstant(now) + clocksDifferMaxMs)
 }
 
 /** Which of the effects that are due: of some types, and how many at most. */
@@ -114,7 +133,7 @@ export interface DueFilter {
 
 /**
  * The effects that are due, the oldest first, as `isFree` says it: those that another process holds are left to it. Last
- * come those that were begun by a clock that was ahead; they are few, and looked for in an index of their own.
+ * come those that a clock gave their time, or their lease, that was ahead; they are few, and found by an index of their own.
  */
 export function* dueEffects(
   connection: Connection,
@@ -131,13 +150,18 @@ export function* dueEffects(
     .orderBy('effect.due_at')
     .orderBy('effect.position')
     .orderBy('effect.n')
-  const begunAhead = open
-    .where('effect.state', '=', sql.lit('started'))
-    .where('effect.lease_until', '>', latest)
-    .orderBy('effect.lease_until')
+  const givenAhead = open
+    .where('effect.given_at', '>', aheadOf({ now }))
+    .where(({ eb, or, and }) =>
+      or([
+        and([eb('effect.lease_until', 'is', null), eb('effect.due_at', '>', now)]),
+        eb('effect.lease_until', '>', latest),
+      ]),
+    )
+    .orderBy('effect.given_at')
     .orderBy('effect.position')
     .orderBy('effect.n')
-  return [...(yield* rows(due)), ...(yield* rows(begunAhead))].slice(0, limit).map(idOf)
+  return [...(yield* rows(due)), ...(yield* rows(givenAhead))].slice(0, limit).map(idOf)
 }
 
 /** An effect that may be taken for an attempt. */
@@ -174,7 +198,7 @@ export function* findClaimable(schemas: Schemas, id: string, lease: Lease): Step
 export function* claimEffect(schemas: Schemas, id: string, lease: Lease): Steps<Claimed | undefined> {
   const found = yield* findClaimable(schemas, id, lease)
   if (!found) return undefined
-  yield* moveEffect(found.move)
+  yield* moveEffect(found.move, lease.now)
   return { owed: found.owed, wasStarted: found.wasStarted, since: yield* endOfLog() }
 }
 
@@ -188,8 +212,8 @@ export function* heldUntil({ id, attempts }: AttemptAt, owner: string): Steps<In
 }
 
 /** Keeps an attempt for longer. False when it is not its owner's any more. */
-export function* extendEffect({ id, attempts }: AttemptAt, { owner, until }: Lease): Steps<boolean> {
-  const parameters = [until, ...placeOf(id), attempts, owner]
+export function* extendEffect({ id, attempts }: AttemptAt, { owner, now, until }: Lease): Steps<boolean> {
+  const parameters = [now, until, ...placeOf(id), attempts, owner]
   return (yield* first({ sql: extendOne, parameters })) !== undefined
 }
 
@@ -197,8 +221,13 @@ export function* extendEffect({ id, attempts }: AttemptAt, { owner, until }: Lea
  * Puts an effect off until a known time: this attempt has certainly not done it. Whose lease ran out changes nothing:
  * another process may be about it now, or have ended it.
  */
-export function* deferEffect(id: string, dueAt: Instant, because: string, owner: string): Steps<void> {
-  yield* rows({ sql: deferOne, parameters: [dueAt, because, ...placeOf(id), owner] })
+export function* deferEffect(
+  id: string,
+  dueAt: Instant,
+  because: string,
+  { owner, now }: Pick<Lease, 'owner' | 'now'>,
+): Steps<void> {
+  yield* rows({ sql: deferOne, parameters: [dueAt, now, because, ...placeOf(id), owner] })
 }
 
 /** Reads one effect. */

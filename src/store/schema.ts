@@ -61,6 +61,8 @@ export interface Schema {
     /** 1 until it is settled or declined: the index holds the open ones only, and stays small. */
     is_open: number
     due_at: string
+    /** When it was given its time, or its lease, by the clock of who gave it; null where no clock can have been ahead. */
+    given_at: string | null
     attempts: number
     because: string
     settled_at: number | null
@@ -184,6 +186,7 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       'state text not null',
       `is_open ${integer} not null`,
       'due_at text not null',
+      'given_at text',
       `attempts ${integer} not null`,
       'because text not null',
       `settled_at ${integer}`,
@@ -192,7 +195,7 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
       'primary key (position, n)',
     ),
     'create index effect_due on effect (due_at) where is_open = 1',
-    "create index effect_started on effect (lease_until) where state = 'started'",
+    'create index effect_given on effect (given_at) where given_at is not null',
     indexed(
       'keyed_index',
       'kind text not null',

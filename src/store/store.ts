@@ -245,7 +245,7 @@ export class Store {
 
   /** Puts an effect off that this process still has. */
   deferEffect(id: string, dueAt: number, because: string): Promise<void> {
-    return this.#connection.transact(() => deferEffect(id, toInstant(dueAt), because, this.#owner))
+    return this.#connection.transact(() => deferEffect(id, toInstant(dueAt), because, this.#lease()))
   }
 
   /** Reports whether an effect has neither been settled nor declined. */

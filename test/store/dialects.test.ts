@@ -70,7 +70,7 @@ test('every step of the store has a statement for PostgreSQL too, with as many m
     ...statementsOf(new Projector(connection, views).createTables()),
     ...statementsOf(dueEffects(connection, lease)),
     ...statementsOf(claimEffect({}, 's/1/0', lease)),
-    ...statementsOf(deferEffect('s/1/0', at, '', 'o')),
+    ...statementsOf(deferEffect('s/1/0', at, '', lease)),
   ]
   expect(statements.length).toBeGreaterThan(30)
   // Written by hand, a statement marks its parameters with `?`; compiled, with $1 and so on. Never with both.
