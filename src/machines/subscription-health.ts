@@ -1,4 +1,4 @@
-import { fromInstant, toInstant } from '../clock.ts'
+import { clocksDifferMaxMs, fromInstant, toInstant } from '../clock.ts'
 import type { Instant } from '../message.ts'
 
 /** How far a subscription has come towards its automatic deletion, as its last events tell. */
@@ -81,7 +81,10 @@ export function succeeded(
   return { ...unharmed, ...since, lastSuccessAt, registeredAt }
 }
 
-/** The highest share that has come and was not announced; `undefined` when there is none. */
+/**
+ * The highest share that has come and was not announced; `undefined` when there is none. What was announced and has not come
+ * yet, a clock said that was ahead: nobody was told of those that come in their time.
+ */
 export function threatOf(
   { failingSince, announced }: Pick<Failing, 'failingSince' | 'announced'>,
   readAt: Instant,
@@ -89,7 +92,8 @@ export function threatOf(
   if (failingSince === null) return undefined
   const elapsedMs = fromInstant(readAt) - fromInstant(failingSince)
   const percent = announcedAt.find(each => elapsedMs * 100 >= windowMs * each)
-  if (percent === undefined || percent <= announced) return undefined
+  const isAnnouncedEarly = (elapsedMs + clocksDifferMaxMs) * 100 < windowMs * announced
+  if (percent === undefined || (percent <= announced && !isAnnouncedEarly)) return undefined
   const deletionAt = deletionAfter(failingSince)
   return { percent, daysLeft: daysUntil(deletionAt, readAt), failingSince, deletionAt }
 }

@@ -57,6 +57,31 @@ test('a deletion is announced at 50, 75 and 90 percent of thirty days of nothing
   await world.close()
 })
 
+test('what was announced by a clock that was ahead is announced again in its time', async () => {
+  const world = await given()
+  const { averba, clock } = world
+  await deliver(world, 'fails')
+  await averba.subscriptions.harvest()
+  // The clock of the portal stays as it is.
+  await world.faults.add({ kind: 'clockSkew', service: 'portal', ms: -28 * dayMs })
+  clock.jump(28 * dayMs)
+  await averba.subscriptions.plan()
+  clock.jump(-28 * dayMs)
+  await world.faults.clear()
+  expect(await threats(world)).toEqual([[90, 2]])
+  for (let day = 0; day < 29; day++) {
+    await averba.subscriptions.plan()
+    await clock.advance(dayMs)
+  }
+  expect(await threats(world)).toEqual([
+    [90, 2],
+    [50, 15],
+    [75, 7],
+    [90, 3],
+  ])
+  await world.close()
+})
+
 test('a daily reading that finds new failures announces it as well, and so does one that finds a success', async () => {
   const world = await simulate({ averba: { schedules: true, subscriptions } })
   const { averba, clock } = world
