@@ -263,3 +263,58 @@ test('a login that was refused to a process whose clock is ahead holds up no oth
   await ahead?.close()
   await world.close()
 })
+
+test('a 401 to a session that was begun for the call is the portal’s no, with its code, and no login follows upon another', async () => {
+  let isAllowed = false
+  const world = await given({
+    intercept: async (request, forward) => {
+      const answer = await forward(request)
+      if (isAllowed || request.url.includes('/autenticar')) return answer
+      return Response.json({ code: 'PUCX-ER0201', message: 'Perfil sem acesso' }, { status: 401 })
+    },
+  })
+  const { averba, clock, portal } = world
+  const plan = () => averba.subscriptions.plan().catch(error => error)
+  expect(await plan()).toMatchObject({
+    outcome: { status: 'declined', problem: { status: 401, code: 'PUCX-ER0201' } },
+  })
+  // Within the minute nothing is sent, and it is told what the portal said.
+  expect(await plan()).toMatchObject({
+    outcome: {
+      status: 'deferred',
+      because: 'the portal rejects a session that has just begun: 401 PUCX-ER0201',
+    },
+  })
+  expect(world.requests.filter(each => each.path.includes('/ext/'))).toHaveLength(1)
+  for (let hour = 0; hour < 24; hour++) {
+    await clock.advance(60 * minuteMs)
+    await averba.settle()
+  }
+  expect(portal.session.logins).toBe(2)
+  expect((await averba.effects.list()).map(each => each.state)).toEqual(['declined', 'declined'])
+  isAllowed = true
+  await averba.subscriptions.plan()
+  expect(portal.session.logins).toBe(3)
+  await world.close()
+})
+
+test('a session that another process used before the call that began it is no rejected one', async () => {
+  const store = newStore()
+  let isFirst = true
+  let other: Averba | undefined
+  const world = await given({
+    averba: { store },
+    intercept: async (request, forward) => {
+      if (isFirst && request.url.includes('/ext/')) {
+        isFirst = false
+        await other?.subscriptions.plan()
+      }
+      return forward(request)
+    },
+  })
+  other = (await processes(world, store, 1))[0]
+  await world.clock.finish(world.averba.subscriptions.plan())
+  expect(world.portal.session.logins).toBe(1)
+  await other?.close()
+  await world.close()
+})

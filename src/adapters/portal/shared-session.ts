@@ -83,6 +83,8 @@ export class SharedSession implements Authenticated {
   readonly #options: SharedSessionOptions
   readonly #share: SessionShare
   #turn: Promise<unknown> = Promise.resolve()
+  /** The session that the call whose turn it is logged in for. */
+  #begun: Session | undefined
 
   constructor(options: SharedSessionOptions) {
     this.#options = options
@@ -97,19 +99,38 @@ export class SharedSession implements Authenticated {
   }
 
   async #send(call: Call): Promise<Exchange | Barred> {
+    this.#begun = undefined
     let session = await this.#current(undefined)
     for (let renewals = 0; ; renewals++) {
       if ('status' in session) return session
       const { authorization, csrf } = session
       const result = await call({ authorization, 'x-csrf-token': csrf })
-      const isRejected = result.status === 'answered' && result.answer.status === 401
-      if (!isRejected) {
-        if (result.status === 'answered') await this.#keepIfPossible(session, result.answer)
+      if (result.status !== 'answered') return result
+      const { answer } = result
+      if (answer.status !== 401) {
+        await this.#keepIfPossible(session, answer)
         return result
       }
-      if (renewals === renewalsMax) return result
+      const isNo =
+        renewals === renewalsMax || (session === this.#begun && (await this.#isOver(session, answer)))
+      if (isNo) return result
       session = await this.#current(session)
     }
+  }
+
+  /**
+   * Whether the portal rejects a session that was begun for this very call, and nobody else's answer has renewed it
+   * meanwhile: then the next one would fare no better, and the answer counts. Others hear why within the minute.
+   */
+  async #isOver(session: Session, answer: Answer): Promise<boolean> {
+    const because = `the portal rejects a session that has just begun: ${answerIn(answer)}`
+    let isOver = true
+    await this.#share.change(async text => {
+      isOver = !this.#isUsable(sessionIn(text), session)
+      const { login, askedAt } = session
+      return isOver ? JSON.stringify({ ...none, login, askedAt, because }) : undefined
+    })
+    return isOver
   }
 
   /** The session as any process knows it, unless it is the one that was rejected; else a login. */
@@ -169,10 +190,9 @@ export class SharedSession implements Authenticated {
     const authorization = answer.headers.get('set-token')
     if (answer.status < 300 && authorization !== null) {
       const askedAt = toInstant(this.#options.clock.now())
-      return this.#keepNewest(
-        { ...none, authorization, login: known.login + 1, askedAt, because: quiet },
-        answer,
-      )
+      const begun = { ...none, authorization, login: known.login + 1, askedAt, because: quiet }
+      this.#begun = await this.#keepNewest(begun, answer)
+      return this.#begun
     }
     const { because, afterMs } = (await times.after(operation, answer)) ?? { because: refusalIn(answer) }
     return this.#bar(known, because, afterMs)
@@ -224,10 +244,15 @@ async function written(login: PortalLogin, baseUrl: string): Promise<Request> {
   }
 }
 
-function refusalIn({ status, told }: Answer): string {
-  const code = clearCode(readProblem(status, told())) ?? ''
-  if (code === 'PLAT-ER2033') return quiet
-  const because = `the portal answered the login ${status} ${code}`.trim()
+/** The status, with the code where there is one: a service's own words may quote what is secret. */
+function answerIn({ status, told }: Answer): string {
+  return `${status} ${clearCode(readProblem(status, told())) ?? ''}`.trim()
+}
+
+function refusalIn(answer: Answer): string {
+  const { status } = answer
+  if (answerIn(answer).endsWith('PLAT-ER2033')) return quiet
+  const because = `the portal answered the login ${answerIn(answer)}`
   const isNo = status >= 400 && status < 500 && status !== 408 && status !== 429
   return isNo ? `CREDENTIALS_REFUSED: ${because}` : because
 }
