@@ -13,11 +13,13 @@ export function answered(
   const { status, askedAt } = given
   if (!isOpen(held, given.asked)) return [late(given.asked, status), ...crossed(held, status)]
   const said = { status, ...(askedAt !== undefined && { askedAt }) }
-  return [...amendment(held, given), answer(held, said, read), ...stillShown(held, status)]
+  // Of what it lists no more nothing is kept but how it stands: all else stands in the list that shows it again.
+  const amended = held.isVanished ? [] : amendment(held, given)
+  return [...amended, answer(held, said, read), ...stillShown(held, status)]
 }
 
 function answer(
-  { reading, asked }: Held,
+  { reading, asked, isVanished }: Held,
   said: { readonly status: ConsentStatus; readonly askedAt?: Instant },
   read: Effect,
 ): ConsentEvent {
@@ -27,6 +29,10 @@ function answer(
     // Whoever answers from an older copy would show it to a reading at once as well.
     const dueAt = said.askedAt && { dueAt: toInstant(fromInstant(said.askedAt) + lateChangeMs) }
     return { type: 'consent.conflicted', data, anomaly, effects: [{ ...read, ...dueAt }] }
+  }
+  if (isVanished) {
+    const data = { ...said, by: 'us', held: reading.status, isVanished } as const
+    return { type: 'consent.conflicted', data, anomaly: 'the service lists it no more' }
   }
   if (said.status === reading.status) return { type: 'consent.confirmed', data: said }
   return move(reading.status, { ...said, by: 'us' })

@@ -52,6 +52,8 @@ const asShown = [
 ] as const
 
 const ended = { target: 'known', actions: 'forgetDoubt' } as const
+// What we asked for is ended by its answer, or by a reading that tells of it: a list that lacks it tells nothing.
+const gone = { actions: 'forgetShown' } as const
 // A service that says yes and shows the opposite has made up nobody's mind.
 const contrary = { guard: 'isContrary', target: 'uncertain', actions: 'keepDeclined' } as const
 // While a change of ours is out or in doubt, what else is in doubt waits for its end.
@@ -71,6 +73,8 @@ export const chart = setup({
   types: { context: {} as Context, events: {} as ConsentEvent },
   guards: {
     isContrary: ({ event }) => isContrary(event),
+    staysChanging: ({ event }) => knowledgeIn(event) === 'changing',
+    staysUncertain: ({ event }) => knowledgeIn(event) === 'uncertain',
     showsPendente: ({ event }) => shows(event) === 'PENDENTE',
     showsAtivo: ({ event }) => shows(event) === 'ATIVO',
     showsNegado: ({ event }) => shows(event) === 'NEGADO',
@@ -88,6 +92,7 @@ export const chart = setup({
     endShown: assign({
       shown: ({ context, event }) => (shows(event) === context.reading.status ? null : context.shown),
     }),
+    forgetShown: assign({ shown: null, isCrossed: false, isReadingOwed: false }),
     keepHistory: assign(({ event }) =>
       event.type === 'consent.described'
         ? { history: event.data.entries ?? [], isReadingOwed: owes(event) }
@@ -169,6 +174,8 @@ export const chart = setup({
         changing: {
           on: {
             ...doubtEnds,
+            'consent.vanished': gone,
+            'consent.appeared': [{ guard: 'staysChanging' }, ended],
             'consent.changeRequested': { actions: 'keepAsked' },
             'consent.changeSeen': { actions: ['keepShown', 'endShown'] },
             'consent.changeLost': { target: 'uncertain', actions: 'keepLost' },
@@ -179,9 +186,8 @@ export const chart = setup({
           on: {
             ...doubtEnds,
             ...seenBeside,
-            // What became of the change is found out when it is listed again.
-            'consent.vanished': {},
-            'consent.appeared': ended,
+            'consent.vanished': gone,
+            'consent.appeared': [{ guard: 'staysUncertain' }, ended],
           },
         },
       },
@@ -210,6 +216,10 @@ function shownBy(
   }
 }
 
+function knowledgeIn(event: ConsentEvent): 'changing' | 'uncertain' | undefined {
+  return event.type === 'consent.appeared' ? event.data.knowledge : undefined
+}
+
 /** Reports whether the answer to a change shows another status than was asked for. */
 function isContrary(event: ConsentEvent): boolean {
   return event.type === 'consent.conflicted' && event.data.isContrary === true
@@ -222,7 +232,7 @@ function owes({ effects = [] }: ConsentEvent): boolean {
 function readingAfter(context: Context, event: ConsentEvent): Partial<Context> {
   switch (event.type) {
     case 'consent.appeared': {
-      const { consent, subject, askedAt: _, ...reading } = event.data
+      const { consent, subject, askedAt: _, knowledge: __, ...reading } = event.data
       return { consent, subject, reading, passed: [reading.status], since: null, history: [] }
     }
     case 'consent.amended':

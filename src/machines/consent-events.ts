@@ -37,15 +37,26 @@ export interface Use {
 }
 
 export type ConsentEvent =
-  /** Always the first: its part `record` holds the service's own id and texts. */
-  | Event<'consent.appeared', ConsentReading & { consent: string; subject: string; askedAt?: Instant }>
+  /**
+   * Always the first: its part `record` holds the service's own id and texts. Listed again, `knowledge` says that a change of
+   * ours is out all the same, or in doubt: one whose answer was lost owes a reading in full that tells.
+   */
+  | Event<
+      'consent.appeared',
+      ConsentReading & {
+        consent: string
+        subject: string
+        askedAt?: Instant
+        knowledge?: 'changing' | 'uncertain'
+      }
+    >
   | Event<'consent.amended', ConsentReading>
   | Event<'consent.approved' | 'consent.denied' | 'consent.revoked' | 'consent.expired', Move>
   /**
-   * The service shows a status that its table does not lead to; or its answer is contrary to what was asked for, and owes a
-   * reading in full.
+   * The service shows a status that its table does not lead to; or answers a change of what it lists no more; or its answer
+   * is contrary to what was asked for, and owes a reading in full.
    */
-  | Event<'consent.conflicted', Move & { held: ConsentStatus; isContrary?: true }>
+  | Event<'consent.conflicted', Move & { held: ConsentStatus; isVanished?: true; isContrary?: true }>
   | Event<'consent.vanished', Record<string, never>>
   /** By our clock `dataExpiracao` has passed. The status stays the service's word. */
   | Event<'consent.lapsed', { expiresAt: Instant }>

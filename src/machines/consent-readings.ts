@@ -79,14 +79,8 @@ export function observed(
   given: ConsentReading & Whose & When,
   history: readonly HistoryEntry[],
 ): readonly ConsentEvent[] {
-  const { consent, subject, status } = given
-  if (held.isUnknown) {
-    const when = given.askedAt !== undefined && { askedAt: given.askedAt }
-    const data = { consent, subject, ...readingOf(given), ...when }
-    const ends = held.isLost ? resolution(status === held.asked) : {}
-    const appeared: ConsentEvent = { type: 'consent.appeared', data, ...ends }
-    return [held.isVanished ? { ...appeared, anomaly: 'it had vanished' } : appeared]
-  }
+  const { status } = given
+  if (held.isUnknown) return [appeared(held, given)]
   const moves = movesOf(held, status, history)
   const amended = amendment(held, given)
   if (moves.length > 0) return [...amended, ...moves]
@@ -95,6 +89,27 @@ export function observed(
   if (!held.isDoubtful && !held.isQuiet) return [...amended, { type: 'consent.changeSeen', data: { status } }]
   const confirmed: ConsentEvent = { type: 'consent.confirmed', data: { status } }
   return [...amended, held.isLost ? { ...confirmed, ...resolution(false) } : confirmed]
+}
+
+/** It is listed for the first time, or again. */
+function appeared(held: Held, given: ConsentReading & Whose & When): ConsentEvent {
+  const { consent, subject, status, askedAt } = given
+  const knowledge = doubtAfter(held, given)
+  const data = {
+    ...{ consent, subject, ...readingOf(given) },
+    ...(askedAt !== undefined && { askedAt }),
+    ...(knowledge && { knowledge }),
+  }
+  const ends = held.isLost && !knowledge ? resolution(status === held.asked) : {}
+  const event: ConsentEvent = { type: 'consent.appeared', data, ...ends }
+  return held.isVanished ? { ...event, anomaly: 'it had vanished' } : event
+}
+
+/** What is still to be found out of our own change when the consent is listed again. */
+function doubtAfter(held: Held, given: ConsentReading & When): 'changing' | 'uncertain' | undefined {
+  if (mayStillBeMade(held, given)) return 'uncertain'
+  const isOut = !held.isQuiet && !held.isDoubtful && given.status === held.reading.status
+  return isOut ? 'changing' : undefined
 }
 
 /** Reports whether a reading shows what we hold, and left too early to tell that a lost change will not be made. */

@@ -126,7 +126,7 @@ function readInFull(
   const { consent, subject } = state.context
   const held = heldOf(state)
   // A list makes it appear again: what it shows is kept with the event that says so.
-  if (held.isVanished) return [described(data, [])]
+  if (held.isVanished) return [described(data, readLater(state, data))]
   if (isStale) {
     const news = crossed(held, reading.status)
     const isOpen = news.length > 0 || held.shown !== null || held.isDoubtful
@@ -155,15 +155,17 @@ function described(
   return { ...event, anomaly: 'its history shows a status that the contract does not have' }
 }
 
-/** Whoever sees another status in a list owes the reading in full, once. */
+/** Whoever sees another status in a list owes the reading in full, once, and where a lost change may still be made, a later one. */
 function withReading(state: State, events: readonly ConsentEvent[]): Decision<ConsentEvent> {
   const { isReadingOwed, isQuiet, reading } = heldOf(state)
   const isOwing = ({ type, data }: ConsentEvent) =>
     type === 'consent.changeSeen' && !isReadingOwed && (isQuiet || data.status !== reading.status)
   return {
-    events: events.map(event =>
-      isOwing(event) ? { ...event, effects: [readConsent(state.context)] } : event,
-    ),
+    events: events.map(event => {
+      const later = event.type === 'consent.appeared' ? readLater(state, event.data) : []
+      const effects = isOwing(event) ? [readConsent(state.context)] : later
+      return effects.length > 0 ? { ...event, effects } : event
+    }),
   }
 }
 

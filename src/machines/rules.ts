@@ -29,7 +29,7 @@ const consentMoves: readonly Rule[] = [
   { event: 'consent.conflicted', anomaly: 'always' },
 ]
 const consentReadings: readonly Rule[] = [
-  { event: 'consent.appeared', in: ['status.absent', 'status.vanished'] },
+  { event: 'consent.appeared', in: ['status.absent', 'status.vanished'], owes: readsConsent },
   { event: 'consent.amended', in: held },
   { event: 'consent.confirmed', in: held },
   ...consentMoves,
@@ -51,6 +51,8 @@ const consent: MachineRules = {
     showsRevogado: { status: 'REVOGADO' },
     showsExpirado: { status: 'EXPIRADO' },
     isContrary: { isContrary: true },
+    staysChanging: { knowledge: 'changing' },
+    staysUncertain: { knowledge: 'uncertain' },
   },
   makes: {
     'consent.erase': [{ event: 'consent.erased' }],

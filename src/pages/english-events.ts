@@ -42,8 +42,10 @@ export const englishEvents: EventWords = {
   'consent.denied': ({ by }) => `Consent denied ${whose[by]}`,
   'consent.revoked': ({ by }) => `Consent revoked ${whose[by]}`,
   'consent.expired': ({ by }) => `Consent expired ${whose[by]}`,
-  'consent.conflicted': ({ status, held }) =>
-    `The service shows ${status}, which cannot follow ${held}: what the service says counts`,
+  'consent.conflicted': ({ status, held, isVanished }) =>
+    isVanished
+      ? `The service answers for the consent, which it lists no more, with ${status}: what the service says counts`
+      : `The service shows ${status}, which cannot follow ${held}: what the service says counts`,
   'consent.vanished': () => 'The service lists the consent no more',
   'consent.lapsed': () => "The consent's expiry has passed",
   'consent.confirmed': ({ status }) => `The service confirms the consent as ${status}`,

@@ -48,15 +48,15 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
   key: event => (event.type.startsWith('consent.') ? event.stream : undefined),
   fold(row, event) {
     if (event.type === 'consent.appeared') {
-      const { subject, status, createdAt, expiresAt, controller } = event.data
+      const { subject, status, createdAt, expiresAt, controller, knowledge = 'known' } = event.data
       return {
         consent: event.stream,
         subject,
         status,
-        knowledge: 'known',
+        knowledge,
         created_at: createdAt,
         expires_at: expiresAt,
-        lapses_at: isStanding({ status, knowledge: 'known' }) ? expiresAt : null,
+        lapses_at: isStanding({ status, knowledge }) ? expiresAt : null,
         controller,
         changed_at: event.at,
         record: `${event.id}/record`,
@@ -120,7 +120,8 @@ function change(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
       return
     case 'consent.changeLost':
     case 'consent.changeDeclined':
-      row.knowledge = 'uncertain'
+      // What is not listed stays so: that a change is in doubt is said where it is listed again.
+      if (row.knowledge !== 'vanished') row.knowledge = 'uncertain'
       return
     case 'consent.vanished':
       row.knowledge = 'vanished'

@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest'
+import type { EventType, Recorded } from '../../src/index.ts'
+import type { World } from '../../src/simulation/index.ts'
+import { givenConsent } from './given-consent.ts'
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
+const isList = ({ method, url }: Request) => method === 'GET' && /consentimentos\/\d+$/.test(url)
+
+/** A service that puts off every change while it is busy, or loses it, and leaves one consent out of its lists. */
+async function givenTroubled(status: 'PENDENTE' | 'ATIVO', trouble: 'busy' | 'lost' = 'busy') {
+  const service = { isTroubled: true, trouble, hidden: '', changes: 0 }
+  const given = await givenConsent(status, async (request, forward) => {
+    if (request.method === 'PUT' && service.isTroubled) {
+      if (service.trouble === 'lost') throw new TypeError('reset')
+      return Response.json({}, { status: 503, headers: { 'retry-after': '3600' } })
+    }
+    if (request.method === 'PUT') service.changes += 1
+    const response = await forward(request)
+    if (!isList(request) || service.hidden === '') return response
+    const records = (await response.json()) as { id: string }[]
+    return Response.json(records.filter(({ id }) => id !== service.hidden))
+  })
+  return { ...given, service, which: { subject: given.subject, id: given.consent.id } }
+}
+
+async function eventsOf({ averba }: World, ...types: EventType[]): Promise<Recorded[]> {
+  const events: Recorded[] = []
+  for await (const event of averba.log.read({ types })) events.push(event)
+  return events
+}
+
+describe('once a revocation is asked for, no use is recorded, also where a list lacked the consent once', () => {
+  test.each([
+    { trouble: 'busy', knowledge: 'changing' },
+    { trouble: 'lost', knowledge: 'uncertain' },
+  ] as const)('$trouble', async ({ trouble, knowledge }) => {
+    const { world, subject, service, which } = await givenTroubled('ATIVO', trouble)
+    const { averba, clock } = world
+    const { consents } = averba
+    const use = () => consents.use(which, { basis })
+    await consents.revoke(which, { commandId: 'r' })
+    service.hidden = which.id
+    await clock.advance(5_000)
+    await consents.sync({ subject })
+    expect((await consents.standing(which)).because).toBe('vanished')
+    service.hidden = ''
+    await clock.advance(5_000)
+    await consents.sync({ subject })
+    expect((await consents.standing(which)).because).toBe('uncertain')
+    expect((await consents.list({ subject })).find(each => each.id === which.id)).toMatchObject({ knowledge })
+    await expect(use()).rejects.toMatchObject({ standing: { because: 'uncertain' } })
+    expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+    service.isTroubled = false
+    await clock.advance(hourMs)
+    await averba.settle()
+    // What was put off leaves in the end; what was lost a later reading ends.
+    const status = trouble === 'busy' ? 'settled' : 'declined'
+    expect(await consents.revoke(which, { commandId: 'r' })).toMatchObject({ status, replayed: true })
+    expect((await consents.standing(which)).because).toBe(trouble === 'busy' ? 'revoked' : 'active')
+    await world.close()
+  })
+})
+
+test('a change that is lost while the consent is not listed is still in doubt when it is listed again', async () => {
+  const { world, subject, service, which } = await givenTroubled('ATIVO')
+  const { averba, clock } = world
+  await averba.consents.revoke(which)
+  service.hidden = which.id
+  await averba.consents.sync({ subject })
+  service.trouble = 'lost'
+  await clock.advance(hourMs)
+  await averba.settle()
+  expect((await averba.consents.standing(which)).because).toBe('vanished')
+  expect(await averba.consents.list({ subject })).not.toContainEqual(
+    expect.objectContaining({ id: which.id }),
+  )
+  service.hidden = ''
+  await averba.consents.sync({ subject })
+  expect((await averba.consents.standing(which)).because).toBe('uncertain')
+  await world.close()
+})
+
+test('the answer to a change of a consent that is listed no more counts, and is an anomaly', async () => {
+  const { world, subject, service, which } = await givenTroubled('ATIVO')
+  const { averba, clock } = world
+  const { consents } = averba
+  await consents.revoke(which, { commandId: 'r' })
+  service.hidden = which.id
+  await consents.sync({ subject })
+  service.isTroubled = false
+  await clock.advance(hourMs)
+  await averba.settle()
+  expect(await consents.revoke(which, { commandId: 'r' })).toMatchObject({
+    status: 'settled',
+    value: { status: 'REVOGADO', knowledge: 'known' },
+  })
+  const [answered] = await eventsOf(world, 'consent.conflicted')
+  expect(answered).toMatchObject({
+    anomaly: 'the service lists it no more',
+    data: { status: 'REVOGADO', by: 'us', held: 'ATIVO', isVanished: true },
+  })
+  expect((await consents.standing(which)).because).toBe('revoked')
+  await world.close()
+})
