@@ -16,6 +16,9 @@ export interface Left {
 /** How many events are kept in memory; older ones are read again. */
 const keptMax = 10_000
 
+/** What ends a call that was not sent. */
+const withheld: ReadonlySet<string> = new Set(['validation.withheld', 'consent.changeWithheld'])
+
 /** Who is told personal data: a token is asked for without any. */
 const told: ReadonlySet<string> = new Set(serviceNames.filter(name => name !== 'tokenService'))
 
@@ -57,7 +60,7 @@ export class CallsThatLeft {
   async #endedBy({ type, settles, cancels = [] }: Recorded): Promise<string[]> {
     const underWay: string[] = []
     for (const id of cancels) if (await this.#isUnderWay(id)) underWay.push(id)
-    if (!settles || type === 'validation.withheld' || this.#doubted.delete(settles.effect)) return underWay
+    if (!settles || withheld.has(type) || this.#doubted.delete(settles.effect)) return underWay
     if (settles.as === 'unknown') this.#doubted.add(settles.effect)
     return [...underWay, settles.effect]
   }

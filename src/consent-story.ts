@@ -24,15 +24,24 @@ export async function readStory(
 ): Promise<Story> {
   const consent = await store.lookUp('consent', `${subject}\0${id}`)
   const stream = consent === undefined ? undefined : `consent-${consent}`
+  const events = stream === undefined ? [] : await readConsentEvents(store, stream, until)
+  const [first] = events
+  return { stream, events, synced: first && (await syncedSince(store, subject, first.position, until)) }
+}
+
+/** Reads the events of a consent's stream up to a position: included. */
+export async function readConsentEvents(
+  store: Store,
+  stream: string,
+  until = Number.MAX_SAFE_INTEGER,
+): Promise<readonly ConsentRecorded[]> {
   const events: ConsentRecorded[] = []
-  for (let after = 0; stream !== undefined; after = events.at(-1)?.position ?? after) {
+  for (let after = 0; ; after = events.at(-1)?.position ?? after) {
     const page = await store.read({ stream, after })
     const known = page.filter(({ position }) => position <= until)
     events.push(...(known as ConsentRecorded[])) // Its own stream.
-    if (page.length === 0 || known.length < page.length) break
+    if (page.length === 0 || known.length < page.length) return events
   }
-  const [first] = events
-  return { stream, events, synced: first && (await syncedSince(store, subject, first.position, until)) }
 }
 
 /** The last list that covers it: in one that is partial it may be what is missing. */

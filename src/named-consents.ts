@@ -1,11 +1,13 @@
-import { ownerOf, type Performer, type Performers } from './adapters/performer.ts'
+import { ownerOf, type Performers } from './adapters/performer.ts'
 import type { Area } from './area.ts'
 import { fromInstant, toInstant } from './clock.ts'
 import type { Fresh } from './consent-readings.ts'
-import { type ConsentRecorded, tell } from './consent-timeline.ts'
+import { readConsentEvents } from './consent-story.ts'
+import { tell } from './consent-timeline.ts'
 import type { Cpf } from './cpf.ts'
 import { AverbaError } from './errors.ts'
 import { checkBasis } from './given.ts'
+import { holdBack } from './hold-back.ts'
 import type { Basis, Outcome, Owed } from './message.ts'
 import type { Ask } from './outcome.ts'
 import { canonicalJson } from './proof/canonical-json.ts'
@@ -81,24 +83,10 @@ async function useConsent(
  * that may not leave was certainly not made, and ends for good: a consent that ended does not come back.
  */
 export function underNamedConsents(area: Pick<Area, 'store' | 'clock'>, performers: Performers): Performers {
-  const held = Object.entries(performers).map(([type, performer]) => [type, hold(area, performer)] as const)
+  const held = Object.entries(performers).map(([type, performer]) => {
+    return [type, holdBack(performer, owed => withhold(area, owed))] as const
+  })
   return Object.fromEntries(held)
-}
-
-function hold(area: Pick<Area, 'store' | 'clock'>, performer: Performer): Performer {
-  return {
-    ...performer,
-    async perform(owed, opened, mayLeave = async () => true) {
-      let withheld = await withhold(area, owed)
-      if (withheld) return withheld
-      const outcome = await performer.perform(owed, opened, async () => {
-        if (!(await mayLeave())) return false
-        withheld = await withhold(area, owed) // A token may have been waited for.
-        return withheld === undefined
-      })
-      return outcome.status === 'deferred' ? (withheld ?? outcome) : outcome
-    },
-  }
 }
 
 /** How a call ends whose consent does not stand; `undefined` where it stands, or none is named. */
@@ -108,12 +96,7 @@ async function withhold(
 ): Promise<Outcome | undefined> {
   const { consent } = owed.data as { consent?: string } // As the machine writes it.
   if (consent === undefined) return undefined
-  const events: ConsentRecorded[] = []
-  for (;;) {
-    const page = await store.read({ stream: `consent-${consent}`, after: events.at(-1)?.position ?? 0 })
-    if (page.length === 0) break
-    events.push(...(page as ConsentRecorded[])) // Its own stream.
-  }
+  const events = await readConsentEvents(store, `consent-${consent}`)
   const last = events.at(-1)
   // The system's clock may have been set back: never before what is recorded.
   const at = toInstant(Math.max(clock.now(), last ? fromInstant(last.at) : 0))

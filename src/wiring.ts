@@ -4,6 +4,7 @@ import { createTokenClient } from './adapters/token/client.ts'
 import type { TokenSource } from './adapters/token/with-token.ts'
 import { createValidationClient } from './adapters/validation/client.ts'
 import type { Area } from './area.ts'
+import { underAskedChanges } from './asked-changes.ts'
 import type { Prelude, Router } from './attempts.ts'
 import { routeAwareness } from './awareness.ts'
 import { routeConsents } from './consent-routes.ts'
@@ -71,7 +72,8 @@ export function createPerformers(area: Area, desired: Desired, waysOut: WaysOut)
   if (consentService) {
     const { baseUrl, certificate } = consentService
     const fetch = waysOut.open('consentService', { certificate, ...caOf(consentService) })
-    Object.assign(performers, createConsentClient(baseUrl, { ...common, fetch }))
+    const client = createConsentClient(baseUrl, { ...common, fetch })
+    Object.assign(performers, underAskedChanges(area, client))
   }
   const tokens = tokensOf(area)
   if (validationService && tokens) {

@@ -16,7 +16,7 @@ const consentPolicies = z.strictObject({
   /** A record that is not there. */
   missingRecord: z.enum(['notFound', 'badRequest']).optional(),
   /** A move that the table does not have. */
-  moveOutsideTable: z.enum(['badRequest', 'conflict', 'unchanged']).optional(),
+  moveOutsideTable: z.enum(['badRequest', 'conflict', 'unchanged', 'accept']).optional(),
   /** Whether PENDENTE and ATIVO become EXPIRADO when `dataExpiracao` has come. */
   expiry: z.enum(['atExpiry', 'never']).optional(),
   /** How date-times are written: in UTC, or in Brasilia without a zone. */

@@ -71,6 +71,8 @@ export type ConsentEvent =
   | Event<'consent.changeLost', { lostAt?: Instant }>
   /** The end of a change that a reading had told of before; the status is null where it was no answer, or a refusal. */
   | Event<'consent.answeredLate', { asked: RequestableStatus | null; status: ConsentStatus | null }>
+  /** A change that had been put off was not sent: it was asked for no more. */
+  | Event<'consent.changeWithheld', { asked: RequestableStatus }>
   | Event<'consent.detailRequested', Record<string, never>>
   /**
    * A list shows another status, or one that cannot be read, which is null: owes the reading in full, whose history tells what
@@ -111,6 +113,7 @@ export type ConsentMessage =
       'consentService.consentRead',
       ConsentReading & { history: readonly HistoryEntry[]; askedAt?: Instant }
     >
+  | Message<'consent.withholdChange', { asked: RequestableStatus }>
   | Message<'consentService.changeDeclined', { httpStatus: number } & Answered>
   | Message<'consentService.readDeclined', { httpStatus: number }>
   | Message<'consentService.changeLost', { status?: RequestableStatus; lostAt?: Instant }>

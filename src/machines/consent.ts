@@ -76,6 +76,8 @@ function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<C
       return { events: readInFull(state, message) }
     case 'consentService.statusChanged':
       return withReading(state, answered(heldOf(state), message.data, readConsent(state.context)))
+    case 'consent.withholdChange':
+      return record({ type: 'consent.changeWithheld', data: message.data })
     case 'consentService.changeDeclined':
       return record(refused(heldOf(state), message.data, readConsent(state.context)))
     case 'consentService.changeLost':
@@ -196,6 +198,7 @@ export const consentMachine: Machine = defineMachine({
     'consent.detailRequested',
     'consent.readDeclined',
     'consent.answeredLate',
+    'consent.changeWithheld',
     'consent.lapsed',
     'consent.used',
     'consent.useRefused',

@@ -83,6 +83,7 @@ const consent: MachineRules = {
       { event: 'consent.conflicted', anomaly: 'always', owes: readsConsent },
       { event: 'consent.changeSeen', in: held, owes: readsConsent },
     ],
+    'consent.withholdChange': [{ event: 'consent.changeWithheld' }],
     'consentService.changeDeclined': [
       { event: 'consent.changeDeclined', owes: readsConsent },
       { event: 'consent.answeredLate' },

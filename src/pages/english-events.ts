@@ -56,6 +56,8 @@ export const englishEvents: EventWords = {
     status === null
       ? 'The end of a change came, of which a reading had told before'
       : `The answer to a change came late, with ${status}`,
+  'consent.changeWithheld': ({ asked }) =>
+    `The change to ${asked} was not sent: the service had shown another status`,
   'consent.changeLost': () => 'The answer to the change was lost: perhaps it was made',
   'consent.detailRequested': () => 'Whole reading of the consent asked for',
   'consent.changeSeen': ({ status }) =>

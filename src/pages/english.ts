@@ -64,6 +64,7 @@ export const english: Words = {
     'subject.unscheduled': 'cancelled: periodic readings were ended',
     'effect.withdrawn': 'withdrawn before it left: another call takes its place',
     'validation.withheld': 'not sent: the consent that it names did not stand any more',
+    'consent.changeWithheld': 'not sent: the consent had another status by then',
     'validation.resolved': 'without a result: it was found out whether it was charged',
     'found done': 'done: that was found out later',
     'found not done': 'not done: that was found out later',

@@ -58,6 +58,8 @@ export const portugueseEvents: EventWords = {
     status === null
       ? 'Chegou o fim de uma mudança que uma leitura já havia mostrado'
       : `A resposta a uma mudança chegou tarde, com ${status}`,
+  'consent.changeWithheld': ({ asked }) =>
+    `Mudança para ${asked} não enviada: o serviço já havia mostrado outra situação`,
   'consent.changeLost': () => 'A resposta ao pedido de mudança se perdeu: talvez tenha sido feita',
   'consent.detailRequested': () => 'Leitura completa do consentimento pedida',
   'consent.changeSeen': ({ status }) =>

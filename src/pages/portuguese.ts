@@ -64,6 +64,7 @@ export const portuguese: Words = {
     'subject.unscheduled': 'cancelada: as leituras periódicas foram encerradas',
     'effect.withdrawn': 'retirada antes de sair: outra chamada toma o seu lugar',
     'validation.withheld': 'não enviada: o consentimento indicado já não valia',
+    'consent.changeWithheld': 'não enviada: o consentimento já tinha outra situação',
     'validation.resolved': 'sem resultado: apurou-se se foi cobrada',
     'found done': 'feita: isso foi apurado depois',
     'found not done': 'não feita: isso foi apurado depois',

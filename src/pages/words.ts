@@ -24,6 +24,7 @@ export type CallEnding =
   | 'subject.unscheduled'
   | 'effect.withdrawn'
   | 'validation.withheld'
+  | 'consent.changeWithheld'
   | 'validation.resolved'
   | 'found done'
   | 'found not done'

@@ -342,6 +342,16 @@ export function consentContract(name: string, open: Open): void {
       expect(outside).toBe(12)
     })
 
+    test('by policy a move outside the table is made', async () => {
+      const { at, send, consentService } = await open({ consentService: { moveOutsideTable: 'accept' } })
+      for (const from of statusSchema.options) {
+        const id = consentService.addConsent({ cpf: own, status: from })
+        const answer = await send(writeChangeStatus(at.consentService, own, id, 'ATIVO'))
+        expect(readChanged(await answer.text(), id)).toMatchObject({ status: 'ATIVO' })
+        expect(consentService.statusOf(own, id)).toBe('ATIVO')
+      }
+    })
+
     test('a status that cannot be asked for is a 400, and changes nothing', async () => {
       const { at, send, consentService } = await open()
       const id = consentService.addConsent({ cpf: own })

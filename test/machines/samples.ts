@@ -121,6 +121,7 @@ export const samples: readonly Sample[] = [
       },
       { type: 'consent.use', data: { at: '2026-11-21T12:00:00.000Z', ageMaxMs: null, readAt: now } },
       { type: 'consent.use', data: { at: '2026-11-21T12:00:00.000Z', ageMaxMs: 1, readAt: now } },
+      { type: 'consent.withholdChange', data: { asked: 'ATIVO' } },
       { type: 'consentService.changeDeclined', data: { httpStatus: 400 } },
       { type: 'consentService.readDeclined', data: { httpStatus: 404 } },
       { type: 'consentService.changeLost', data: { status: 'ATIVO', lostAt: now } },

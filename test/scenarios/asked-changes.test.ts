@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { EventType, Recorded } from '../../src/index.ts'
-import type { World } from '../../src/simulation/index.ts'
+import type { Recorded } from '../../src/index.ts'
+import type { Policies, World } from '../../src/simulation/index.ts'
 import { givenConsent } from './given-consent.ts'
 
 const minuteMs = 60_000
@@ -9,23 +9,31 @@ const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
 const isList = ({ method, url }: Request) => method === 'GET' && /consentimentos\/\d+$/.test(url)
 
 /** A service that puts off every change while it is busy, or loses it, and leaves one consent out of its lists. */
-async function givenTroubled(status: 'PENDENTE' | 'ATIVO', trouble: 'busy' | 'lost' = 'busy') {
+async function givenTroubled(
+  status: 'PENDENTE' | 'ATIVO',
+  trouble: 'busy' | 'lost' = 'busy',
+  consentService: NonNullable<Policies['consentService']> = {},
+) {
   const service = { isTroubled: true, trouble, hidden: '', changes: 0 }
-  const given = await givenConsent(status, async (request, forward) => {
-    if (request.method === 'PUT' && service.isTroubled) {
-      if (service.trouble === 'lost') throw new TypeError('reset')
-      return Response.json({}, { status: 503, headers: { 'retry-after': '3600' } })
-    }
-    if (request.method === 'PUT') service.changes += 1
-    const response = await forward(request)
-    if (!isList(request) || service.hidden === '') return response
-    const records = (await response.json()) as { id: string }[]
-    return Response.json(records.filter(({ id }) => id !== service.hidden))
-  })
+  const given = await givenConsent(
+    status,
+    async (request, forward) => {
+      if (request.method === 'PUT' && service.isTroubled) {
+        if (service.trouble === 'lost') throw new TypeError('reset')
+        return Response.json({}, { status: 503, headers: { 'retry-after': '3600' } })
+      }
+      if (request.method === 'PUT') service.changes += 1
+      const response = await forward(request)
+      if (!isList(request) || service.hidden === '') return response
+      const records = (await response.json()) as { id: string }[]
+      return Response.json(records.filter(({ id }) => id !== service.hidden))
+    },
+    { policies: { consentService } },
+  )
   return { ...given, service, which: { subject: given.subject, id: given.consent.id } }
 }
 
-async function eventsOf({ averba }: World, ...types: EventType[]): Promise<Recorded[]> {
+async function eventsOf({ averba }: World, ...types: Recorded['type'][]): Promise<Recorded[]> {
   const events: Recorded[] = []
   for await (const event of averba.log.read({ types })) events.push(event)
   return events
@@ -102,5 +110,67 @@ test('the answer to a change of a consent that is listed no more counts, and is 
     data: { status: 'REVOGADO', by: 'us', held: 'ATIVO', isVanished: true },
   })
   expect((await consents.standing(which)).because).toBe('revoked')
+  await world.close()
+})
+
+test.each([
+  { said: 'no', to: ['NEGADO'], held: 'denied' },
+  { said: 'yes, and then no', to: ['ATIVO', 'REVOGADO'], held: 'revoked' },
+] as const)(
+  'an approval that was put off does not leave once the person has said no: $said',
+  async ({ to, held }) => {
+    const { world, subject, service, which } = await givenTroubled('PENDENTE', 'busy', {
+      moveOutsideTable: 'accept',
+    })
+    const { averba, clock, consentService, samples } = world
+    const { consents } = averba
+    const approve = () => consents.approve(which, { commandId: 'a' })
+    expect(await approve()).toMatchObject({ status: 'deferred' })
+    for (const status of to) {
+      await clock.advance(10 * minuteMs)
+      consentService.change(samples.cpf, which.id, status)
+      await consents.sync({ subject })
+    }
+    expect((await consents.standing(which)).because).toBe(held)
+    service.isTroubled = false
+    await clock.advance(hourMs)
+    await averba.settle()
+    expect(service.changes).toBe(0)
+    expect(await approve()).toMatchObject({ status: 'declined', problem: { status: 0, code: 'WITHDRAWN' } })
+    expect(await eventsOf(world, 'consent.changeWithheld')).toMatchObject([{ data: { asked: 'ATIVO' } }])
+    expect((await consents.standing({ ...which, ageMaxMs: 0 })).because).toBe(held)
+    await world.close()
+  },
+)
+
+test('a change that an operator lets go does not leave either where it is asked for no more', async () => {
+  const { world, subject, service, which } = await givenTroubled('PENDENTE')
+  const { averba, consentService, samples } = world
+  const { effect } = await averba.consents.approve(which)
+  await averba.effects.park(effect)
+  consentService.change(samples.cpf, which.id, 'NEGADO')
+  await averba.consents.sync({ subject })
+  service.isTroubled = false
+  await averba.effects.retry(effect)
+  await averba.settle()
+  expect(await averba.effects.get(effect)).toMatchObject({ state: 'declined' })
+  expect(service.changes).toBe(0)
+  await world.close()
+})
+
+test('of a change that was withheld no data has left', async () => {
+  const { world, subject, service, which } = await givenTroubled('PENDENTE')
+  const { averba, clock, consentService, samples } = world
+  await averba.consents.approve(which)
+  consentService.change(samples.cpf, which.id, 'NEGADO')
+  await averba.consents.sync({ subject })
+  const from = new Date(clock.now() + minuteMs).toISOString()
+  service.isTroubled = false
+  await clock.advance(hourMs)
+  await averba.settle()
+  const until = new Date(clock.now() + minuteMs).toISOString()
+  const operations = []
+  for await (const operation of averba.audit.processing({ from, until })) operations.push(operation)
+  expect(operations.flatMap(({ recipients }) => recipients)).toEqual([])
   await world.close()
 })

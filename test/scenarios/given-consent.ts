@@ -5,8 +5,9 @@ import { simulate, type WorldOptions } from '../../src/simulation/index.ts'
 export async function givenConsent(
   status: 'PENDENTE' | 'ATIVO',
   intercept?: NonNullable<WorldOptions['intercept']>,
+  options: WorldOptions = {},
 ) {
-  const world = await simulate(intercept ? { intercept } : {})
+  const world = await simulate({ ...options, ...(intercept && { intercept }) })
   const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
   valueOf(await world.averba.consents.sync({ subject }))
   const [consent] = await world.averba.consents.list({ subject, status })

@@ -7,6 +7,7 @@ const settings: [string, Policies][] = [
   ['missingRecord: badRequest', { consentService: { missingRecord: 'badRequest' } }],
   ['moveOutsideTable: conflict', { consentService: { moveOutsideTable: 'conflict' } }],
   ['moveOutsideTable: unchanged', { consentService: { moveOutsideTable: 'unchanged' } }],
+  ['moveOutsideTable: accept', { consentService: { moveOutsideTable: 'accept' } }],
   ['expiry: never', { consentService: { expiry: 'never' } }],
   ['dates: zoneless', { consentService: { dates: 'zoneless' } }],
   ['reissue: revoke', { tokenService: { reissue: 'revoke' } }],

@@ -114,7 +114,8 @@ export function simulateConsentService(options: Options): ConsentSimulator {
     const consent = consents.get(cpf)?.get(id)
     if (!consent) return missing(context, 'Consentimento não encontrado')
     expire(consent)
-    if (moves[consent.status]?.includes(status)) move(consent, status)
+    const isInTable = moves[consent.status]?.includes(status)
+    if (isInTable || moveOutsideTable === 'accept') move(consent, status)
     else if (moveOutsideTable !== 'unchanged') {
       const refusal = moveOutsideTable === 'conflict' ? 409 : 400
       return problem(context, refusal, 'Mudança de status não permitida')
