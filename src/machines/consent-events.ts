@@ -14,7 +14,8 @@ export interface ConsentReading {
 }
 
 /**
- * `by` says whose doing it was: our own request, or the service's, seen in a reading. `since` is the service's own
+ * `by` says whose doing it was: our own request's, which was answered or whose answer was lost, or what the service shows
+ * in a reading, whoever did it. `since` is the service's own
  * time of it, where its history tells.
  */
 export interface Move {

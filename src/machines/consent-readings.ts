@@ -145,7 +145,8 @@ export function movesOf(
   const isDone = steps.some(step => step.status === asked)
   let held = reading.status
   return steps.map(({ status, since }, i) => {
-    const by = status === asked ? 'us' : 'service'
+    // What was put off, or is still on its way, is no doing of ours that anybody can tell from another's.
+    const by = isLost && status === asked ? 'us' : 'service'
     const made = move(held, { status, by, ...(since !== null && { since }) })
     held = status
     const ends = isLost && (isDone ? by === 'us' : i === 0)

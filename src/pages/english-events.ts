@@ -52,10 +52,12 @@ export const englishEvents: EventWords = {
   'consent.changeRequested': ({ status }) => `Change to ${status} asked of the service`,
   'consent.changeDeclined': ({ httpStatus }) => `The service declined the change (HTTP ${httpStatus})`,
   'consent.readDeclined': ({ httpStatus }) => `The service declined the reading (HTTP ${httpStatus})`,
-  'consent.answeredLate': ({ status }) =>
+  'consent.answeredLate': ({ asked, status }) =>
     status === null
       ? 'The end of a change came, of which a reading had told before'
-      : `The answer to a change came late, with ${status}`,
+      : status === asked
+        ? `The service answered that it made the change to ${status}, which a reading had shown before`
+        : `The answer to a change came late, with ${status}`,
   'consent.changeWithheld': ({ asked }) =>
     `The change to ${asked} was not sent: the service had shown another status`,
   'consent.changeLost': () => 'The answer to the change was lost: perhaps it was made',

@@ -54,10 +54,12 @@ export const portugueseEvents: EventWords = {
   'consent.changeRequested': ({ status }) => `Mudança para ${status} pedida ao serviço`,
   'consent.changeDeclined': ({ httpStatus }) => `O serviço recusou a mudança (HTTP ${httpStatus})`,
   'consent.readDeclined': ({ httpStatus }) => `O serviço recusou a leitura (HTTP ${httpStatus})`,
-  'consent.answeredLate': ({ status }) =>
+  'consent.answeredLate': ({ asked, status }) =>
     status === null
       ? 'Chegou o fim de uma mudança que uma leitura já havia mostrado'
-      : `A resposta a uma mudança chegou tarde, com ${status}`,
+      : status === asked
+        ? `O serviço respondeu que fez a mudança para ${status}, que uma leitura já havia mostrado`
+        : `A resposta a uma mudança chegou tarde, com ${status}`,
   'consent.changeWithheld': ({ asked }) =>
     `Mudança para ${asked} não enviada: o serviço já havia mostrado outra situação`,
   'consent.changeLost': () => 'A resposta ao pedido de mudança se perdeu: talvez tenha sido feita',

@@ -154,6 +154,15 @@ test('an approval whose answer was lost was made, also when somebody revoked it 
   ])
 })
 
+test('what a reading shows is our doing only where the answer to our change was lost', () => {
+  const asked = [observe('ATIVO'), { type: 'consent.revoke', data: {} }]
+  const lost = { type: 'consentService.changeLost', data: {} }
+  for (const shown of [observe('REVOGADO'), inFull('REVOGADO', 'ATIVO', 'REVOGADO')]) {
+    expect(eventsAfter(...asked, shown).at(-1)).toMatchObject({ data: { by: 'service' } })
+    expect(eventsAfter(...asked, lost, shown).at(-1)).toMatchObject({ data: { by: 'us' } })
+  }
+})
+
 test('an answer with another status than was asked for is a conflict', () => {
   const answer = { type: 'consentService.statusChanged', data: reading('NEGADO') }
   const [event] = eventsAfter(observe('PENDENTE'), { type: 'consent.approve', data: {} }, answer)

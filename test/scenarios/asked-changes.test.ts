@@ -174,3 +174,46 @@ test('of a change that was withheld no data has left', async () => {
   expect(operations.flatMap(({ recipients }) => recipients)).toEqual([])
   await world.close()
 })
+
+test('a revocation by the person, while ours is put off, is not called ours by the log nor by the report', async () => {
+  const { world, subject, which } = await givenTroubled('ATIVO')
+  const { averba, consentService, samples } = world
+  await averba.consents.revoke(which)
+  consentService.change(samples.cpf, which.id, 'REVOGADO')
+  await averba.consents.sync({ subject })
+  const [revoked] = await eventsOf(world, 'consent.revoked')
+  expect(revoked).toMatchObject({ data: { by: 'service' } })
+  const { timeline } = JSON.parse(await averba.subjects.report({ subject })) as {
+    timeline: { type: string; words: string }[]
+  }
+  const words = timeline.find(({ type }) => type === 'consent.revoked')?.words
+  expect(words).toBe('Consentimento revogado conforme o serviço de consentimento')
+  await world.close()
+})
+
+test('the report says that we made a change of which a reading told before the answer came', async () => {
+  const [left, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+    const answer = await forward(request)
+    if (request.method === 'PUT') {
+      left.resolve()
+      await held.promise
+    }
+    return answer
+  })
+  const { averba } = world
+  const revoking = averba.consents.revoke({ subject, id: consent.id })
+  await left.promise
+  await averba.consents.sync({ subject })
+  held.resolve()
+  expect(await revoking).toMatchObject({ status: 'settled', value: { status: 'REVOGADO' } })
+  const { timeline } = JSON.parse(await averba.subjects.report({ subject })) as {
+    timeline: { type: string; words: string }[]
+  }
+  const told = timeline.filter(({ type }) => type === 'consent.revoked' || type === 'consent.answeredLate')
+  expect(told.map(({ words }) => words)).toEqual([
+    'Consentimento revogado conforme o serviço de consentimento',
+    'O serviço respondeu que fez a mudança para REVOGADO, que uma leitura já havia mostrado',
+  ])
+  await world.close()
+})
