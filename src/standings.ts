@@ -25,6 +25,8 @@ export interface Standing {
   readonly until?: Instant
   /** The newest event that the answer rests on; 0 when there is none. */
   readonly position: number
+  /** Of a use: whether it was decided before, under the same command id. */
+  readonly replayed?: boolean
 }
 
 /** Whether consents stand, and uses of the data under them. */
@@ -43,6 +45,10 @@ export interface Standings {
    * Records that data is used under a consent, with purpose and legal basis. Decided and recorded in one append, so
    * that no change that we know of comes in between.
    *
+   * The same command id is the same use: decided and recorded once, and told again with `replayed`. One that was let
+   * through is told again only while the consent stands, which is looked at as for a new one; else that is a refusal of its
+   * own. One that was refused stays so.
+   *
    * @throws {ConsentNotEffectiveError} `CONSENT_NOT_EFFECTIVE` once the refusal is recorded
    * @throws {AverbaError} `INVALID_INPUT` without a basis here and in the options, `NOT_FOUND`, `COMMAND_REUSED`
    */
@@ -54,16 +60,22 @@ export class ConsentNotEffectiveError extends AverbaError {
   override readonly name = 'ConsentNotEffectiveError'
   readonly standing: Standing
 
-  constructor(standing: Standing) {
+  /** @param usedAt the position of the use that was let through under the same command id before */
+  constructor(standing: Standing, usedAt?: number) {
+    const more = [
+      standing.because === 'never-read' && unread,
+      standing.replayed && 'It was decided before: another command id asks anew',
+      usedAt !== undefined && `What was used before under this command id stays recorded at ${usedAt}`,
+    ]
     super('CONSENT_NOT_EFFECTIVE', `Cannot use the consent: ${standing.because}`, {
-      hint: `Do not use the data. The refusal is recorded${standing.because === 'never-read' ? unread : ''}`,
+      hint: ['Do not use the data. The refusal is recorded', ...more].filter(Boolean).join('. '),
     })
     this.standing = standing
   }
 }
 
 const unread =
-  '. Nothing was ever read of this consent: call consents.sync, and check the id with consents.list'
+  'Nothing was ever read of this consent: call consents.sync, and check the id with consents.list'
 
 /** What is known after a reading, if one was needed; when the question came, and whether the reading failed. */
 interface Refreshed {
@@ -105,6 +117,21 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
     return typeof readAt === 'string' && fromInstant(readAt) > clock.now()
   }
 
+  /** Says whether a consent stands, by what is known after a reading: now, or at an instant that the host names. */
+  function answerOf(
+    { story, askedAt, hasFailed }: Refreshed,
+    ageMaxMs: number | undefined,
+    at?: Instant,
+  ): Standing {
+    const now = nowAfter(story, clock)
+    const options = { ageMaxMs, askedAt }
+    const standing =
+      at === undefined ? answerFrom(story, now, now, options) : answerAbout(story, at, now, options, clock)
+    if (!standing.effective || !hasFailed || !isOfNoKnownAge(standing.readAt)) return standing
+    const { until: _, ...stale } = standing
+    return { ...stale, effective: false, because: 'stale' }
+  }
+
   function askedNow(story: Story) {
     const now = nowAfter(story, clock)
     return { at: now, knownAt: now, ageMaxMs: null, syncedAt: askedAtOf(story.synced) }
@@ -117,16 +144,7 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
       checkAge(ageMaxMs)
       const subject = await subjects.find(which)
       if (knownAt === undefined) {
-        const { story, askedAt, hasFailed } = await refresh(subject, which.id, ageMaxMs, { at })
-        const now = nowAfter(story, clock)
-        const options = { ageMaxMs, askedAt }
-        const standing =
-          at === undefined
-            ? answerFrom(story, now, now, options)
-            : answerAbout(story, at, now, options, clock)
-        if (!standing.effective || !hasFailed || !isOfNoKnownAge(standing.readAt)) return standing
-        const { until: _, ...stale } = standing
-        return { ...stale, effective: false, because: 'stale' }
+        return answerOf(await refresh(subject, which.id, ageMaxMs, { at }), ageMaxMs, at)
       }
       const known = await knownUntil(area, knownAt)
       const story = await readStory(store, subject, which.id, known.position)
@@ -147,16 +165,24 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
       const { id, ageMaxMs } = which
       checkAge(ageMaxMs)
       const subject = await subjects.find(which)
-      const refreshed = await refresh(subject, id, ageMaxMs, ask)
       const { purpose, legalBasis } = basis
       const input = { method: 'consents.use', subject, id, ageMaxMs: ageMaxMs ?? null, purpose, legalBasis }
-      const { position } = await commands.record(input, () => deliverUse(subject, which, refreshed), {
-        ...ask,
-        basis,
-      })
-      const standing = toStanding(await store.readAt(position))
+      const decide = async (about: Ask, refreshed?: Refreshed): Promise<Standing> => {
+        const deliver = () => deliverUse(subject, which, refreshed)
+        const { position, replayed } = await commands.record(input, deliver, { ...about, basis })
+        return { ...toStanding(await store.readAt(position)), replayed }
+      }
+      const { commandId, ...anew } = ask
+      const isKnown = commandId !== undefined && (await store.receipt(commandId)) !== undefined
+      const used = await decide(ask, isKnown ? undefined : await refresh(subject, id, ageMaxMs, ask))
+      if (!used.effective) throw new ConsentNotEffectiveError(used)
+      if (!used.replayed) return used
+      // Whoever asks again may use the data again: the consent has to stand for that as well.
+      const refreshed = await refresh(subject, id, ageMaxMs, ask)
+      if (answerOf(refreshed, ageMaxMs).effective) return used
+      const standing = await decide(anew, refreshed)
       if (standing.effective) return standing
-      throw new ConsentNotEffectiveError(standing)
+      throw new ConsentNotEffectiveError(standing, used.position)
     },
   }
 
@@ -164,8 +190,10 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
   async function deliverUse(
     subject: SubjectRef,
     { id, ageMaxMs }: { readonly id: string } & Fresh,
-    { askedAt, hasFailed }: Refreshed,
+    refreshed: Refreshed | undefined,
   ): Promise<Delivery> {
+    if (!refreshed) throw new TypeError('A use was decided before and is not known')
+    const { askedAt, hasFailed } = refreshed
     const story = await readStory(store, subject, id)
     const { at } = askedNow(story)
     if (story.stream === undefined) {

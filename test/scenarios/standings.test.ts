@@ -292,13 +292,56 @@ test('a use is recorded with its purpose and legal basis, and answered again und
   expect(used).toMatchObject({ effective: true, because: 'active' })
   const [event] = await ofType(world, 'consent.used')
   expect(event).toMatchObject({ position: used.position, basis, actor: { ref: 'scoring' } })
-  valueOf(await consents.revoke(which))
-  expect(await consents.use(which, { basis, commandId: 'u1' })).toEqual(used)
+  expect(used.replayed).toBe(false)
+  expect(await consents.use(which, { basis, commandId: 'u1' })).toEqual({ ...used, replayed: true })
   expect(await ofType(world, 'consent.used')).toHaveLength(1)
   const other = consents.use(which, { basis: { ...basis, purpose: 'marketing' }, commandId: 'u1' })
   await expect(other).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
   await expect(consents.use(which, {})).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   await expect(consents.use(which)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await world.close()
+})
+
+test('a use is not told again under its command id once the consent was revoked: that is a refusal of its own', async () => {
+  const { world, which } = await given('ATIVO')
+  const { averba, clock, consentService, samples } = world
+  const use = () => averba.consents.use({ ...which, ageMaxMs: 0 }, { basis, commandId: 'job-77' })
+  const used = await use()
+  await clock.advance(2 * dayMs)
+  consentService.change(samples.cpf, which.id, 'REVOGADO')
+  for (const count of [1, 2]) {
+    const refused = (await use().catch(error => error)) as ConsentNotEffectiveError
+    expect(refused).toMatchObject({
+      code: 'CONSENT_NOT_EFFECTIVE',
+      hint: `Do not use the data. The refusal is recorded. What was used before under this command id stays recorded at ${used.position}`,
+      standing: { effective: false, because: 'revoked', replayed: false },
+    })
+    const refusals = await ofType(world, 'consent.useRefused')
+    expect(refusals).toHaveLength(count)
+    expect(refusals.at(-1)).toMatchObject({ position: refused.standing.position, basis })
+  }
+  expect(await ofType(world, 'consent.used')).toMatchObject([{ position: used.position }])
+  await world.close()
+})
+
+test('a use that was decided before is read for only where it would be told again', async () => {
+  const { world, which } = await given('PENDENTE')
+  const { averba, clock, consentService, samples, requests } = world
+  const fresh = { ...which, ageMaxMs: minuteMs }
+  const use = (purpose = basis.purpose) =>
+    averba.consents.use(fresh, { basis: { ...basis, purpose }, commandId: 'u1' })
+  await expect(use()).rejects.toMatchObject({ standing: { because: 'pending', replayed: false } })
+  consentService.change(samples.cpf, which.id, 'ATIVO')
+  await clock.advance(dayMs)
+  const asked = requests.length
+  await expect(use()).rejects.toMatchObject({ standing: { because: 'pending', replayed: true } })
+  await expect(use('marketing')).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
+  expect(requests.length).toBe(asked)
+  const used = await averba.consents.use(fresh, { basis, commandId: 'u2' })
+  await clock.advance(dayMs)
+  const read = requests.length
+  expect(await averba.consents.use(fresh, { basis, commandId: 'u2' })).toEqual({ ...used, replayed: true })
+  expect(requests.length).toBe(read + 1)
   await world.close()
 })
 
@@ -326,7 +369,8 @@ test('a use of what does not stand is refused, and the refusal is recorded', asy
   expect(refused).toMatchObject({ code: 'CONSENT_NOT_EFFECTIVE', standing: { because: 'pending' } })
   expect(refused.hint).toBe('Do not use the data. The refusal is recorded')
   const again = (await use(which.id).catch(error => error)) as ConsentNotEffectiveError
-  expect(again.standing).toEqual(refused.standing)
+  expect(again.standing).toEqual({ ...refused.standing, replayed: true })
+  expect(again.hint).toMatch(/another command id/)
   expect(await ofType(world, 'consent.useRefused')).toMatchObject([{ data: { because: 'pending' }, basis }])
   await expect(use('unknown')).rejects.toMatchObject({
     standing: { because: 'never-read' },
