@@ -32,6 +32,14 @@ export interface Told {
 interface Change {
   readonly status: ConsentStatus | 'vanished'
   readonly from: Instant
+  /** The event that tells of it. */
+  readonly event: ConsentRecorded
+}
+
+/** An expiry as a reading showed it, and when that was recorded. */
+interface Expiry {
+  readonly expiresAt: Instant | null
+  readonly from: Instant
 }
 
 type State = Parameters<typeof heldOf>[0]
@@ -49,10 +57,13 @@ export function tell(events: readonly ConsentRecorded[], asked: Asked): Told {
   let shownAt: Instant | null = null
   let readAt: Instant | null = null
   const changes: Change[] = []
+  const expiries: Expiry[] = []
   const histories: { history: readonly HistoryEntry[]; readAt: Instant }[] = []
   for (const event of events) {
     const doubted = [held.asked && askedAt, held.shown && shownAt].filter(each => each !== null)
-    changes.push(...changesBy(event, doubted))
+    changes.push(...changesBy(event, doubted, changes.at(-1)))
+    if (event.type === 'consent.appeared' || event.type === 'consent.amended')
+      expiries.push({ expiresAt: event.data.expiresAt, from: event.at })
     if (event.type === 'consent.changeRequested') askedAt = event.at
     if (event.type === 'consent.changeSeen' && held.shown === null) shownAt = event.at
     state = consentMachine.evolve(state, event)
@@ -69,7 +80,7 @@ export function tell(events: readonly ConsentRecorded[], asked: Asked): Told {
   const known: Known = {
     status: then === 'vanished' ? held.reading.status : then,
     since: null,
-    expiresAt,
+    expiresAt: expiryAt(expiries, at),
     isVanished: then === 'vanished',
     shown: shownAt !== null && at >= shownAt ? held.shown : null,
     asked: isAsked ? held.asked : null,
@@ -84,26 +95,47 @@ export function tell(events: readonly ConsentRecorded[], asked: Asked): Told {
 /**
  * When a change counts from. What ends a consent counts from the service's time or ours, whichever comes first, and
  * ours is when the doubt began: when we asked, or when a list showed it. What begins one counts from the service's
- * time where that is known.
+ * time where that is known, unless an end was known by then: of that the service tells nothing more.
  */
-function changesBy(event: ConsentRecorded, doubted: readonly Instant[]): Change[] {
+function changesBy(
+  event: ConsentRecorded,
+  doubted: readonly Instant[],
+  before: Change | undefined,
+): Change[] {
   switch (event.type) {
     case 'consent.appeared':
-      return [{ status: event.data.status, from: event.at }]
+      return [{ status: event.data.status, from: event.at, event }]
     case 'consent.vanished':
-      return [{ status: 'vanished', from: earliest(event.at, ...doubted) }]
+      return [{ status: 'vanished', from: earliest(event.at, ...doubted), event }]
     case 'consent.approved':
     case 'consent.denied':
     case 'consent.revoked':
     case 'consent.expired':
     case 'consent.conflicted': {
       const { status, since } = event.data
-      if (status === 'ATIVO') return [{ status, from: since ?? event.at }]
-      return [{ status, from: earliest(since ?? event.at, event.at, ...doubted) }]
+      if (status === 'ATIVO') {
+        const isTold = since !== undefined && !(before && hadEnded(before, since, event))
+        return [{ status, from: isTold ? since : event.at, event }]
+      }
+      return [{ status, from: earliest(since ?? event.at, event.at, ...doubted), event }]
     }
     default:
       return []
   }
+}
+
+/** Reports whether an end was known at an instant, by an earlier reading: events of one reading stand side by side. */
+function hadEnded({ status, event }: Change, at: Instant, by: ConsentRecorded): boolean {
+  const isEnd = status !== 'ATIVO' && status !== 'PENDENTE'
+  return isEnd && event.version !== by.version - 1 && at < event.at
+}
+
+/** The expiry that counts at an instant: of that which was known then and of those that were read later, the first. */
+function expiryAt(expiries: readonly Expiry[], at: Instant): Instant | null {
+  const first = expiries.findLastIndex(({ from }) => from <= at)
+  const counting = expiries.slice(Math.max(first, 0)).map(each => each.expiresAt)
+  if (counting.length === 0 || counting[0] === null || counting.at(-1) === null) return null
+  return earliest(...counting.filter(each => each !== null))
 }
 
 /** Instants all have one form, so that as texts they are in order. */

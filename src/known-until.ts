@@ -31,6 +31,7 @@ export async function knownUntil({ store, clock }: Log, knownAt: Instant | numbe
   const last = { position: end?.position ?? 0, at: end?.at ?? toInstant(clock.now()) }
   if (typeof knownAt === 'number') {
     checkPosition(knownAt, 'knownAt')
+    if (knownAt > last.position) throw notCome('knownAt', `The log ends at ${last.position}`)
     return knownAt < last.position ? timed(store, knownAt, last.at) : last
   }
   await checkCome({ store, clock }, knownAt, 'knownAt')
@@ -51,9 +52,14 @@ export async function checkCome({ store, clock }: Log, at: Instant, what: string
   if (fromInstant(at) <= clock.now() + nearNowMs) return
   const [end] = await store.read({ backward: true, limit: 1 })
   if (end && at <= end.at) return
-  throw new AverbaError('INVALID_INPUT', `Cannot use "${what}": it has not come yet`, {
-    hint: 'By our clock it is in the future, of which nothing is known. Give an instant that has passed',
-  })
+  throw notCome(
+    what,
+    'By our clock it is in the future, of which nothing is known. Give an instant that has passed',
+  )
+}
+
+function notCome(what: string, hint: string): AverbaError {
+  return new AverbaError('INVALID_INPUT', `Cannot use "${what}": it has not come yet`, { hint })
 }
 
 /** Before the first event the log has no time of its own. */

@@ -5,8 +5,8 @@ import { answerAbout, answerFrom, askedAtOf, nowAfter, readStory, type Story } f
 import { type ConsentRecorded, tell } from './consent-timeline.ts'
 import type { Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
-import { checkAge, checkBasis, checkInstant } from './given.ts'
-import { knownUntil } from './known-until.ts'
+import { checkAge, checkBasis } from './given.ts'
+import { checkCome, knownUntil } from './known-until.ts'
 import type { Use } from './machines/consent-events.ts'
 import type { Reason } from './machines/consent-standing.ts'
 import type { SubjectEvent } from './machines/subject-messages.ts'
@@ -38,7 +38,8 @@ export interface Standings {
    *
    * @param options `knownAt` is a position of the log, or an instant: a past one counts by the log's own times, one of
    * now stands for all that is recorded. After a clock was ahead those times stay ahead, and only a position is exact.
-   * @throws {AverbaError} `NOT_FOUND`; `INVALID_INPUT`, also for a `knownAt` that has not come yet
+   * @throws {AverbaError} `NOT_FOUND`; `INVALID_INPUT`, also for an `at` or a `knownAt` that has not come yet: `until`
+   * says how long a consent stands that does now
    */
   standing(which: Which & Fresh, options?: { at?: Instant; knownAt?: Instant | number }): Promise<Standing>
   /**
@@ -140,7 +141,7 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
   return {
     async standing(which, { at, knownAt } = {}) {
       const { ageMaxMs } = which
-      if (at !== undefined) checkInstant(at, 'at')
+      if (at !== undefined) await checkCome(area, at, 'at')
       checkAge(ageMaxMs)
       const subject = await subjects.find(which)
       if (knownAt === undefined) {

@@ -13,7 +13,7 @@ const end = 20
 /** What happens to one consent, minute by minute: at the service, and in what we ask and read. */
 type Step =
   | { does: 'change'; status: ConsentStatus }
-  | { does: 'list' | 'read' | 'decline' | 'vanish' | 'use' }
+  | { does: 'list' | 'read' | 'decline' | 'vanish' | 'use' | 'trim' }
   | { does: 'ask'; verb: 'approve' | 'deny' | 'revoke'; answer: 'done' | 'lost' | 'lostUndone' | 'late' }
   | { does: 'expire'; minute: number }
 
@@ -23,7 +23,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ does: fc.constant('change'), status: fc.constantFrom(...consentStatuses) }),
   },
   { weight: 4, arbitrary: fc.record({ does: fc.constantFrom('list', 'read') }) },
-  { weight: 1, arbitrary: fc.record({ does: fc.constantFrom('decline', 'vanish', 'use') }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constantFrom('decline', 'vanish', 'use', 'trim') }) },
   {
     weight: 3,
     arbitrary: fc.record({
@@ -84,6 +84,9 @@ function play(first: ConsentStatus, skew: number, steps: readonly Step[]) {
   for (const [i, each] of steps.entries()) {
     const minute = i + 1
     if (each.does === 'change') history.push({ status: each.status, minute: minute + skew })
+    // The service takes an end back, and drops it from the history.
+    const active = history.findLastIndex(entry => entry.status === 'ATIVO')
+    if (each.does === 'trim' && active >= 0) history.splice(active + 1)
     if (each.does === 'expire') expires = each.minute
     if (each.does === 'list') list(minute)
     if (each.does === 'vanish') tellMachine(minute, { type: 'consent.miss', data: {} })
@@ -150,6 +153,15 @@ test('a consent never stands at an instant at which its history, as it was known
           expect(history.findLast(entry => entry.minute <= minute)?.status, 'by its history').toBe('ATIVO')
         }
         const before = readings.filter(each => each.minute <= minute).at(-1)
+        if (before) expect(minute, 'expired by the last reading').toBeLessThan(before.expires)
+        const isBegunAnew = readings.some(({ history = [] }) =>
+          history.some(
+            entry =>
+              entry.status === 'ATIVO' && entry.minute >= (before?.minute ?? 0) && entry.minute <= minute,
+          ),
+        )
+        const hadEnded = before && before.status !== 'ATIVO' && before.status !== 'PENDENTE'
+        if (hadEnded) expect(isBegunAnew, 'had ended').toBe(true)
         const isToldLater = readings.some(each => each.history && each.minute >= minute)
         if (!isToldLater) expect(before?.status, 'by the last reading').toBe('ATIVO')
         const doubt = life.doubts.find(({ from, until }) => from <= minute && from <= known && known < until)

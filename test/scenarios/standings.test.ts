@@ -32,9 +32,10 @@ test('a consent that is ATIVO stands until its expiry, and says by which reading
   })
   expect(told.position).toBeGreaterThan(1)
   const expiry = held?.dataExpiracao ?? ''
-  expect((await standing(which, { at: expiry })).because).toBe('expired')
   await world.clock.advance(366 * dayMs)
   expect(await standing(which)).toMatchObject({ effective: false, because: 'expired' })
+  expect((await standing(which, { at: expiry })).because).toBe('expired')
+  expect((await standing(which, { at: toInstant(Date.parse(expiry) - 1) })).because).toBe('active')
   await world.close()
 })
 
@@ -263,7 +264,7 @@ test('after a clock was ahead, a list that shows something else counts now, and 
   await world.close()
 })
 
-test('nothing is known by an instant that has not come yet', async () => {
+test('nothing is known of an instant that has not come yet, by one, or at a position after the end of the log', async () => {
   const { world, which, now } = await given('ATIVO')
   const { audit, consents } = world.averba
   const future = toInstant(world.clock.now() + 2 * minuteMs)
@@ -271,13 +272,78 @@ test('nothing is known by an instant that has not come yet', async () => {
   await expect(consents.standing(which, { knownAt: future })).rejects.toMatchObject(refused)
   await expect(audit.prove({ consent: which, at: now(), knownAt: future })).rejects.toMatchObject(refused)
   for (const question of [{ at: future }, { at: future, knownAt: now() }]) {
-    await expect(audit.prove({ consent: which, ...question })).rejects.toMatchObject({
-      code: 'INVALID_INPUT',
-      message: 'Cannot use "at": it has not come yet',
-    })
+    const notCome = { code: 'INVALID_INPUT', message: 'Cannot use "at": it has not come yet' }
+    await expect(audit.prove({ consent: which, ...question })).rejects.toMatchObject(notCome)
+    await expect(consents.standing(which, question)).rejects.toMatchObject(notCome)
   }
-  // By what is known now it expires then: that can be asked.
-  expect((await consents.standing(which, { at: '2028-01-01T00:00:00.000Z' })).because).toBe('expired')
+  const { position } = (await world.averba.log.read({ backward: true })[Symbol.asyncIterator]().next()).value
+  const beyond = { ...refused, hint: `The log ends at ${position}` }
+  await expect(consents.standing(which, { knownAt: position + 1 })).rejects.toMatchObject(beyond)
+  const proving = audit.prove({ consent: which, at: now(), knownAt: position + 1 })
+  await expect(proving).rejects.toMatchObject(beyond)
+  expect((await consents.standing(which, { knownAt: position })).because).toBe('active')
+  await world.close()
+})
+
+test('an expiry that was put off does not make a consent stand while it was known to have expired', async () => {
+  let expiry = '2026-11-20T13:00:00Z'
+  const { world, which, standing, now } = await given('ATIVO', async (request, forward) => {
+    const response = await forward(request)
+    if (!request.url.includes('consentimento')) return response
+    const body = (await response.json()) as object | object[]
+    const renew = (each: object) => ({ ...each, dataExpiracao: expiry })
+    return Response.json(Array.isArray(body) ? body.map(renew) : renew(body))
+  })
+  const { averba, clock } = world
+  await clock.advance(120 * minuteMs)
+  const expired = now()
+  await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({
+    standing: { because: 'expired' },
+  })
+  await clock.advance(60 * minuteMs)
+  expiry = '2027-01-01T00:00:00Z'
+  valueOf(await averba.consents.sync(which))
+  await averba.consents.get({ ...which, ageMaxMs: 0 })
+  expect(await standing(which)).toMatchObject({ because: 'active', until: '2027-01-01T00:00:00.000Z' })
+  expect((await standing(which, { at: expired })).because).toBe('expired')
+  expect((await standing(which, { at: '2026-11-20T12:59:59.999Z' })).because).toBe('active')
+  expect((await standing(which, { at: now() })).because).toBe('active')
+  // One that was brought forward counts for all that is asked from then on.
+  expiry = '2026-11-20T14:30:00Z'
+  valueOf(await averba.consents.sync(which))
+  expect((await standing(which, { at: now() })).because).toBe('expired')
+  await world.close()
+})
+
+test('a revocation that the service drops from its history later still counts for as long as it was known', async () => {
+  let trimmed: object | undefined
+  const { world, which, standing, now } = await given('ATIVO', async (request, forward) => {
+    const response = await forward(request)
+    if (!trimmed || request.method !== 'GET') return response
+    const body = (await response.json()) as { id: string } | { id: string }[]
+    if (Array.isArray(body))
+      return Response.json(body.map(each => (each.id === which.id ? { ...each, status: 'ATIVO' } : each)))
+    return Response.json({ ...body, status: 'ATIVO', historico: [trimmed] })
+  })
+  const { averba, clock, consentService, samples } = world
+  const began = { status: 'ATIVO', dataHora: now(), dataExpiracao: '2027-01-01T00:00:00Z' }
+  await clock.advance(60 * minuteMs)
+  const revoked = now()
+  consentService.change(samples.cpf, which.id, 'REVOGADO')
+  await clock.advance(60 * minuteMs)
+  valueOf(await averba.consents.sync(which))
+  const known = now()
+  await clock.advance(60 * minuteMs)
+  const refused = now()
+  await expect(averba.consents.use(which, { basis })).rejects.toThrow('revoked')
+  await clock.advance(60 * minuteMs)
+  trimmed = began
+  valueOf(await averba.consents.sync(which))
+  expect((await standing(which)).because).toBe('active')
+  const after = toInstant(Date.parse(known) + 1)
+  for (const at of [revoked, known, after, refused])
+    expect((await standing(which, { at })).because, at).toBe('revoked')
+  expect((await standing(which, { at: began.dataHora })).because).toBe('active')
   await world.close()
 })
 
