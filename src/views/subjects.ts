@@ -21,7 +21,7 @@ export interface SubjectRow {
 /** The view of data subjects. */
 export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
   name: 'subjects',
-  version: 4,
+  version: 5,
   columns: {
     subject: 'text',
     cpf: 'text',
@@ -77,7 +77,8 @@ function change(event: RecordedOf<SubjectEvent>): Partial<SubjectRow> {
     case 'subject.unscheduled':
       return { sync_every_ms: null }
     case 'subject.synced':
-      return { synced_at: event.data.askedAt ?? event.at }
+      // What a partial list leaves out may be what changed.
+      return event.data.isPartial ? {} : { synced_at: event.data.askedAt ?? event.at }
     case 'subject.awarenessListed':
       return { awareness_read_at: event.at }
     default:

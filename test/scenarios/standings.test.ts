@@ -103,17 +103,28 @@ test('the service is not asked about the past', async () => {
   await world.close()
 })
 
-test('a list with a record that cannot be read does not make a consent fresh', async () => {
+test('a list with a record that has no id makes no consent fresh, neither one that is asked about nor those of a list', async () => {
   let isBroken = false
-  const { world, which, standing } = await given('ATIVO', async (request, forward) => {
+  const { world, which, standing, now } = await given('ATIVO', async (request, forward) => {
     const response = await forward(request)
     if (!isBroken) return response
     const [, ...others] = (await response.json()) as unknown[]
     return Response.json([...others, { status: 'SUSPENSO' }])
   })
+  const { consents } = world.averba
+  const readAt = now()
+  await consents.schedule(which, { syncEveryMs: 60 * minuteMs })
   isBroken = true
   await world.clock.advance(2 * minuteMs)
-  expect((await standing({ ...which, ageMaxMs: minuteMs })).because).toBe('stale')
+  const fresh = { ...which, ageMaxMs: minuteMs }
+  expect((await standing(fresh)).because).toBe('stale')
+  const readings = world.requests.length
+  expect(new Set((await consents.list(fresh)).map(each => each.readAt))).toEqual(new Set([readAt]))
+  expect(world.requests.length).toBe(readings + 1)
+  expect((await world.averba.figures()).readings).toEqual({ newestAt: readAt, oldestAt: readAt })
+  isBroken = false
+  expect(new Set((await consents.list(fresh)).map(each => each.readAt))).toEqual(new Set([now()]))
+  expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   await world.close()
 })
 
