@@ -189,12 +189,7 @@ export class Attempts {
   /** When the effect was first due, or was last released by an operator. */
   async #countedFrom(owed: Owed, event: Recorded | undefined): Promise<number> {
     const types = ['effect.resumed']
-    const [resumed] = await this.#parts.store.read({
-      stream: effectStream(owed),
-      types,
-      backward: true,
-      limit: 1,
-    })
+    const resumed = await this.#parts.store.readLast({ stream: effectStream(owed), types })
     const dueAt = event?.effects?.[numberOf(owed)]?.dueAt ?? event?.at ?? owed.dueAt
     return fromInstant(resumed?.at ?? dueAt)
   }

@@ -74,7 +74,7 @@ export class CallsThatLeft {
     if (!owing) return false
     const stream = effectStream({ id, position: owing.position })
     const types = ['effect.attempted', 'effect.deferred', 'effect.parked']
-    const [last] = await this.#store.read({ stream, types, backward: true, limit: 1 })
+    const last = await this.#store.readLast({ stream, types })
     return last?.type === 'effect.attempted'
   }
 

@@ -174,7 +174,7 @@ export class Commands {
     // A restored log cannot know what was done after the backup was made.
     const isCancelledSince = !this.#store.isFromBeforeRestore({ position: settledAt })
     if (this.#store.isFromBeforeRestore(owed) && isCancelledSince) return true
-    const [last] = await this.#store.read({ stream: effectStream(owed), backward: true, limit: 1 })
+    const last = await this.#store.readLast({ stream: effectStream(owed) })
     return last?.type === 'effect.attempted'
   }
 

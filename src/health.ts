@@ -98,7 +98,7 @@ export async function checkHealth(
   const { store, rows, views, options, clock } = area
   const looks: Record<(typeof own)[number], () => Promise<Found | undefined>> = {
     async store() {
-      const [last] = await store.read({ backward: true, limit: 1 })
+      const last = await store.readLast()
       return { ok: last !== undefined, detail: `${last?.position ?? 0} events` }
     },
     async writing() {

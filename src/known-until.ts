@@ -27,7 +27,7 @@ type Log = Pick<Area, 'store' | 'clock'>
  * @throws {AverbaError} `INVALID_INPUT` when it is neither an instant nor a position, or has not come yet
  */
 export async function knownUntil({ store, clock }: Log, knownAt: Instant | number): Promise<KnownUntil> {
-  const [end] = await store.read({ backward: true, limit: 1 })
+  const end = await store.readLast()
   const last = { position: end?.position ?? 0, at: end?.at ?? toInstant(clock.now()) }
   if (typeof knownAt === 'number') {
     checkPosition(knownAt, 'knownAt')
@@ -50,7 +50,7 @@ export async function knownUntil({ store, clock }: Log, knownAt: Instant | numbe
 export async function checkCome({ store, clock }: Log, at: Instant, what: string): Promise<void> {
   checkInstant(at, what)
   if (fromInstant(at) <= clock.now() + nearNowMs) return
-  const [end] = await store.read({ backward: true, limit: 1 })
+  const end = await store.readLast()
   if (end && at <= end.at) return
   throw notCome(
     what,

@@ -19,12 +19,7 @@ const lasting: ReadonlySet<string> = new Set([
  * @throws {AverbaError} `VIEW_STOPPED` while a view that tells it stands still
  */
 export async function findLasting(store: Store): Promise<ArchiveOptions['stays']> {
-  const [listed] = await store.read({
-    stream: 'portal-main',
-    types: ['portal.listed'],
-    backward: true,
-    limit: 1,
-  })
+  const listed = await store.readLast({ stream: 'portal-main', types: ['portal.listed'] })
   const followers = await store.followers.list()
   // Every handler has passed this position; what it failed at is in the view.
   const passed = Math.min(...followers.map(each => each.position))

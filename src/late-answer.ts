@@ -16,7 +16,7 @@ export async function believeLate<T>(
   if (outcome.status !== 'declined' || outcome.problem.code === 'SUBJECT_ERASED') return outcome
   const { stream = '' } = (await findValidation(area, id)) ?? {}
   const types = ['validation.answered', 'validation.declined', 'validation.withheld']
-  const [last] = await area.store.read({ stream, types, backward: true, limit: 1 })
+  const last = await area.store.readLast({ stream, types })
   // An answer that came in time ended the call, and is the outcome already.
   if (!last || last.settles) return outcome
   const { problem, ...asked } = outcome

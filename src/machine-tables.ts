@@ -31,7 +31,7 @@ export async function addTables(store: Store, machines: readonly Machine[], cloc
       !known.some(each => each.name === name && each.version === version)
     const added = machines.filter(isNew)
     if (added.length === 0) return
-    const [newest] = await store.read({ stream: logStream, backward: true, limit: 1 })
+    const newest = await store.readLast({ stream: logStream })
     const appended = await store.append({
       at: toInstant(clock.now()),
       streams: [{ stream: logStream, expect: newest?.version ?? 'none' }],

@@ -98,7 +98,7 @@ export class Retention {
   }
 
   async #expected(stream: string): Promise<ExpectedStream> {
-    const [last] = await this.#area.store.read({ stream, backward: true, limit: 1 })
+    const last = await this.#area.store.readLast({ stream })
     return { stream, expect: last?.version ?? 'none' }
   }
 

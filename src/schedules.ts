@@ -47,7 +47,7 @@ export class Schedules {
   async begin(): Promise<void> {
     const { options, store, clock, engine } = this.#area
     const { portal, receiver, schedules = true } = options
-    const [last] = await store.read({ backward: true, limit: 1 })
+    const last = await store.readLast()
     // A log that has only begun has missed nothing.
     if (!portal || !receiver || !schedules || !last || last.position === 1) return
     const now = toInstant(clock.now())

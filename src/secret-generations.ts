@@ -108,7 +108,7 @@ export class SecretGenerations {
   /** Reads on from where the stream was read up to: failures make it long, and none of them matters here. */
   async #readOn(stream: string): Promise<Told> {
     const known = this.#told.get(stream) ?? { version: 0 }
-    const [newest] = await this.#store.read({ stream, backward: true, limit: 1 })
+    const newest = await this.#store.readLast({ stream })
     if (!newest || newest.version <= known.version) return known
     let told = known
     for (let page: Recorded[] | undefined; !page || page.length === pageRows; ) {

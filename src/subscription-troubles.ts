@@ -93,9 +93,8 @@ export class SubscriptionTroubles {
     ]
   }
 
-  async #last(type: 'portal.listed' | 'portal.failuresListed'): Promise<Recorded | undefined> {
-    const filter = { stream: portalStream, types: [type], backward: true, limit: 1 }
-    return (await this.#area.store.read(filter))[0]
+  #last(type: 'portal.listed' | 'portal.failuresListed'): Promise<Recorded | undefined> {
+    return this.#area.store.readLast({ stream: portalStream, types: [type] })
   }
 }
 

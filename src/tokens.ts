@@ -144,7 +144,7 @@ export class Tokens implements TokenSource {
   /** Requests a token where the one at hand belongs to other credentials, unless ours were refused before. */
   async #requestOwn(): Promise<TokenAnswer | undefined> {
     const types = ['token.locked']
-    const [newest] = await this.#store.read({ stream: this.#stream, types, backward: true, limit: 1 })
+    const newest = await this.#store.readLast({ stream: this.#stream, types })
     const refusal = newest as Extract<Standing, { type: 'token.locked' }> | undefined // Of the type that was asked for.
     if (!refusal || refusal.anomaly || (await this.#isOther(refusal))) return this.#request('changed')
     return locked(refusal)

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type Entropy, toInstant } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
+import type { Recorded } from '../message.ts'
 import { beganType, logStream } from '../proof/log-stream.ts'
 import {
   createKeyring,
@@ -11,12 +12,13 @@ import {
   openKeyringFileUnder,
 } from '../vault/keyring.ts'
 import type { Keys } from '../vault/keys.ts'
-import type { Append } from './append.ts'
 import { type Connection, rows, type Steps } from './connection.ts'
+import { damaged } from './damaged.ts'
 import { logEvent } from './log-event.ts'
 import { migrate } from './migrations.ts'
 import { keyLineOf } from './resuming.ts'
 import { openSqlite } from './sqlite.ts'
+import type { Store } from './store.ts'
 import type { StoreOptions } from './store-options.ts'
 
 interface KeyringOptions {
@@ -71,16 +73,21 @@ function keyringOf(path: string): string {
   return `${path}.keys`
 }
 
-/** The event that says in the log itself which log it is, and which keyring and key belong to it. */
-export function beginning(
+/** Says in the log itself, as its first event, which log it is, and which keyring and key belong to it. */
+export async function begin(
+  store: Pick<Store, 'append' | 'readAt' | 'vault'>,
   { clock, createId, beginning }: Pick<StoreOptions, 'clock' | 'createId' | 'beginning'>,
-  keyring: Keyring,
-): Append {
+): Promise<Recorded> {
+  const { keyring } = store.vault
   const origin = `log_${createId()}`
   const data = { ...beginning, origin, keyring: keyring.id, key: keyLineOf(origin, keyring.signer) }
-  return {
+  await store.append({
     at: toInstant(clock.now()),
     streams: [{ stream: logStream, expect: 'none' }],
     events: [logEvent(beganType, 'log.begin', data)],
-  }
+  })
+  // Another process may have begun it at the same time: what stands there counts.
+  const began = await store.readAt(1)
+  if (began?.type === beganType) return began
+  throw damaged('Cannot open the log: it has no beginning')
 }

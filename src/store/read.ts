@@ -20,6 +20,9 @@ export interface ReadFilter {
   readonly limit?: number
 }
 
+/** Of which events the newest is read: of all of them when absent. */
+export type LastFilter = Pick<ReadFilter, 'types' | 'stream'>
+
 /** How many events are in a page, unless it is the last. */
 export const pageRows = 1_000
 
@@ -32,6 +35,16 @@ export function* readAfter(schemas: Schemas, after: number): Steps<Recorded[]> {
 /** Reads one page of the log, in order of position. */
 export function* readPage(connection: Connection, schemas: Schemas, filter: ReadFilter): Steps<Recorded[]> {
   return (yield* readTexts(connection, filter)).map(header => readHeader(header, schemas))
+}
+
+/** Reads the newest event of those that a filter names. */
+export function* readLast(
+  connection: Connection,
+  schemas: Schemas,
+  filter: LastFilter,
+): Steps<Recorded | undefined> {
+  const [last] = yield* readPage(connection, schemas, { ...filter, backward: true, limit: 1 })
+  return last
 }
 
 /**

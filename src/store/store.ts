@@ -2,17 +2,15 @@ import type { Clock } from '../clock.ts'
 import { clocksDifferMaxMs, fromInstant, stopwatchOf, toInstant } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Json, Owed, PartAddress, Recorded } from '../message.ts'
-import { beganType } from '../proof/log-stream.ts'
 import { Vault } from '../vault/vault.ts'
 import type { View } from '../view.ts'
 import type { Append, Appended, Receipt } from './append.ts'
 import { findReceipt, lookUp } from './batch.ts'
-import { beginning, openFile, openKeyring, prepareTables } from './beginning.ts'
+import { begin, openFile, openKeyring, prepareTables } from './beginning.ts'
 import { checkEnd } from './check-end.ts'
 import { Checkpointer } from './checkpointer.ts'
 import type { StoredCheckpoint } from './checkpoints.ts'
 import type { Connection } from './connection.ts'
-import { damaged } from './damaged.ts'
 import { hasDiscarded, sweep } from './discarded.ts'
 import { FollowerTable } from './follower.ts'
 import { type HighWaterMark, markOf } from './high-water-mark.ts'
@@ -37,7 +35,7 @@ import { MovedParts } from './moved-parts.ts'
 import { noSuchView } from './no-such-view.ts'
 import { Owners } from './owners.ts'
 import { type Checkpoint, Projector, readCheckpointsOf } from './projector.ts'
-import { openPart, type ReadFilter, readAt, readOn, readPage } from './read.ts'
+import { type LastFilter, openPart, type ReadFilter, readAt, readLast, readOn, readPage } from './read.ts'
 import { type RebuildAll, rebuildAll } from './rebuild-all.ts'
 import { type AsOf, Rebuilder, type Rebuilt } from './rebuilder.ts'
 import type { RecentDigest } from './recent-digests.ts'
@@ -134,7 +132,7 @@ export class Store {
       const vault = new Vault(keyring, options.entropy, options.recordKeys)
       const store = new Store({ connection, vault, trial }, options, mark)
       await connection.transact(() => store.#projector.createTables())
-      const { data } = began ?? (await store.#begin(options))
+      const { data } = began ?? (await begin(store, options))
       if ((data as { keyring?: unknown }).keyring !== keyring.id) {
         throw new AverbaError('KEYS_MISMATCH', `Cannot open "${options.path}": its keyring is another one`, {
           hint: 'Put back the keyring file that was made with this log',
@@ -159,15 +157,6 @@ export class Store {
     this.#sweeping = sweep(this.#connection, this.#closing.signal).catch(failed)
   }
 
-  /** Says in the log itself which log it is: its first event. */
-  async #begin(options: StoreOptions): Promise<Recorded> {
-    await this.append(beginning(options, this.vault.keyring))
-    // Another process may have begun it at the same time: what stands there counts.
-    const began = await this.readAt(1)
-    if (began?.type === beganType) return began
-    throw damaged('Cannot open the log: it has no beginning')
-  }
-
   /** Appends to one or more streams, with all that belongs to it, or leaves no trace. */
   append(input: Append): Promise<Appended> {
     return this.#writer.append(input)
@@ -186,6 +175,11 @@ export class Store {
   /** Reads a page of the log, with the end of the log as it was then. */
   readOn(filter: ReadFilter): Promise<{ events: Recorded[]; end: number }> {
     return this.#connection.read(() => readOn(this.#connection, this.#schemas, filter))
+  }
+
+  /** Reads the newest event of those that a filter names. */
+  readLast(filter: LastFilter = {}): Promise<Recorded | undefined> {
+    return this.#connection.read(() => readLast(this.#connection, this.#schemas, filter))
   }
 
   /** Opens a part; `undefined` when it is not there. */
