@@ -47,6 +47,11 @@ export function isWithin(ms: number, at: number, now: number): boolean {
   return Math.abs(now - at) < ms
 }
 
+/** A wait that doubles with each failure before it, up to a bound. */
+export function backoffMs(failures: number, baseMs: number, maxMs: number): number {
+  return Math.min(baseMs * 2 ** failures, maxMs)
+}
+
 /** How far the clock of a process may be behind those of others that share its store. */
 export const clocksDifferMaxMs = 10 * 60_000
 

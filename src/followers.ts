@@ -1,4 +1,4 @@
-import { type Clock, calledOff, fromInstant, giveWay, isWaitOver, toInstant } from './clock.ts'
+import { backoffMs, type Clock, calledOff, fromInstant, giveWay, isWaitOver, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import { failureLine } from './failure-line.ts'
 import { isSame, keepTypes } from './follower-types.ts'
@@ -134,7 +134,7 @@ export class Followers {
         failures = 0
         await this.#wakes.rest(wakes, over)
       } catch (error) {
-        const waitMs = backoffOf(failures)
+        const waitMs = backoffMs(failures, backoffBaseMs, backoffMaxMs)
         failures += 1
         const failure = { attempt: failures, because: nameOf(error), isParked: false }
         const line = failureLine(failure, cannotGoOn, { follower: name })
@@ -309,16 +309,14 @@ export class Followers {
 
   async #fail(follower: Follower, at: number, because: string): Promise<void> {
     const isOver = follower.attempts + 1 >= attemptsMax
-    const dueAt = isOver ? null : toInstant(this.#clock.now() + backoffOf(follower.attempts))
+    const dueAt = isOver
+      ? null
+      : toInstant(this.#clock.now() + backoffMs(follower.attempts, backoffBaseMs, backoffMaxMs))
     if (!(await this.#store.followers.fail(follower, at, dueAt, because))) return
     const failure = { attempt: follower.attempts + 1, because, isParked: isOver }
     const line = failureLine(failure, failedOrParked, { follower: follower.name })
     if (line) this.#log(line)
   }
-}
-
-function backoffOf(failures: number): number {
-  return Math.min(backoffBaseMs * 2 ** failures, backoffMaxMs)
 }
 
 /** A damaged event fails like a handler: nobody can read it. Any other error may be this process's alone: thrown. */

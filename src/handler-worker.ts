@@ -1,6 +1,6 @@
 import type { Area } from './area.ts'
 import { callHandler, type Registered } from './call-handler.ts'
-import { fromInstant, isWaitOver, toInstant } from './clock.ts'
+import { backoffMs, fromInstant, isWaitOver, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import type { HandlerFailure } from './failure-line.ts'
 import { type Followers, unlessDamaged } from './followers.ts'
@@ -191,7 +191,7 @@ export class HandlerWorker {
     const attempts = (before?.attempts ?? 0) + 1
     const isOver = gone !== undefined || attempts >= attemptsMax
     // One worker calls one handler in sequence: there is no crowd to spread by jitter.
-    one.dueAt = area.clock.now() + backoffOf(attempts)
+    one.dueAt = area.clock.now() + backoffMs(attempts - 1, backoffBaseMs, backoffMaxMs)
     const retryAt = isOver ? null : toInstant(one.dueAt)
     await this.#record(stream, { type: 'host.failed', data: { because, retryAt } })
     onFailed(stream.slice('notification-'.length), { attempt: attempts, because, isParked: isOver })
@@ -206,7 +206,7 @@ export class HandlerWorker {
   #setAside(stream: string, one: Pending, error: AverbaError): false {
     const attempts = (one.damage?.attempts ?? 0) + 1
     one.damage = { error, attempts }
-    one.dueAt = this.#parts.area.clock.now() + backoffOf(attempts)
+    one.dueAt = this.#parts.area.clock.now() + backoffMs(attempts - 1, backoffBaseMs, backoffMaxMs)
     const failure = { attempt: attempts, because: error.code, isParked: false }
     this.#parts.onFailed(stream.slice('notification-'.length), failure)
     return false
@@ -265,10 +265,6 @@ export class HandlerWorker {
 /** The follower of the log that keeps the place of a handler. */
 export function followerOf({ evento, name }: Pick<Registered, 'evento' | 'name'>): string {
   return `notifications/${evento}/${name}`
-}
-
-function backoffOf(attempts: number): number {
-  return Math.min(backoffBaseMs * 2 ** (attempts - 1), backoffMaxMs)
 }
 
 /** A body that cannot be opened has failed by itself: it may be put back, or a backup restored. */

@@ -1,5 +1,5 @@
 import type { EffectClass } from './adapters/performer.ts'
-import type { Entropy } from './clock.ts'
+import { backoffMs, type Entropy } from './clock.ts'
 
 /** How often and how long a call is tried again that was certainly not done. */
 export interface RetryPolicy {
@@ -125,15 +125,11 @@ export function choose(
   const givenUp = exhaustion(policy, { attempts, elapsedMs, isWaitKnown: knownMs !== undefined })
   if (givenUp !== undefined) return { givenUp }
   if (knownMs !== undefined && attempts <= knownTaken) return { waitMs: knownMs, wait: 'known' }
-  const waitMs = backoffMs(policy, attempts, entropy)
+  // Full jitter: any wait up to a bound that doubles.
+  const waitMs = fractionOf(entropy, backoffMs(attempts, policy.backoffBaseMs, policy.backoffMaxMs))
   return knownMs !== undefined && knownMs >= waitMs
     ? { waitMs: knownMs, wait: 'known' }
     : { waitMs, wait: 'backoff' }
-}
-
-/** Full jitter: any wait up to a bound that doubles. */
-function backoffMs(policy: RetryPolicy, attempts: number, entropy: Entropy): number {
-  return fractionOf(entropy, Math.min(policy.backoffBaseMs * 2 ** attempts, policy.backoffMaxMs))
 }
 
 /** Any whole number from 1 up to a bound. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import { backoffMs, type Clock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { View } from '../view.ts'
 import { type CatchUpParts, catchUp } from './catch-up.ts'
@@ -94,7 +94,7 @@ export class StoppedViews implements ViewHearer {
   async #bring(view: View, work: () => Promise<unknown>): Promise<void> {
     const { clock } = this.#parts
     const tries = (this.#tried.get(view.name)?.tries ?? 0) + 1
-    const waitMs = Math.min(waitBaseMs * 2 ** (tries - 1), waitMaxMs)
+    const waitMs = backoffMs(tries - 1, waitBaseMs, waitMaxMs)
     this.#tried.set(view.name, { tries, dueAt: clock.now() + waitMs })
     try {
       await work()

@@ -1,4 +1,4 @@
-import { toInstant } from '../../clock.ts'
+import { backoffMs, toInstant } from '../../clock.ts'
 import type { Carried, Outcome, Owed } from '../../message.ts'
 import { type Answer, conclude, type Exchange, type ExchangeOptions, exchange } from '../exchange.ts'
 import type { Performers } from '../performer.ts'
@@ -95,7 +95,7 @@ function misdirected(result: Exchange, owed: Owed, options: TokenClientOptions):
   const because = `${misdirectedCode}: what answers at the token address answered ${status}, and gives no tokens`
   // Attempts that failed otherwise, as in an outage before, say nothing of this.
   const before = owed.because.startsWith(misdirectedCode) ? owed.attempts - 1 : 0
-  return { status: 'deferred', because, afterMs: Math.min(slowBaseMs * 2 ** before, slowMaxMs) }
+  return { status: 'deferred', because, afterMs: backoffMs(before, slowBaseMs, slowMaxMs) }
 }
 
 /** What a token request is for, and the name of the key and secret that it is made with. */
