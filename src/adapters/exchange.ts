@@ -141,8 +141,14 @@ export function conclude(
   if (status === 429 || (status === 503 && afterMs !== undefined)) {
     return { status: 'deferred', because, ...(afterMs !== undefined && { afterMs }) }
   }
-  const isNo = status >= 400 && status < 500 && status !== 408
-  return isNo ? { status: 'declined', because, fact: reading.declined(answer) } : doubt(because, answer)
+  return isRefusal(status)
+    ? { status: 'declined', because, fact: reading.declined(answer) }
+    : doubt(because, answer)
+}
+
+/** Reports whether a status is a no: not that the request came too slowly, or that there are too many. */
+export function isRefusal(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 408 && status !== 429
 }
 
 const retryAfterMaxMs = 24 * 3_600_000

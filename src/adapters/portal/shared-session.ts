@@ -1,7 +1,14 @@
 import { fromInstant, toInstant } from '../../clock.ts'
 import { AverbaError } from '../../errors.ts'
 import type { Instant } from '../../message.ts'
-import { type Answer, type Exchange, type ExchangeOptions, exchange, unwritable } from '../exchange.ts'
+import {
+  type Answer,
+  type Exchange,
+  type ExchangeOptions,
+  exchange,
+  isRefusal,
+  unwritable,
+} from '../exchange.ts'
 import { parseJson } from '../json.ts'
 import { clearCode, readProblem } from '../problem.ts'
 import type { Authenticated, Barred, Call } from './authentication.ts'
@@ -250,9 +257,7 @@ function answerIn({ status, told }: Answer): string {
 }
 
 function refusalIn(answer: Answer): string {
-  const { status } = answer
   if (answerIn(answer).endsWith('PLAT-ER2033')) return quiet
   const because = `the portal answered the login ${answerIn(answer)}`
-  const isNo = status >= 400 && status < 500 && status !== 408 && status !== 429
-  return isNo ? `CREDENTIALS_REFUSED: ${because}` : because
+  return isRefusal(answer.status) ? `CREDENTIALS_REFUSED: ${because}` : because
 }

@@ -1,6 +1,13 @@
 import { backoffMs, toInstant } from '../../clock.ts'
 import type { Carried, Outcome, Owed } from '../../message.ts'
-import { type Answer, conclude, type Exchange, type ExchangeOptions, exchange } from '../exchange.ts'
+import {
+  type Answer,
+  conclude,
+  type Exchange,
+  type ExchangeOptions,
+  exchange,
+  isRefusal,
+} from '../exchange.ts'
 import type { Performers } from '../performer.ts'
 import { type SecretSource, secretFrom } from '../secret.ts'
 import { type Bearer, readToken, writeRequestToken } from './protocol.ts'
@@ -89,8 +96,7 @@ export const misdirectedCode = 'TOKEN_MISDIRECTED'
 function misdirected(result: Exchange, owed: Owed, options: TokenClientOptions): Outcome | undefined {
   if (result.status !== 'answered') return undefined
   const { status } = result.answer
-  const isNo = status >= 400 && status < 500 && status !== 408 && status !== 429
-  if (!isNo || refusesCredentials(result.answer)) return undefined
+  if (!isRefusal(status) || refusesCredentials(result.answer)) return undefined
   options.onMisdirected?.(status)
   const because = `${misdirectedCode}: what answers at the token address answered ${status}, and gives no tokens`
   // Attempts that failed otherwise, as in an outage before, say nothing of this.

@@ -1,4 +1,4 @@
-import { type Answer, type ExchangeOptions, exchange } from '../exchange.ts'
+import { type Answer, type ExchangeOptions, exchange, isRefusal } from '../exchange.ts'
 import { type SecretSource, secretFrom } from '../secret.ts'
 import { readToken, writeRequestToken } from './protocol.ts'
 import { refusesCredentials } from './refusal.ts'
@@ -25,7 +25,7 @@ export async function tryCredentials(
 
 function adviceOn(answer: Answer): string {
   if (refusesCredentials(answer)) return 'correct the consumer key and secret'
-  const isAstray =
-    answer.status >= 400 && answer.status < 500 && answer.status !== 408 && answer.status !== 429
-  return isAstray ? 'look at tokenService.url, and at what stands before it' : 'try again later'
+  return isRefusal(answer.status)
+    ? 'look at tokenService.url, and at what stands before it'
+    : 'try again later'
 }
