@@ -4,6 +4,7 @@ import type { Instant, Json } from '../../message.ts'
 import { readIso } from '../brasilia.ts'
 import { parseJson } from '../json.ts'
 import { type Listing, readListing } from '../listing.ts'
+import { withoutEndSlashes } from '../without-end-slashes.ts'
 import { type CienciaDetalhada, type ConsentimentoDetalhado, statusSchema } from './wire.ts'
 
 /**
@@ -37,7 +38,7 @@ export type BaseUrl = string
 
 function address(base: BaseUrl, ...segments: string[]): URL {
   const path = segments.map(encodeURIComponent).join('/')
-  return new URL(`${base.replace(/\/+$/, '')}/consentimento/v1/${path}`)
+  return new URL(`${withoutEndSlashes(base)}/consentimento/v1/${path}`)
 }
 
 /** No redirect is followed: a way out of the host's own would take the CPF elsewhere. */

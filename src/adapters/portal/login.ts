@@ -1,6 +1,7 @@
 import type { Certificate } from '../certificate.ts'
 import { type SecretSource, secretFrom } from '../secret.ts'
 import type { Source } from '../source.ts'
+import { withoutEndSlashes } from '../without-end-slashes.ts'
 
 /**
  * How a session at the portal is begun. Written from what is publicly known of the portal, not from its contract,
@@ -50,7 +51,7 @@ export function portalAccessKeys(options: {
 }
 
 function post(baseUrl: string, path: string, headers: Record<string, string>): Request {
-  const url = `${baseUrl.replace(/\/+$/, '')}/portal/api/autenticar${path}`
+  const url = `${withoutEndSlashes(baseUrl)}/portal/api/autenticar${path}`
   // No redirect is followed: a way out of the host's own would take the credentials elsewhere.
   return new Request(url, {
     method: 'POST',

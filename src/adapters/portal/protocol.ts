@@ -4,6 +4,7 @@ import type { Instant, Json } from '../../message.ts'
 import { readBrasilia } from '../brasilia.ts'
 import { parseJson } from '../json.ts'
 import { type Listing, readListing } from '../listing.ts'
+import { withoutEndSlashes } from '../without-end-slashes.ts'
 import { assinaturaListadaSchema, assinaturaSchema, falhaSchema, limits } from './wire.ts'
 
 /**
@@ -46,7 +47,7 @@ export interface ListedFailure {
 }
 
 function address(base: string, path = ''): URL {
-  return new URL(`${base.replace(/\/+$/, '')}/portal/api/ext/webhook${path}`)
+  return new URL(`${withoutEndSlashes(base)}/portal/api/ext/webhook${path}`)
 }
 
 function write(method: string, url: URL, headers: Record<string, string>, body?: object): Request {

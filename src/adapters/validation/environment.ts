@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { withoutEndSlashes } from '../without-end-slashes.ts'
 import { v2 } from './protocol.ts'
 
 /**
@@ -7,6 +8,6 @@ import { v2 } from './protocol.ts'
  */
 export function environmentOf({ baseUrl, service }: { baseUrl: string; service: string }): string {
   const { origin, pathname } = new URL(baseUrl)
-  const place = [v2.version, origin, pathname.replace(/\/+$/, ''), service]
+  const place = [v2.version, origin, withoutEndSlashes(pathname), service]
   return hash('sha256', place.join('\0'), 'hex').slice(0, 16)
 }

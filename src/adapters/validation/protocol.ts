@@ -1,5 +1,6 @@
 import type { Json } from '../../message.ts'
 import { parseJson } from '../json.ts'
+import { withoutEndSlashes } from '../without-end-slashes.ts'
 import { type Claims, type ValidationResponse, validationResponseSchema } from './wire.ts'
 
 /**
@@ -28,7 +29,7 @@ export function writeValidatePerson(
 ): Request {
   const { baseUrl, service } = address
   const { bearer, cpf, claims, trace } = request
-  return new Request(`${baseUrl.replace(/\/+$/, '')}/${encodeURIComponent(service)}/v2/validate/pf`, {
+  return new Request(`${withoutEndSlashes(baseUrl)}/${encodeURIComponent(service)}/v2/validate/pf`, {
     method: 'POST',
     redirect: 'manual', // A way out of the host's own would take person and claims elsewhere.
     headers: {
