@@ -1,3 +1,4 @@
+import { isObject } from './is-object.ts'
 import type { RecordedHeader } from './recorded-header.ts'
 
 /** Where a stream may stand: of each region, the states that its events may have led to. */
@@ -163,10 +164,6 @@ function isTable(value: unknown): value is Table {
 function isRule({ event, in: states, if: members, owes }: Members): boolean {
   const areGood = [states, owes].every(each => each === undefined || areTexts(each))
   return typeof event === 'string' && areGood && (members === undefined || isObject(members))
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function areObjects(value: unknown): value is Record<string, unknown>[] {

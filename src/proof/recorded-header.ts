@@ -1,4 +1,5 @@
 import type { PartMark } from '../message.ts'
+import { isObject } from './is-object.ts'
 
 /** What a verifier looks at in a header. Its members are as the text has them: nothing is sure but what was checked. */
 export interface RecordedHeader {
@@ -48,10 +49,6 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
   } catch {
     return undefined
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function areObjects(value: unknown): boolean {
