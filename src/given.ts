@@ -13,7 +13,7 @@ const textMax = 500
  * @throws {AverbaError} `INVALID_INPUT`, `PERSONAL_ID`
  */
 export function checkId(id: unknown, what: string): asserts id is string {
-  checkText(id, what, idMax)
+  checkClearText(id, what, idMax)
 }
 
 /**
@@ -80,13 +80,13 @@ export function checkActor({ kind, ref }: Actor): void {
       "Cannot use the actor's kind: it is none of subject, person, system",
     )
   }
-  checkText(ref, "actor's ref", idMax)
+  checkClearText(ref, "actor's ref", idMax)
 }
 
 /** Checks a purpose and a legal basis. Throws as `checkId` does. */
 export function checkBasis({ purpose, legalBasis }: Basis): void {
-  checkText(purpose, "basis's purpose", textMax)
-  checkText(legalBasis, "basis's legal basis", textMax)
+  checkClearText(purpose, "basis's purpose", textMax)
+  checkClearText(legalBasis, "basis's legal basis", textMax)
 }
 
 /**
@@ -109,12 +109,21 @@ export function notAbout(what: 'consent' | 'validation'): AverbaError {
   })
 }
 
-function checkText(text: unknown, what: string, max: number): asserts text is string {
-  if (typeof text !== 'string' || text === '' || text.length > max || !text.isWellFormed()) {
-    throw new AverbaError(
-      'INVALID_INPUT',
-      `Cannot use the ${what}: it must be a text of 1 to ${max} characters`,
-    )
-  }
+/** Checks a text that stands in the log as it is. */
+function checkClearText(text: unknown, what: string, max: number): asserts text is string {
+  checkText(text, what, max)
   refusePersonalId(text, what)
+}
+
+/**
+ * Checks the form of a text.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`
+ */
+export function checkText(text: unknown, what: string, max: number): asserts text is string {
+  if (typeof text === 'string' && text !== '' && text.length <= max && text.isWellFormed()) return
+  throw new AverbaError(
+    'INVALID_INPUT',
+    `Cannot use the ${what}: it must be a text of 1 to ${max} characters`,
+  )
 }

@@ -8,7 +8,7 @@ import { parseCpf } from './cpf.ts'
 import type { Target } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import { findValidation, requireValidation } from './find-validation.ts'
-import { checkId, checkInstant, checkOneOf, notAbout } from './given.ts'
+import { checkId, checkInstant, checkOneOf, checkText, notAbout } from './given.ts'
 import { believeLate } from './late-answer.ts'
 import type { Basis, Instant, Json, Part, Recorded } from './message.ts'
 import { useNamed } from './named-consents.ts'
@@ -109,6 +109,7 @@ export interface Validations {
 }
 
 const pageRows = 100
+/** Of a text that is kept sealed. */
 const textMax = 2_000
 
 /** Makes the area `validations`. `standings` records the use of a named consent, or throws where it does not stand. */
@@ -222,7 +223,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
     },
     async resolve(id, { charged, note }, ask = {}) {
       if (typeof charged !== 'boolean') throw invalid('verdict: charged must be true or false')
-      if (note !== undefined) checkText(note, 'note')
+      if (note !== undefined) checkText(note, 'note', textMax)
       const { stream, subject } = await requireValidation(area, id)
       const owner = `subject-${subject}`
       const parts: Record<string, Part> = {
@@ -292,17 +293,11 @@ function checkInput({ id, again, reuseWithinMs }: ValidationInput): void {
   checkId(id, 'validation id')
   if (again) {
     checkId(again.of, 'id of the validation to pay again')
-    checkText(again.because, 'reason to pay again')
+    checkText(again.because, 'reason to pay again', textMax)
   }
   if (reuseWithinMs === undefined) return
   if (again) throw invalid('input: what is paid again on purpose is not reused')
   if (!(reuseWithinMs >= 0)) throw invalid('input: reuseWithinMs must be 0 or more')
-}
-
-/** Checks a text that is kept sealed. */
-function checkText(text: unknown, what: string): void {
-  if (typeof text === 'string' && text !== '' && text.length <= textMax && text.isWellFormed()) return
-  throw invalid(`${what}: it must be a text of 1 to ${textMax} characters`)
 }
 
 function invalid(what: string): AverbaError {
