@@ -145,7 +145,10 @@ export class Commands {
       case 'deferred':
         return { status: 'deferred', retryAt: owed.dueAt, because: owed.because } as const
       case 'unknown':
-        return { status: 'unknown', next: this.#engine.isProbed(owed.type) ? 'probe' : 'person' } as const
+        return {
+          status: 'unknown',
+          next: this.#engine.classOf(owed.type) === 'probed' ? 'probe' : 'person',
+        } as const
       case 'cancelled':
         if (await this.#isWithdrawn(owed)) return { status: 'declined', problem: withdrawn } as const
         if (await this.#mayHaveLeft(owed)) return { status: 'unknown', next: 'person' } as const

@@ -61,7 +61,7 @@ export function createEffects({
     const deliver = async (): Promise<Delivery> => {
       const owed = await store.effect(id)
       if (!owed) throw new AverbaError('NOT_FOUND', `Cannot ${verb} the call: nothing is owed under this id`)
-      if (!from.includes(owed.state)) throw refusal(whyNot(owed, engine.isProbed(owed.type)))
+      if (!from.includes(owed.state)) throw refusal(whyNot(owed, engine.classOf(owed.type) === 'probed'))
       const { type, attempts } = owed
       const isParking = verb === 'park'
       const data = {

@@ -278,11 +278,6 @@ export class Engine {
     return this.#parts.clock.now()
   }
 
-  /** Reports whether a reading will tell what became of an effect of this type that is in doubt. */
-  isProbed(type: string): boolean {
-    return this.#parts.performers[type]?.effectClass === 'probed'
-  }
-
   /** Notes what is under way now: once it has had its time, calling what is returned keeps closing from waiting for it again. */
   noteUnderWay(): () => void {
     const noted = [...this.#running]

@@ -10,7 +10,6 @@ import type { Ask } from './outcome.ts'
 import { checkKinds, kindOf, type PartKind } from './part-kinds.ts'
 import { listOf } from './proof/erasure.ts'
 import { placeOf } from './store/relocation.ts'
-import type { Store } from './store/store.ts'
 import type { NamedPart, Survey } from './store/survey.ts'
 import type { SubjectRef, Who } from './subjects.ts'
 
@@ -57,7 +56,7 @@ const staying: ReadonlySet<string> = new Set(['recovery'])
 /** Makes the erasures of the area `subjects`. */
 export function createErasures(area: Area): Erasures {
   const { commands, engine, store, subjects } = area
-  const receipt = (subject: SubjectRef) => receiptOf(store, subject)
+  const receipt = (subject: SubjectRef) => readReceipt(store, subject)
 
   /**
    * The subject, also one of whom something was kept. By a CPF that no longer leads to anybody, it is the one who was
@@ -148,11 +147,6 @@ export function createErasures(area: Area): Erasures {
       return made
     },
   }
-}
-
-/** The receipt of the newest erasure of a subject; `undefined` when there was none. */
-export function receiptOf(store: Store, subject: SubjectRef): Promise<ErasureReceipt | undefined> {
-  return readReceipt(store, subject)
 }
 
 function isKept(part: Pick<NamedPart, 'type' | 'name'>, keep: readonly string[]): boolean {

@@ -2,8 +2,8 @@ import type { Area } from './area.ts'
 import { effectStream } from './attempts.ts'
 import { giveWay } from './clock.ts'
 import { parseCpf } from './cpf.ts'
-import { receiptOf } from './erasures.ts'
-import type { Recorded as AnyRecorded, EffectState, Owed } from './message.ts'
+import { readReceipt } from './erasure-receipt.ts'
+import { type Recorded as AnyRecorded, effectStates, type Owed } from './message.ts'
 import { describeCall, describeEvent, describeKind, wordsOf } from './pages/describe.ts'
 import type { Language } from './pages/language.ts'
 import { sourceOf } from './pages/source-of.ts'
@@ -113,7 +113,7 @@ async function readStreams(store: Store, streams: readonly string[], until: numb
 }
 
 async function erasureOf(store: Store, subject: SubjectRef): Promise<ReportedErasure | null> {
-  const receipt = await receiptOf(store, subject)
+  const receipt = await readReceipt(store, subject)
   if (!receipt) return null
   const { requester, legalBasis, erasedAt, keeps, destroyed, completed, epochsDestroyedAt } = receipt
   return {
@@ -156,17 +156,13 @@ async function retainedOf(
 async function callsOf(store: Store, streams: readonly string[], until: number): Promise<Owed[]> {
   const calls: Owed[] = []
   for (const stream of streams) {
-    calls.push(...(await store.effects({ stream, states: everyState })))
+    calls.push(...(await store.effects({ stream, states: effectStates })))
     await giveWay()
   }
   return calls
     .filter(({ position }) => position <= until)
     .sort((one, other) => one.position - other.position || compare(one.id, other.id))
 }
-
-const everyState: readonly EffectState[] = [
-  ...['owed', 'started', 'deferred', 'parked', 'unknown', 'settled', 'declined', 'cancelled'],
-] as EffectState[] // Written out above.
 
 function compare(one: string, other: string): number {
   return one < other ? -1 : Number(one > other)
