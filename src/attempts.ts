@@ -1,5 +1,6 @@
 import type { Performer, Performers } from './adapters/performer.ts'
 import { noTracing, type Tracing } from './adapters/tracing.ts'
+import { parseEffectId } from './addresses.ts'
 import { type Clock, type Entropy, fromInstant, stopwatchOf, toInstant } from './clock.ts'
 import type { Delivery } from './decisions.ts'
 import { AverbaError, recordable } from './errors.ts'
@@ -190,7 +191,8 @@ export class Attempts {
   async #countedFrom(owed: Owed, event: Recorded | undefined): Promise<number> {
     const types = ['effect.resumed']
     const resumed = await this.#parts.store.readLast({ stream: effectStream(owed), types })
-    const dueAt = event?.effects?.[numberOf(owed)]?.dueAt ?? event?.at ?? owed.dueAt
+    const [, , n] = parseEffectId(owed.id)
+    const dueAt = event?.effects?.[n]?.dueAt ?? event?.at ?? owed.dueAt
     return fromInstant(resumed?.at ?? dueAt)
   }
 
@@ -260,13 +262,10 @@ export class Attempts {
 
 /** The stream of an effect's own events, beside its attempts: named by its place in the ledger. */
 export function effectStream(owed: Pick<Owed, 'id' | 'position'>): string {
-  return `effect-${owed.position}-${numberOf(owed)}`
+  const [, , n] = parseEffectId(owed.id)
+  return `effect-${owed.position}-${n}`
 }
 
 function isRepeatable({ effectClass }: Performer): boolean {
   return effectClass === 'read' || effectClass === 'idempotent'
-}
-
-function numberOf({ id }: Pick<Owed, 'id'>): number {
-  return Number(id.slice(id.lastIndexOf('/') + 1))
 }

@@ -1,3 +1,4 @@
+import { parseEffectId } from './addresses.ts'
 import { effectStream } from './attempts.ts'
 import type { Effect, Recorded } from './message.ts'
 import { serviceNames, serviceOf } from './service-name.ts'
@@ -44,7 +45,8 @@ export class CallsThatLeft {
     for (const id of await this.#endedBy(event)) {
       const owing = this.#owing.get(id) ?? (await this.#read(id))
       this.#owing.delete(id)
-      const effect = owing?.effects?.[numberOf(id)]
+      const [, , n] = parseEffectId(id)
+      const effect = owing?.effects?.[n]
       if (owing && effect && isTold(effect)) left.push(toLeft(effect, owing))
     }
     return left
@@ -79,8 +81,8 @@ export class CallsThatLeft {
   }
 
   async #read(id: string): Promise<Recorded | undefined> {
-    const [stream, version] = id.split('/')
-    const [owing] = await this.#store.read({ stream: stream ?? '', fromVersion: Number(version), limit: 1 })
+    const [stream, fromVersion] = parseEffectId(id)
+    const [owing] = await this.#store.read({ stream, fromVersion, limit: 1 })
     return owing
   }
 }
@@ -95,8 +97,4 @@ function toLeft({ type, opens = {} }: Effect, owing: Recorded): Left {
     return (owing.parts ?? []).flatMap(({ name, owner }) => (address === `./${name}` ? [owner] : []))
   })
   return { service: serviceOf(type), opened: Object.keys(opens), owners, owing }
-}
-
-function numberOf(id: string): number {
-  return Number(id.slice(id.lastIndexOf('/') + 1))
 }

@@ -1,6 +1,7 @@
 import { answerBytesMax } from './adapters/bounded-body.ts'
 import type { Listing } from './adapters/listing.ts'
 import type { ListedFailure } from './adapters/portal/protocol.ts'
+import { parsePartAddress } from './addresses.ts'
 import type { Area } from './area.ts'
 import type { RecordPortion } from './attempts.ts'
 import { giveWay } from './clock.ts'
@@ -183,8 +184,8 @@ class Portion {
   async #destroyContent(address: PartAddress): Promise<void> {
     const { store } = this.#area
     if ((await openUnlessArchived(this.#area)(address)) === undefined) return
-    const [stream = '', version = '', name = ''] = address.split('/')
-    const [event] = await store.read({ stream, fromVersion: Number(version), limit: 1 })
+    const [stream, fromVersion, name] = parsePartAddress(address)
+    const [event] = await store.read({ stream, fromVersion, limit: 1 })
     if (event) this.#destroyed.push({ position: event.position, name })
   }
 

@@ -15,6 +15,7 @@ const vocabulary = [
   'printable.ts',
   'view.ts',
   'service-name.ts',
+  'addresses.ts',
 ]
 
 /** Which layers each layer may import, downwards only. The table of docs/architecture.md. */

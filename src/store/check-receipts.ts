@@ -1,3 +1,4 @@
+import { parseEffectId } from '../addresses.ts'
 import type { Faults } from '../proof/faults.ts'
 import { first, rows, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
@@ -62,16 +63,16 @@ export class ReceiptCheck {
 
 /** Reports whether an event of the command, up to a position, owes the effect. */
 function* owes(effect: string, command: string, until: number): Steps<boolean> {
-  const [stream = '', version = '', n = ''] = effect.split('/')
+  const [stream, version, n] = parseEffectId(effect)
   // As it is written, so that nothing reads as a number that is none.
-  if (effect !== `${stream}/${Number(version)}/${Number(n)}`) return false
+  if (effect !== `${stream}/${version}/${n}`) return false
   const found = yield* first<{ position: number; header: string }>({
     sql: selectEvent,
-    parameters: [stream, Number(version)],
+    parameters: [stream, version],
   })
   if (!found || found.position > until) return false
   const { commandId, effects = [] } = parseHeader(found.header)
-  return commandId === command && effects[Number(n)] !== undefined
+  return commandId === command && effects[n] !== undefined
 }
 
 const selectPosition = 'select position from receipt where command_id = ?'

@@ -1,3 +1,4 @@
+import { parseEffectId } from '../addresses.ts'
 import { clocksDifferMaxMs, fromInstant, toInstant } from '../clock.ts'
 import type { EffectState, Instant, Owed, Recorded, Settlement } from '../message.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
@@ -52,7 +53,7 @@ export function* endEffect(
   position: number,
 ): Steps<void> {
   const isOpen = as === 'unknown' ? 1 : 0
-  yield* rows({ sql: endOne, parameters: [as, isOpen, because, position, ...placeOf(effect)] })
+  yield* rows({ sql: endOne, parameters: [as, isOpen, because, position, ...parseEffectId(effect)] })
 }
 
 /** Ends an effect for good that nobody may perform any more: whoever has it cannot end it in another way. */
@@ -61,7 +62,7 @@ export function* cancelEffect(
   { type, position }: Pick<Recorded, 'type' | 'position'>,
 ): Steps<void> {
   const because = `cancelled by ${type}`
-  const parameters = ['cancelled', 0, because, position, ...placeOf(effect)]
+  const parameters = ['cancelled', 0, because, position, ...parseEffectId(effect)]
   yield* rows({ sql: endOne, parameters })
 }
 
@@ -96,17 +97,17 @@ export function* moveEffect(
 ): Steps<void> {
   if (to === 'started') {
     const { owner, until } = lease ?? { owner: null, until: null }
-    yield* rows({ sql: startOne, parameters: [attempts + 1, now, owner, until, ...placeOf(effect)] })
+    yield* rows({ sql: startOne, parameters: [attempts + 1, now, owner, until, ...parseEffectId(effect)] })
     return
   }
   const counted = to === 'owed' ? 0 : attempts
   const givenAt = to === 'parked' ? null : now
-  yield* rows({ sql: moveOne, parameters: [to, dueAt, givenAt, counted, because, ...placeOf(effect)] })
+  yield* rows({ sql: moveOne, parameters: [to, dueAt, givenAt, counted, because, ...parseEffectId(effect)] })
 }
 
 /** Reports whether an effect still stands where a move has to find it. */
 export function* canMove({ effect, from, attempts, lease }: Move): Steps<boolean> {
-  const row = yield* first<Row>({ sql: selectEffect, parameters: placeOf(effect) })
+  const row = yield* first<Row>({ sql: selectEffect, parameters: parseEffectId(effect) })
   if (!row || !from.includes(row.state) || row.attempts !== attempts) return false
   return lease === undefined || isFree(row, lease)
 }
@@ -185,7 +186,7 @@ export interface Claimed extends Omit<Claimable, 'move'> {
  * another holder's lease still runs.
  */
 export function* findClaimable(schemas: Schemas, id: string, lease: Lease): Steps<Claimable | undefined> {
-  const row = yield* first<Row>({ sql: selectEffect, parameters: placeOf(id) })
+  const row = yield* first<Row>({ sql: selectEffect, parameters: parseEffectId(id) })
   if (!row?.is_open || row.state === 'unknown' || row.state === 'parked') return undefined
   if (!isFree(row, lease)) return undefined
   const { attempts, state, due_at: dueAt, because } = row
@@ -207,13 +208,13 @@ export type AttemptAt = Pick<Owed, 'id' | 'attempts'>
 
 /** Until when an attempt is its owner's, or was and nobody has taken the effect since; `undefined` when it is not. */
 export function* heldUntil({ id, attempts }: AttemptAt, owner: string): Steps<Instant | undefined> {
-  const parameters = [...placeOf(id), attempts, owner]
+  const parameters = [...parseEffectId(id), attempts, owner]
   return (yield* first<{ until: Instant }>({ sql: selectLease, parameters }))?.until
 }
 
 /** Keeps an attempt for longer. False when it is not its owner's any more. */
 export function* extendEffect({ id, attempts }: AttemptAt, { owner, now, until }: Lease): Steps<boolean> {
-  const parameters = [now, until, ...placeOf(id), attempts, owner]
+  const parameters = [now, until, ...parseEffectId(id), attempts, owner]
   return (yield* first({ sql: extendOne, parameters })) !== undefined
 }
 
@@ -227,18 +228,18 @@ export function* deferEffect(
   because: string,
   { owner, now }: Pick<Lease, 'owner' | 'now'>,
 ): Steps<void> {
-  yield* rows({ sql: deferOne, parameters: [dueAt, now, because, ...placeOf(id), owner] })
+  yield* rows({ sql: deferOne, parameters: [dueAt, now, because, ...parseEffectId(id), owner] })
 }
 
 /** Reads one effect. */
 export function* readEffect(schemas: Schemas, id: string): Steps<Owed | undefined> {
-  const row = yield* first<Row>({ sql: selectEffect, parameters: placeOf(id) })
+  const row = yield* first<Row>({ sql: selectEffect, parameters: parseEffectId(id) })
   return row && toOwed(row, schemas)
 }
 
 /** Reports whether an effect has neither been settled nor declined. */
 export function* isOpen(id: string): Steps<boolean> {
-  const row = yield* first<Row>({ sql: selectEffect, parameters: placeOf(id) })
+  const row = yield* first<Row>({ sql: selectEffect, parameters: parseEffectId(id) })
   return row?.is_open === 1
 }
 
@@ -264,7 +265,7 @@ export function* listEffects(connection: Connection, schemas: Schemas, filter: E
   if (states) query = query.where('effect.state', 'in', [...states])
   if (limit !== undefined) query = query.limit(limit)
   if (after) {
-    const [, , n] = placeOf(after.id)
+    const [, , n] = parseEffectId(after.id)
     const { position } = after
     query = query
       .where('effect.position', '>=', position)
@@ -287,11 +288,6 @@ function allEffects({ compiler }: Connection) {
 /** The literal lets the small index of open effects serve. */
 function openEffects(connection: Connection) {
   return allEffects(connection).where('effect.is_open', '=', eb => eb.lit(1))
-}
-
-function placeOf(id: string): [stream: string, version: number, n: number] {
-  const [stream = '', version = '', n = ''] = id.split('/')
-  return [stream, Number(version), Number(n)]
 }
 
 function idOf({ name, version, n }: Pick<Row, 'name' | 'version' | 'n'>): string {

@@ -1,3 +1,4 @@
+import { parsePartAddress } from '../addresses.ts'
 import { giveWay } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { PartAddress, PartMark } from '../message.ts'
@@ -208,8 +209,8 @@ function* destroyEpochs(keyring: Keyring, epochs: readonly number[]): Steps<void
 }
 
 function* readOwner(address: PartAddress): Steps<string | undefined> {
-  const [stream = '', version = '', name = ''] = address.split('/')
-  const event = yield* first<{ header: string }>({ sql: selectEvent, parameters: [stream, Number(version)] })
+  const [stream, version, name] = parsePartAddress(address)
+  const event = yield* first<{ header: string }>({ sql: selectEvent, parameters: [stream, version] })
   const marks: readonly PartMark[] = event ? (parseHeader(event.header).parts ?? []) : []
   return marks.find(mark => mark.name === name)?.owner
 }

@@ -1,3 +1,4 @@
+import { parsePartAddress } from '../addresses.ts'
 import { AverbaError } from '../errors.ts'
 import type { Json, PartAddress, Recorded } from '../message.ts'
 import type { OwnerKey, Vault } from '../vault/vault.ts'
@@ -133,11 +134,10 @@ const selectLeaf = 'select header, leaf from event where position = ?'
  * @throws {AverbaError} `PART_ARCHIVED` when it was moved out to a bundle
  */
 export function* openPart(vault: Vault, address: PartAddress, moved: MovedParts): Steps<Json | undefined> {
-  const [stream = '', version = '', name = ''] = address.split('/')
-  const parameters = [stream, Number(version), name]
+  const [stream, version, name] = parsePartAddress(address)
   const part = yield* first<OwnerKey & { header: string; sealed: Uint8Array }>({
     sql: selectPart,
-    parameters,
+    parameters: [stream, version, name],
   })
   if (part) return vault.open(part, address, part.sealed, recordKeyIn(part.header, name))
   yield* checkNotMoved(address, moved)
@@ -150,8 +150,8 @@ export function* openPart(vault: Vault, address: PartAddress, moved: MovedParts)
  * @throws {AverbaError} `PART_ARCHIVED`
  */
 export function* checkNotMoved(address: PartAddress, moved: MovedParts): Steps<void> {
-  const [stream = '', version = '', name = ''] = address.split('/')
-  const position = yield* findMark(stream, Number(version), name)
+  const [stream, version, name] = parsePartAddress(address)
+  const position = yield* findMark(stream, version, name)
   const bundle = position === undefined ? undefined : yield* moved.bundleOf({ position, name })
   if (bundle === undefined) return
   throw new AverbaError('PART_ARCHIVED', `Cannot open the part "${address}": it was moved out to a bundle`, {

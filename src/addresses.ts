@@ -1,0 +1,13 @@
+import type { PartAddress } from './message.ts'
+
+/** What a part's address says: the stream and the version of its event, and its name there. */
+export function parsePartAddress(address: PartAddress): [stream: string, version: number, name: string] {
+  const [stream = '', version = '', name = ''] = address.split('/')
+  return [stream, Number(version), name]
+}
+
+/** What an effect's id says: the stream and the version of the event that owes it, and which of its effects it is. */
+export function parseEffectId(id: string): [stream: string, version: number, n: number] {
+  const [stream = '', version = '', n = ''] = id.split('/')
+  return [stream, Number(version), Number(n)]
+}
