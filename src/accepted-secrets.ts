@@ -4,6 +4,7 @@ import type { ReceivedHead } from './adapters/received-head.ts'
 import type { Area } from './area.ts'
 import { isWithin } from './clock.ts'
 import type { Desired, SecretValues } from './desired.ts'
+import { nameOf } from './handler-time.ts'
 import { SecretGenerations } from './secret-generations.ts'
 import { SecretHistory } from './secret-history.ts'
 
@@ -30,16 +31,14 @@ export class AcceptedSecrets {
   readonly history: SecretHistory
   readonly #desired: Desired
   readonly #area: Area
-  readonly #onTrouble: (what: string, error: unknown) => void
   readonly #known = new Map<string, Known>()
   readonly #asking = new Map<string, Promise<SecretValues>>()
   readonly #triedAt = new Map<string, number>()
   readonly #failed = new Map<string, { readonly error: unknown; readonly at: number }>()
 
-  constructor(area: Area, desired: Desired, onTrouble: (what: string, error: unknown) => void) {
+  constructor(area: Area, desired: Desired) {
     this.#area = area
     this.#desired = desired
-    this.#onTrouble = onTrouble
     const generations = new SecretGenerations(area.store, area.clock)
     this.history = new SecretHistory(area, generations)
     desired.follow(generations, async (evento, values) => {
@@ -105,8 +104,8 @@ export class AcceptedSecrets {
       await (asking ?? this.#ask(evento))
       return true
     } catch (error) {
-      if (!asking)
-        this.#onTrouble('a secret of a subscription could not be asked for again: the known one stays', error)
+      const message = 'a secret of a subscription could not be asked for again: the known one stays'
+      if (!asking) this.#area.log({ message, error: nameOf(error) })
       return false
     }
   }

@@ -2,6 +2,7 @@ import { type Clock, type Entropy, fromInstant } from './clock.ts'
 import type { Commands } from './commands.ts'
 import type { Engine } from './engine.ts'
 import { AverbaError } from './errors.ts'
+import type { LogLine } from './log-line.ts'
 import type { Instant } from './message.ts'
 import type { AverbaOptions } from './options.ts'
 import type { Rows } from './rows.ts'
@@ -13,7 +14,8 @@ import type { Views } from './views/views.ts'
 
 /** What every area of the API works with. */
 export interface Area {
-  readonly options: AverbaOptions
+  /** Its logger may throw, and takes anything: it is told through `log`. */
+  readonly options: Omit<AverbaOptions, 'logger'>
   readonly engine: Engine
   readonly store: Store
   readonly commands: Commands
@@ -24,6 +26,8 @@ export interface Area {
   readonly clock: Clock
   readonly entropy: Entropy
   readonly createId: () => string
+  /** Tells the host's logger: allow-listed fields only. Never throws. */
+  readonly log: (line: LogLine) => void
   /** Throws `SERVICE_NOT_CONFIGURED` when the service has no options. */
   require(service: ServiceName): void
   /** Reports whether something read then is fresh enough. Never read is not; without a bound, any reading is. */

@@ -159,6 +159,7 @@ export async function openOn(
   const { clock = systemClock, entropy = systemEntropy } = options
   await checkOptions(options, clock)
   const log = safely(options.logger)
+  const onTrouble = (what: string, error: unknown) => log({ message: what, error: nameOf(error) })
   const createId = createIds(clock, entropy)
   const desired = new Desired(options)
   const tracing = await loadTracing()
@@ -173,7 +174,7 @@ export async function openOn(
     entropy,
     createId,
     beginning: tablesOf(machines),
-    onTrouble: (what, error) => log({ message: what, error: nameOf(error) }),
+    onTrouble,
     ...(options.highWaterMark !== undefined && { highWaterMark: options.highWaterMark }),
     ...(options.anchor && { anchor: options.anchor }),
     ...(options.keys && { keys: options.keys }),
@@ -186,7 +187,6 @@ export async function openOn(
     onKeyringCreated: path => log({ message: 'a keyring was made: back it up, apart from the store', path }),
   })
   await addTables(store, machines, clock)
-  const onTrouble = (what: string, error: unknown) => log({ message: what, error: nameOf(error) })
   const waysOut = createWaysOut(options, { clock, tracing, log })
   // The engine performs effects through clients whose tokens come from the engine: filled in below.
   const performers: Record<string, Performer> = {}
@@ -216,7 +216,7 @@ export async function openOn(
   const commands = new Commands(engine, store, clock, defaults, tracing)
   const handle = openViews<Views>(store.viewReader)
   const area = createArea({
-    options: { ...options, logger: log },
+    options,
     engine,
     store,
     commands,
@@ -226,15 +226,16 @@ export async function openOn(
     clock,
     entropy,
     createId,
+    log,
   })
-  const accepted = new AcceptedSecrets(area, desired, onTrouble)
+  const accepted = new AcceptedSecrets(area, desired)
   const troubles = new SubscriptionTroubles(area, desired, accepted)
   Object.assign(performers, createPerformers(area, desired, waysOut))
   Object.assign(routers, createRouters(area, desired, accepted.history))
   Object.assign(preludes, createPreludes(area))
   const subscriptions = createSubscriptions(area, desired)
-  const schedules = new Schedules(area, onTrouble)
-  tellOfIdleRetention(area.options)
+  const schedules = new Schedules(area)
+  tellOfIdleRetention(area)
 
   let closed: Promise<void> | undefined
   const close = async () => {
@@ -244,7 +245,7 @@ export async function openOn(
   }
 
   const onMissed = (reason: HarvestReason) => void subscriptions.harvestSoon(reason)
-  const { receiver, refused } = createReceiving({ area, desired, accepted, tracing, log, onMissed })
+  const { receiver, refused } = createReceiving({ area, desired, accepted, tracing, onMissed })
   const consents = createConsents(area)
   return {
     consents,
@@ -252,9 +253,9 @@ export async function openOn(
     logins: createLogins(area),
     validations: createValidations(area, consents),
     subscriptions,
-    notifications: createNotifications(area, followers, log),
+    notifications: createNotifications(area, followers),
     receiver,
-    log: createLog(store, followers, typesOf(machines), log),
+    log: createLog(area, followers, typesOf(machines)),
     effects: createEffects(area),
     subjects: createDataSubjects(area),
     audit: createAudit(area),

@@ -101,7 +101,7 @@ export function createEnrolments(area: Area): Enrolments {
   async function syncPlan(): Promise<SyncPlan> {
     const plan = await planSync(area)
     const message = 'the consents cannot be kept as fresh as asked'
-    if (!plan.ok) area.options.logger?.({ message, detail: plan.detail })
+    if (!plan.ok) area.log({ message, detail: plan.detail })
     return plan
   }
 

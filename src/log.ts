@@ -1,10 +1,10 @@
+import type { Area } from './area.ts'
 import { giveWay } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import type { Events, Recorded } from './events.ts'
 import type { Followers } from './followers.ts'
 import { checkPosition } from './given.ts'
 import type { HandlerCall, HandlerTime } from './handler-time.ts'
-import type { LogLine } from './log-line.ts'
 import type { Follower } from './store/follower.ts'
 import { pageRows } from './store/read.ts'
 import type { Store } from './store/store.ts'
@@ -72,12 +72,7 @@ function isTyped(type: unknown): type is string {
 type Filter = Parameters<Log['read']>[0] & {}
 
 /** Makes the area `log`, for a version that records events of these types. */
-export function createLog(
-  store: Store,
-  followers: Followers,
-  known: ReadonlySet<string>,
-  log: (line: LogLine) => void,
-): Log {
+export function createLog({ store, log }: Area, followers: Followers, known: ReadonlySet<string>): Log {
   return {
     read(filter) {
       checkFilter(filter)

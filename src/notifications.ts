@@ -12,7 +12,6 @@ import type { Followers } from './followers.ts'
 import { checkId, checkOneOf } from './given.ts'
 import { checkHandlerTime, type HandlerCall, type HandlerTime } from './handler-time.ts'
 import { followerOf, HandlerWorker } from './handler-worker.ts'
-import type { LogLine } from './log-line.ts'
 import { handlingStates } from './machines/notification.ts'
 import type { Json } from './message.ts'
 import { copyWindowMs, type Notification, openListed, sealedBody } from './notification.ts'
@@ -70,11 +69,7 @@ const pageRows = 100
 const failedOrParked = ['a handler failed at a notification', 'a notification is parked'] as const
 
 /** Makes the area `notifications`. */
-export function createNotifications(
-  area: Area,
-  followers: Followers,
-  log: (line: LogLine) => void,
-): Notifications {
+export function createNotifications(area: Area, followers: Followers): Notifications {
   const registered = new Map<string, string[]>()
 
   function add(handler: Registered): void {
@@ -87,7 +82,7 @@ export function createNotifications(
       handlers: () => handlers,
       onFailed(notification, failure) {
         const line = failureLine(failure, failedOrParked, { evento, handler: name, notification })
-        if (line) log(line)
+        if (line) area.log(line)
       },
     })
     followers.attach(followerOf(handler), closing => worker.work(closing))
@@ -122,7 +117,11 @@ export function createNotifications(
       checkId(name, 'name of a handler')
       const { subscriptions = [] } = area.options
       if (subscriptions.length > 0 && !subscriptions.some(each => each.evento === evento))
-        log({ message: 'a handler is for an event that no subscription declares', evento, handler: name })
+        area.log({
+          message: 'a handler is for an event that no subscription declares',
+          evento,
+          handler: name,
+        })
       const timeoutMs = checkHandlerTime(time)
       const handle: Registered['handle'] = (notification, call) => handler(notification as never, call) // As its schema made it.
       add({ evento, name, handle, timeoutMs, schema, key })

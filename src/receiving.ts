@@ -5,7 +5,6 @@ import type { Area } from './area.ts'
 import type { Desired } from './desired.ts'
 import { nameOf } from './handler-time.ts'
 import { inWords } from './health.ts'
-import type { LogLine } from './log-line.ts'
 import type { HarvestReason } from './machines/portal.ts'
 import { routeNotification } from './notifications.ts'
 import { RefusedNotifications } from './refused-notifications.ts'
@@ -16,17 +15,16 @@ export interface ReceivingParts {
   readonly desired: Desired
   readonly accepted: AcceptedSecrets
   readonly tracing: Tracing
-  readonly log: (line: LogLine) => void
   /** What the portal keeps as failed is to be fetched soon. */
   readonly onMissed: (reason: HarvestReason) => void
 }
 
 /** Makes the receiver, which stores what comes in, and the memory of what it refused. */
-export function createReceiving({ area, desired, accepted, tracing, log, onMissed }: ReceivingParts): {
+export function createReceiving({ area, desired, accepted, tracing, onMissed }: ReceivingParts): {
   readonly receiver: Receiver
   readonly refused: RefusedNotifications
 } {
-  const { clock, engine, options } = area
+  const { clock, engine, options, log } = area
   const refused = new RefusedNotifications(evento => desired.isDeclared(evento))
   /** Anybody may send any name: only declared ones are told. */
   const named = (evento: string) => desired.isDeclared(evento) && { evento }

@@ -16,9 +16,10 @@ const dayMs = 86_400_000
 const ever: Instant = '9999-12-31T23:59:59.999Z'
 
 /** Tells the logger where rules are set that this process does not carry out: the host may think it does. */
-export function tellOfIdleRetention({ logger, retention = {}, schedules = true }: Area['options']): void {
+export function tellOfIdleRetention({ options, log }: Area): void {
+  const { retention = {}, schedules = true } = options
   if (schedules || Object.keys(retention).length === 0) return
-  logger?.({
+  log({
     message: 'retention is set and schedules are off: this process destroys nothing by its rules',
     detail: 'leave out schedules: false, or let another process on this log run without it',
   })

@@ -6,6 +6,7 @@ import { certificatesIn, type UsedCertificate } from './certificate-checks.ts'
 import { fromInstant, giveWay, isWithin, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import { daysBetween } from './failures.ts'
+import { nameOf } from './handler-time.ts'
 import type { Instant } from './message.ts'
 import { Retention } from './retention.ts'
 import { fractionOf } from './retry-policy.ts'
@@ -27,15 +28,13 @@ const lapsesPage = 200
  */
 export class Schedules {
   readonly #area: Area
-  readonly #onTrouble: (what: string, error: unknown) => void
   readonly #spreadMs: number
   readonly #retention: Retention
   #harvested = ''
   #watchedAt = Number.NEGATIVE_INFINITY
 
-  constructor(area: Area, onTrouble: (what: string, error: unknown) => void) {
+  constructor(area: Area) {
     this.#area = area
-    this.#onTrouble = onTrouble
     this.#retention = new Retention(area)
     this.#spreadMs = fractionOf(area.entropy, harvestSpreadMs)
   }
@@ -69,7 +68,7 @@ export class Schedules {
     for (const used of certificatesIn(this.#area.options)) {
       await this.#watchCertificate(used).catch((error: unknown) => {
         if (!(error instanceof AverbaError)) throw error
-        this.#onTrouble(error.message, error)
+        this.#area.log({ message: error.message, error: nameOf(error) })
       })
     }
   }
@@ -78,7 +77,7 @@ export class Schedules {
   async #watchFreshness(): Promise<void> {
     const plan = await unlessStopped(planSync(this.#area))
     const { ok = true, detail = '' } = plan ?? {}
-    if (!ok) this.#area.options.logger?.({ message: 'the consents cannot be kept as fresh as asked', detail })
+    if (!ok) this.#area.log({ message: 'the consents cannot be kept as fresh as asked', detail })
   }
 
   /** When the portal is next asked for its failures and its list. */

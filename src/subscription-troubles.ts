@@ -53,10 +53,9 @@ export class SubscriptionTroubles {
 
   /** Tells the logger what is new since it was last told. */
   async tell(): Promise<void> {
-    const { logger } = this.#area.options
-    if (!logger || !this.#isConcerned()) return
+    if (!this.#isConcerned()) return
     const troubles = await this.#find(await this.#accepted.unapplied())
-    for (const { key, line } of troubles) if (!this.#told.has(key)) logger(line)
+    for (const { key, line } of troubles) if (!this.#told.has(key)) this.#area.log(line)
     this.#told = new Set(troubles.map(each => each.key))
   }
 

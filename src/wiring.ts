@@ -90,7 +90,7 @@ export function createPerformers(area: Area, desired: Desired, waysOut: WaysOut)
           fetch: waysOut.open('tokenService', caOf(tokenService)),
           keeper,
           onMisdirected: status =>
-            area.options.logger?.({
+            area.log({
               message: 'what answers at the token address gives no tokens: look at tokenService.url',
               status,
             }),
