@@ -22,7 +22,7 @@ import {
 
 type Opened = Readonly<Record<string, Json>>
 
-/** One of the seven operations: how it is asked, and what its answer is called. */
+/** One of the seven operations: how it is asked, and which fact its answer makes. */
 interface Operation {
   readonly effectClass: EffectClass
   readonly write: (base: string, opened: Opened, owed: Owed) => Request
@@ -125,7 +125,7 @@ function toPerformer(
     effectClass,
     lost,
     async perform(owed, opened, mayLeave) {
-      // An answer is as old as its question: what happened after that may not be in it.
+      // An answer is as old as its question: later changes may not be in it.
       const askedAt = now()
       const write = () => operation.write(baseUrl, opened, owed)
       const result = await exchange(options, effectClass, write, mayLeave)
@@ -178,7 +178,7 @@ function textOf(opened: Opened, name: string): string {
   return value
 }
 
-/** The service's id stands in the record of the consent as it was first listed. */
+/** The service's id is in the record of the consent as it was first listed. */
 function idOf(opened: Opened): string {
   const { record } = opened
   const id = typeof record === 'object' && record !== null && 'id' in record ? record.id : undefined

@@ -41,7 +41,7 @@ function address(base: BaseUrl, ...segments: string[]): URL {
   return new URL(`${withoutEndSlashes(base)}/consentimento/v1/${path}`)
 }
 
-/** No redirect is followed: a way out of the host's own would take the CPF elsewhere. */
+/** No redirect is followed: a host's own way out would take the CPF elsewhere. */
 const asked = { headers: { accept: 'application/json' }, redirect: 'manual' } as const
 
 /** Writes operation 1: the status stands in the path, and there is no body. */
@@ -81,7 +81,7 @@ export function writeReadLoginAddress(base: BaseUrl, cpf: string, redirectUrl?: 
   return new Request(url, asked)
 }
 
-/** The dots would be taken for folders in a path. */
+/** A dot segment would be taken for a folder in a path. */
 const idSchema = z
   .string()
   .min(1)
@@ -117,13 +117,13 @@ export function readAwarenessList(text: string): Listing<Listed<AwarenessSummary
   })
 }
 
-/** Reads the answer to operation 1; `undefined` when it says no status that we know, or is of another record. */
+/** Reads the answer to operation 1; `undefined` when it has no known status, or is about another record. */
 export function readChanged(text: string, id: string): Summary | undefined {
   const parsed = summarySchema.safeParse(parseJson(text))
   return parsed.success && parsed.data.id === id ? toSummary(parsed.data, parsed.data.cnpjUsuario) : undefined
 }
 
-/** Who and what was asked about: an answer about anyone or anything else is not believed. */
+/** Who and what was asked about: an answer about anyone or anything else is rejected. */
 export interface Asked {
   readonly cpf: string
   readonly id: string
@@ -134,7 +134,7 @@ function isAbout(
   answer: { id: string; titular?: { cpf?: unknown } | null | undefined },
 ): boolean {
   const titular = answer.titular?.cpf
-  // One that is masked, or written in another way, names nobody else.
+  // A CPF that is masked or written differently names nobody else.
   const digits =
     typeof titular === 'string' || typeof titular === 'number' ? `${titular}`.replace(/\D/g, '') : ''
   return answer.id === id && (digits.length !== 11 || digits === cpf)
@@ -152,10 +152,13 @@ const detailSchema = z.looseObject({
   historico: z.unknown(),
 })
 const entrySchema = z.looseObject({ status: z.string(), dataHora: optionalText, dataExpiracao: optionalText })
-/** A longer history is not taken into the log: it stands in the sealed detail alone. */
+/** A longer history is not taken into the log: it stays in the sealed detail alone. */
 const entriesMax = 200
 
-/** One entry of `historico` without personal data: null is what the contract does not have, or no date. */
+/**
+ * One entry of `historico` without personal data: null stands for a value that is not in the contract, or is not a
+ * date.
+ */
 export interface Entry {
   readonly status: Summary['status'] | null
   readonly since: Instant | null
@@ -188,7 +191,7 @@ function readHistory(historico: unknown): readonly Entry[] {
   return read.toSorted((a, b) => (a.since ?? '').localeCompare(b.since ?? ''))
 }
 
-/** Reads the answer to operation 3; `undefined` when it says no status that we know, or is of another record. */
+/** Reads the answer to operation 3; `undefined` when it has no known status, or is about another record. */
 export function readConsent(
   text: string,
   asked: Asked,
@@ -204,7 +207,7 @@ export function readConsent(
   return { summary: toSummary(parsed.data, usuario?.cnpj), history: readHistory(historico), detail }
 }
 
-/** Reads the answer to operation 5; `undefined` when it is of another record. */
+/** Reads the answer to operation 5; `undefined` when it is about another record. */
 export function readAwareness(text: string, asked: Asked): (Partial<CienciaDetalhada> & Json) | undefined {
   const body = parseJson(text)
   const parsed = z.looseObject({ id: idSchema, titular: titularSchema }).safeParse(body)

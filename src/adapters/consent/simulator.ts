@@ -37,7 +37,7 @@ export interface ConsentSimulator {
 export type NewConsent = Partial<ConsentimentoDetalhado> & {
   cpf: string
   cnpj?: string
-  /** From now, in milliseconds: a year when absent. Given as well, `dataExpiracao` is what counts. */
+  /** From now, in milliseconds: a year when absent. `dataExpiracao`, where given too, wins. */
   expiresInMs?: number
 }
 export type NewAwareness = Partial<CienciaDetalhada> & { cpf: string; cnpj?: string }
@@ -173,7 +173,7 @@ export function simulateConsentService(options: Options): ConsentSimulator {
   app.notFound(context => problem(context, 404, 'Caminho desconhecido'))
   app.onError((_, context) => problem(context, 500, 'Erro interno'))
 
-  /** Whom an operation is open to; everyone when `undefined`. */
+  /** Who may use an operation; everyone when `undefined`. */
   function namesFor(operation: 1 | 2 | 3 | 4 | 5): readonly string[] | undefined {
     const isList = authorizedClients !== undefined && 'length' in authorizedClients
     return isList ? authorizedClients : authorizedClients?.[operation]
@@ -264,7 +264,7 @@ function writeZoneless(ms: number): string {
   return new Date(ms - 3 * 3_600_000).toISOString().slice(0, -1)
 }
 
-/** The milliseconds of a time, in Brasilia where it has no zone; what is no time is never reached. */
+/** The milliseconds of a time, in Brasilia where it has no zone; a text that is not a time is never reached. */
 function readTime(text: string): number {
   return Date.parse(/(Z|[+-]\d{2}:?\d{2})$/.test(text) ? text : `${text}-03:00`)
 }

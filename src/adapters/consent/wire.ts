@@ -10,8 +10,8 @@ export const statusSchema = z.enum(['ATIVO', 'NEGADO', 'REVOGADO', 'PENDENTE', '
 const text = z.string()
 
 /**
- * Texts of a form that the contract names. The form stands beside the type, for the documents in docs/openapi:
- * readers do not insist on it.
+ * Texts whose form the contract names. The form stands beside the type, for the documents in docs/openapi: readers do
+ * not enforce it.
  */
 const dateTime = text.meta({ format: 'date-time' })
 const uri = text.meta({ format: 'uri' })

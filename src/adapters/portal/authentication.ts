@@ -10,7 +10,7 @@ import type { PortalLogin } from './login.ts'
  */
 export type PortalAuthentication = ((send: Fetch) => Promise<Record<string, string>>) | PortalLogin
 
-/** No session is to be had now: nothing was asked of the portal's operations. */
+/** No session can be had now: none of the portal's operations was called. */
 export type Barred = Extract<Outcome, { status: 'deferred' }>
 
 /** Makes a call with the headers that authenticate it. */
@@ -18,7 +18,7 @@ export interface Authenticated {
   send(call: Call): Promise<Exchange | Barred>
 }
 
-/** One call, as often as it takes to authenticate it. */
+/** One call, made as often as it takes to authenticate it. */
 export type Call = (headers: Record<string, string>) => ReturnType<typeof exchange>
 
 /** Keeps the headers of one authentication until the portal refuses them. */
@@ -38,7 +38,7 @@ export class GivenHeaders implements Authenticated {
     })
     const result = await call(headers)
     if (result.status !== 'answered' || result.answer.status !== 401) return result
-    // Only the headers that were refused are given up: another call may have renewed them meanwhile.
+    // Only the refused headers are given up: another call may have renewed them meanwhile.
     if (this.#headers === used) this.#headers = undefined
     return call(await this.#current())
   }

@@ -22,7 +22,7 @@ import { type SessionShare, SharedSession, type SharedText, shareInMemory } from
 export interface PortalClientOptions extends ExchangeOptions {
   readonly baseUrl: string
   readonly authenticate: PortalAuthentication
-  /** Where a session that is logged into is kept for all processes; in this one when absent. */
+  /** Where a login session is kept for all processes; in this one alone when absent. */
   readonly share?: SessionShare
   /** Where it is kept for all processes when the portal is closed; in this one when absent. */
   readonly closedTimes?: SharedText
@@ -36,7 +36,7 @@ export interface PortalClientOptions extends ExchangeOptions {
 interface SubscriptionData {
   readonly evento: string
   readonly endpoint: string
-  /** Of our secrets. */
+  /** The generation of our secrets. */
   readonly generation: number
   readonly remoteId: number
 }
@@ -51,7 +51,7 @@ interface Operation {
   readonly oversized?: { readonly attemptsMax: number; readonly why: string }
 }
 
-/** What is lost on a bad day has no pages, and is in no other answer. */
+/** The failures of a bad day come in one answer without pages, and in no other. */
 const failuresBytesMaxDefault = 64 * 1_048_576
 const failuresBudgetMs = 60_000
 
@@ -187,13 +187,15 @@ function fact(name: string, data: object): Carried {
   return { type: `portal.${name}`, data }
 }
 
-/** What the portal shall hold: effects of the first logs knew of no generations. */
+/** What the portal is to hold: effects of the first logs had no generations. */
 function heldIn(owed: Owed): { endpoint: string; generation: number } {
   const { endpoint, generation = 1 } = dataOf(owed)
   return { endpoint, generation }
 }
 
-/** Which registration a call is about: another may have come since. A registration itself and a reading have none. */
+/**
+ * The registration that a call is about: another may have come since. A registration itself and a reading have none.
+ */
 function registrationOf(owed: Owed): Pick<Partial<SubscriptionData>, 'remoteId'> {
   const { remoteId } = owed.data as Partial<SubscriptionData> // As the machines write it.
   return remoteId === undefined ? {} : { remoteId }

@@ -23,20 +23,20 @@ type Known = z.infer<typeof known>
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
-/** Neither clock is exact, and to come too early costs another hour. */
+/** Neither clock is exact, and coming too early costs another hour. */
 const marginMs = 60_000
 /** Blocks by how often there was one on a day, and the stop of the night: none lasts longer. */
 const hoursMax = 3
 const closedMaxMs = hoursMax * hourMs + marginMs
 
-/** Over the number of calls that the portal allows within an hour. */
+/** More calls than the portal allows within an hour. */
 const blockCode = 'PUCX-ER1001'
-/** The stop of every night. */
+/** The nightly stop. */
 const stopCodes: ReadonlySet<string> = new Set(['PUCX-ER0401', 'PUCX-ER0014'])
 
 /**
- * The times in which the portal is publicly known to answer nothing: none of this is in its contract. It says so by a
- * code, under any status. Until such a time is over nothing is sent: what comes meanwhile lengthens a block.
+ * The times in which the portal, as is publicly known, answers nothing: none of this is in its contract. It says so by
+ * a code, under any status. Until such a time is over nothing is sent: any call meanwhile lengthens a block.
  *
  * - Over its number of calls a function is blocked for the rest of the hour; the second time on a day for an hour
  *   more, from the third on for two; midnight in Brasilia ends all blocks.
@@ -54,7 +54,7 @@ export class ClosedTimes {
     this.#share = share
   }
 
-  /** Why an operation is not to be sent now; `undefined` when it may. */
+  /** Why an operation must not be sent now; `undefined` when it may be. */
   async before(operation: string): Promise<Deferred | undefined> {
     const now = this.#clock.now()
     const { stop, blocks } = knownIn(await this.#share.find())
@@ -62,7 +62,7 @@ export class ClosedTimes {
     return closed && this.#deferred(closed)
   }
 
-  /** What an answer says about the times; `undefined` when it is about something else. */
+  /** What an answer says about these times; `undefined` when it is about something else. */
   async after(operation: string, { status, text }: Answer): Promise<Deferred | undefined> {
     if (!text.includes('PUCX-ER')) return undefined
     const { code } = readProblem(status, text)
@@ -86,7 +86,7 @@ export class ClosedTimes {
     if (code === undefined || !stopCodes.has(code)) return undefined
     const end = fromInstant(readIso(`${day}T03:00:00`) ?? '')
     const because = `the portal stops at night (${code})`
-    // At another time of the day nobody knows how long it lasts: then it is tried again as anything else.
+    // At any other time of the day nobody knows how long it lasts: it is tried again like anything else.
     if (!(now < end)) return { status: 'deferred', because }
     const stop = { until: end + marginMs, because }
     await this.#change(times => ({ ...times, stop }))

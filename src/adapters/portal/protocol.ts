@@ -65,7 +65,7 @@ export function writeSubscribe(base: string, headers: Record<string, string>, wa
   return write('POST', address(base), headers, wanted)
 }
 
-/** Writes the listing, deleted subscriptions included: only so is their reason told. */
+/** Writes the listing, deleted subscriptions included: only then is their reason told. */
 export function writeList(base: string, headers: Record<string, string>): Request {
   const url = address(base)
   url.searchParams.set('exibirInativos', 'true')
@@ -104,7 +104,7 @@ export function readSubscribed(text: string): number | undefined {
   return parsed.success ? parsed.data.id : undefined
 }
 
-/** What stands in clear in the log: bounded, well-formed, and naming nobody. */
+/** What may stand in clear in the log: bounded, well-formed, and naming nobody. */
 const clearText = (max: number) =>
   z
     .string()
@@ -116,7 +116,7 @@ const listedSchema = assinaturaListadaSchema.extend({
   endpoint: clearText(limits.endpoint).refine(text => !holdsCredentials(text)),
 })
 
-/** What there is to know of a subscription whose row cannot be read. */
+/** What can be known of a subscription whose row cannot be read. */
 const unreadableSchema = z
   .object({ id: assinaturaListadaSchema.shape.id.catch(-1), evento: z.string().optional().catch(undefined) })
   .catch({ id: -1, evento: undefined })
@@ -131,7 +131,7 @@ export function readList(text: string): Listing<ListedSubscription> | undefined 
   return readListing(text, listedSchema, toListed)
 }
 
-/** Reads of a row that cannot be read whose it may be: null and `undefined` where not even that is told. */
+/** Reads of an unreadable row which subscription it may be: null and `undefined` where it does not tell. */
 export function readUnreadable(record: Json): { remoteId: number | null; evento: string | undefined } {
   const { id, evento } = unreadableSchema.parse(record)
   return { remoteId: id < 0 ? null : id, evento }
@@ -143,7 +143,9 @@ export function holdsCredentials(address: string): boolean {
   return url !== null && (url.username !== '' || url.password !== '')
 }
 
-/** The shortest record has more: a list of more records than that is not believed, however much is taken of it. */
+/**
+ * The shortest record is longer: a list with more records than its length allows is rejected, however large it may be.
+ */
 const failureCharactersMin = 64
 const failuresMin = 10_000
 

@@ -44,9 +44,9 @@ export function shareInMemory(): SessionShare {
 
 /** What is known of the session. */
 interface Session {
-  /** Sent back as it came; empty while there is none. */
+  /** The token, sent back as it came; empty while there is none. */
   readonly authorization: string
-  /** The second token: every answer brings the next one. */
+  /** The second token: every answer brings a new one. */
   readonly csrf: string
   readonly endsAt: Instant
   /** Counts the logins: what belongs to an earlier one does not take the place of a later one, whatever clocks say. */
@@ -56,14 +56,14 @@ interface Session {
   readonly because: string
 }
 
-/** Publicly known: within a minute of a login the portal refuses another one. A second more, for its clock. */
+/** Publicly known: within a minute of a login the portal refuses another. One second more, for its clock. */
 const quietMs = 61_000
 const quiet = 'the portal lets nobody log in twice within a minute'
 /** Publicly known: the second token lives an hour from the last answer. Five minutes less, for the way. */
 const lifetimeMs = 55 * 60_000
 const leaseLookMs = 250
 const leaseLooksMax = 40
-/** A login, and one answer of another process that was newer. */
+/** How often a session is renewed for one call: a login, and one newer answer of another process. */
 const renewalsMax = 2
 
 const none: Session = {
@@ -82,7 +82,7 @@ interface SharedSessionOptions extends ExchangeOptions {
   readonly times: ClosedTimes
 }
 
-/** What the times in which the portal is closed know the login by. */
+/** The name of the login among the operations that the portal may have closed. */
 const operation = 'autenticar'
 
 /** One session at the portal for all processes of a store: one login at a time, and one call after the other. */
@@ -212,7 +212,7 @@ export class SharedSession implements Authenticated {
     return { status: 'deferred', because, afterMs }
   }
 
-  /** What an answer brings is what the next call sends, in whichever process. A newer login stays. */
+  /** What an answer brings is what the next call sends, in whichever process. A newer login is left alone. */
   async #keepNewest(session: Session, { headers }: Answer): Promise<Session> {
     const csrf = headers.get('x-csrf-token') ?? session.csrf
     const authorization = headers.get('set-token') ?? session.authorization
@@ -224,7 +224,7 @@ export class SharedSession implements Authenticated {
     return newest
   }
 
-  /** What the portal did stands whether its token can be written down or not: without it there is another login. */
+  /** What the portal did stands whether its token can be kept or not: without it there is another login. */
   async #keepIfPossible(session: Session, answer: Answer): Promise<void> {
     try {
       await this.#keepNewest(session, answer)

@@ -15,7 +15,7 @@ export interface Notice {
   readonly body: unknown
 }
 
-/** What became of one delivery. */
+/** The result of one delivery. */
 export interface Delivered {
   readonly subscription: number
   readonly isDelivered: boolean
@@ -25,9 +25,9 @@ export interface Delivered {
 /** How a notification leaves; answered as soon as the head of its answer is there. */
 export type Deliver = (request: Request, underway: Underway) => Promise<Response>
 
-/** What a delivery that is under way is told with. */
+/** How a delivery under way reports its progress. */
 export interface Underway extends Pick<Limit, 'countBy'> {
-  /** Its connection is there. */
+  /** Called when its connection is there. */
   onConnected(): void
 }
 
@@ -42,7 +42,7 @@ interface Options {
 
 const dayMs = 86_400_000
 
-/** So many redirects are followed, where they are followed at all. */
+/** How many redirects are followed, where they are followed at all. */
 const redirectsMax = 5
 
 /** The deliveries of the simulated portal and their failure records (document 3, sections 6 and 7). */
@@ -63,7 +63,7 @@ export class SimulatedDeliveries {
       .map(each => each.record)
   }
 
-  /** Delivers to one subscription: the first try that succeeds is a success, and otherwise the last one tells. */
+  /** Delivers to one subscription: the first successful try counts, else the last failure. */
   async deliverTo(subscription: SimulatedSubscription, notice: Notice): Promise<Delivered> {
     const { clock, nextId, policies } = this.#options
     const content = JSON.stringify(notice.body ?? null)
@@ -86,14 +86,14 @@ export class SimulatedDeliveries {
     return { subscription: subscription.id, isDelivered, description }
   }
 
-  /** One try. The empty text means success, anything else describes the error. */
+  /** One try. An empty text means success, any other describes the error. */
   async #attempt(subscription: SimulatedSubscription, notice: Notice, content: string): Promise<string> {
     const { timer, policies } = this.#options
     const { success = '2xx', processingTime = 'exchange' } = policies
     try {
       const response = await withinTime(timer, limits.processingMs, async limit => {
         const answer = await this.#send(subscription, notice, content, limit)
-        // The connection is given up where nobody waits for the rest of the answer.
+        // The rest of the answer does not count: the connection is given up.
         await (processingTime === 'exchange' ? answer.arrayBuffer() : answer.body?.cancel())
         return answer
       })
@@ -142,7 +142,7 @@ function write(
     'destinatario-tipo': notice.destinatarioTipo,
     'destinatario-id': notice.destinatarioId,
     'event-type': notice.evento,
-    // An empty key is none.
+    // An empty key is not sent.
     ...(chaveSecreta && { secret: chaveSecreta }),
     ...(chaveAutenticacao && { authorization: chaveAutenticacao }),
   }

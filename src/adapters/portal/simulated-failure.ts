@@ -1,6 +1,6 @@
 import { codeOf, describe, isUntrusted } from '../transport.ts'
 
-/** Says in words why a delivery did not come through, from where the portal stands. */
+/** Says in words why a delivery failed, as seen from the portal. */
 export function describeFailure(error: unknown): string {
   const words = wordsOf(codeOf(error))
   return words === undefined ? describe(error) : `${words} (${codeOf(error)})`

@@ -13,7 +13,7 @@ export class SimulatedSession {
   readonly #entropy: Entropy
   #token = ''
   readonly #olderTokens: 'accept' | 'refuse'
-  /** Tokens of this hour. */
+  /** Tokens that are at most an hour old. */
   readonly #csrf = new Map<string, number>()
   #loggedInAt = Number.NEGATIVE_INFINITY
 
@@ -23,10 +23,10 @@ export class SimulatedSession {
     this.#entropy = entropy
   }
 
-  /** How often somebody logged in. */
+  /** How many logins there were. */
   logins = 0
 
-  /** Answers `POST /portal/api/autenticar/chave-acesso`: any key does. */
+  /** Answers `POST /portal/api/autenticar/chave-acesso`: any key is accepted. */
   logInWithKeys(request: Request): Response {
     const isGiven = request.headers.has('client-id') && request.headers.has('client-secret')
     return isGiven ? this.logIn(request) : refusal(422, 'PLAT-ER8008', 'Falha na autenticação por chave')

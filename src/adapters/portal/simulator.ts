@@ -142,7 +142,7 @@ export function simulatePortal(options: Options): PortalSimulator {
     return context.body(null, 200)
   })
 
-  /** The id stands in the path and as a JSON field (section 4). */
+  /** The id is in the path and in a JSON field (section 4). */
   function isOf(found: SimulatedSubscription, { id }: { id: number }): boolean {
     return id === found.id || differingId === 'path'
   }
@@ -164,7 +164,7 @@ export function simulatePortal(options: Options): PortalSimulator {
     subscription.life = live(subscription.life, { type, at: clock.now() }, silence)
   }
 
-  /** The automatic deletion is worked out when somebody looks, so no timer is needed. */
+  /** The automatic deletion is worked out on demand, so no timer is needed. */
   function passTime(): void {
     for (const each of subscriptions) happen(each, 'timePassed')
   }

@@ -21,7 +21,7 @@ export interface LifeInput {
   readonly at: number
 }
 
-/** What thirty days without any delivery mean: the contract asks for errors, and so nothing by default. */
+/** What thirty days without any delivery mean: the contract speaks of errors only, so nothing by default. */
 export type Silence = 'keep' | 'delete'
 
 /** One line of the table: in a state, on an input, where the condition holds, the next state and what is noted. */
@@ -33,7 +33,7 @@ interface Row {
   readonly notes: 'deletion' | 'deletionForErrors' | 'deletionForSilence' | 'success' | 'error'
 }
 
-/** The table of section 3, and what moves its counts. What stands in no row moves nothing: there is no return. */
+/** The table of section 3, and what moves its counts. An input without a row changes nothing: there is no way back. */
 const table: readonly Row[] = [
   { state: 'active', input: 'deleteRequested', next: 'deleted', notes: 'deletion' },
   { state: 'active', input: 'timePassed', when: 'onlyErrors', next: 'deleted', notes: 'deletionForErrors' },
@@ -52,7 +52,7 @@ export function beginLife(at: number): SubscriptionLife {
   return { state: 'active', registeredAt: at, ...times, reason: undefined }
 }
 
-/** The life after an input. Time passes first: what was due before the input has happened by then. */
+/** The life after an input. Time passes first: what was due before the input has already happened. */
 export function live(life: SubscriptionLife, input: LifeInput, silence: Silence = 'keep'): SubscriptionLife {
   return step(step(life, { type: 'timePassed', at: input.at }, silence), input, silence)
 }

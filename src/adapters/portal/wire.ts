@@ -34,8 +34,8 @@ export const changeRequestSchema = subscribeRequestSchema.extend({ id })
 export const deleteRequestSchema = z.object({ id })
 
 /**
- * Texts of answers. The form that the contract gives them stands beside the type, for the documents in
- * docs/openapi: readers do not insist on it.
+ * Texts of answers. The form that the contract gives stands beside the type, for the documents in docs/openapi: readers
+ * do not enforce it.
  */
 const text = (maxLength: number) => z.string().meta({ maxLength })
 const time = z.string().meta({ pattern: '^\\d{2}-\\d{2}-\\d{4} \\d{2}:\\d{2}:\\d{2}$' })

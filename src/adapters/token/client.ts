@@ -20,7 +20,7 @@ export interface TokenKeeper {
   keep(token: { readonly generation: number; readonly value: string }): Promise<void>
   /** Drops what is older than a generation. */
   drop(before: number): Promise<void>
-  /** Names a consumer key and secret without telling them. */
+  /** Names a consumer key and secret without revealing them. */
   credentialOf(consumerKey: string, consumerSecret: string): string
 }
 
@@ -31,15 +31,15 @@ export interface TokenClientOptions extends ExchangeOptions {
   readonly consumerKey: SecretSource
   readonly consumerSecret: SecretSource
   readonly keeper: TokenKeeper
-  /** Told each time that something answers which is not where tokens are issued. */
+  /** Told each time that something other than a token endpoint answers. */
   readonly onMisdirected?: (status: number) => void
 }
 
-/** A rejected token that comes again without saying how long it lives. */
+/** How long a rejected token lives that comes again without saying so. */
 const unstatedMs = 60_000
-/** The validity of a token (document 2, section 8): also of one that says nothing of it, or more. */
+/** The validity of a token (document 2, section 8), also of one that states none, or more. */
 const lifetimeMs = 3_600_000
-/** The waits for something else than the token endpoint to go away: each twice the one before. */
+/** The waits while something else answers in place of the token endpoint: each twice the former one. */
 const slowBaseMs = 60_000
 const slowMaxMs = 15 * 60_000
 
@@ -78,7 +78,7 @@ export function createTokenClient(options: TokenClientOptions): Performers {
           lost: () => lost(owed),
         }
         const outcome = conclude(result, 'idempotent', reading, options.clock)
-        // A newer one was had by a process that took the request over.
+        // A process that took the request over got a newer one.
         if (outcome.status === 'declined') await options.keeper.drop(generation)
         return bearer ? kept({ ...askedBy(owed), ...asked }, bearer, outcome, options) : outcome
       },
@@ -86,12 +86,12 @@ export function createTokenClient(options: TokenClientOptions): Performers {
   }
 }
 
-/** What a call that needs the token is told of it, and a health check looks for. */
+/** The code for calls that need the token, which a health check looks for. */
 export const misdirectedCode = 'TOKEN_MISDIRECTED'
 
 /**
- * A no that says nothing about the credentials, such as a proxy's 404: they may be right, and whoever corrects the address
- * has not changed them. It is asked on, ever more seldom.
+ * A refusal that says nothing about the credentials, such as a proxy's 404: they may be right, and correcting the
+ * address does not change them. The tries go on, ever more seldom.
  */
 function misdirected(result: Exchange, owed: Owed, options: TokenClientOptions): Outcome | undefined {
   if (result.status !== 'answered') return undefined
@@ -99,12 +99,12 @@ function misdirected(result: Exchange, owed: Owed, options: TokenClientOptions):
   if (!isRefusal(status) || refusesCredentials(result.answer)) return undefined
   options.onMisdirected?.(status)
   const because = `${misdirectedCode}: what answers at the token address answered ${status}, and gives no tokens`
-  // Attempts that failed otherwise, as in an outage before, say nothing of this.
+  // Attempts that failed otherwise, as in an outage before, do not count.
   const before = owed.because.startsWith(misdirectedCode) ? owed.attempts - 1 : 0
   return { status: 'deferred', because, afterMs: backoffMs(before, slowBaseMs, slowMaxMs) }
 }
 
-/** What a token request is for, and the name of the key and secret that it is made with. */
+/** What a token request is for, and the name of the credentials that it is made with. */
 interface Asked {
   readonly generation: number
   readonly credential: string
@@ -115,16 +115,16 @@ function askedBy(owed: Owed): { generation: number; need: string } {
 }
 
 function issued(asked: Asked, { lifetimeMs: ms }: Bearer, { clock }: TokenClientOptions): Carried {
-  // One that ends at once has to be tried all the same.
+  // A token that ends at once has to be tried all the same.
   const lastsMs = Math.min(Math.max(ms ?? lifetimeMs, 1_000), lifetimeMs)
   const expiresAt = toInstant(clock.now() + lastsMs)
   return { type: 'tokenService.issued', data: { ...asked, expiresAt } }
 }
 
 /**
- * Keeps the token before the fact that there is one is recorded: whoever reads the fact finds it. The rejected one is
- * kept until then, so that it is known when it comes again. One that comes even after it has ended by its own word is tried:
- * a 401 does nothing, and it may have been a slip.
+ * Keeps the token before its fact is recorded, so that whoever reads the fact finds it. The rejected token is kept
+ * until then, so that it is recognised when it comes again. One that comes again after its stated end is tried: a 401
+ * does no harm, and the first may have been a slip.
  */
 async function kept(
   { need, ...asked }: Asked & ReturnType<typeof askedBy>,

@@ -6,14 +6,14 @@ import { z } from 'zod'
  * @see document 2, sections 2 and 4.1
  */
 
-/** A bearer token, and how long it still lives by the gateway's word. */
+/** A bearer token, and how long it still lives, as the gateway says. */
 export interface Bearer {
   readonly value: string
   /** Null when the gateway did not say. */
   readonly lifetimeMs: number | null
 }
 
-/** The key and the secret are joined as they are: the contract knows no escaping. */
+/** The key and the secret are joined unescaped: the contract has no escaping. */
 export function writeRequestToken(url: string, consumerKey: string, consumerSecret: string): Request {
   const credentials = Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')
   return new Request(url, {
@@ -25,12 +25,12 @@ export function writeRequestToken(url: string, consumerKey: string, consumerSecr
 }
 
 const schema = z.object({
-  // What no header can carry is no token: it would be kept, and every call would fail.
+  // A text that no header can carry is rejected: kept as a token, it would make every call fail.
   access_token: z
     .string()
     .max(10_000)
     .regex(/^[\x21-\x7e]+$/),
-  // The unit is not shown: seconds by our policy, as OAuth 2.0 has it. A text of digits is understood too.
+  // The unit is not documented: seconds by our policy, as in OAuth 2.0. Digits as text are understood too.
   expires_in: z.coerce.number().int().nonnegative().max(31_536_000).nullish().catch(null),
 })
 

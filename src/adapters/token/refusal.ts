@@ -8,9 +8,10 @@ const errorSchema = z.object({ error: z.string().max(200) })
 const faultSchema = z.object({ fault: z.object({ code: z.coerce.string().max(200) }) })
 
 /**
- * Reports whether the token endpoint says that the consumer key and secret are wrong. Document 2 does not show it, so it
- * is our policy: a 401 does; a 400 or 403 does where its body says so, as OAuth 2.0 or as a gateway's fault (`9009..`, as
- * publicly known). Everything else is of somebody who does not know the credentials, such as a proxy.
+ * Reports whether the token endpoint says that the consumer key and secret are wrong. Document 2 does not show it, so
+ * it is our policy: a 401 does; a 400 or 403 does where its body says so, as OAuth 2.0 or as a gateway's fault
+ * (`9009..`, as publicly known). Everything else comes from something that does not know the credentials, such as a
+ * proxy.
  */
 export function refusesCredentials({
   status,

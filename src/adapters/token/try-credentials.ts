@@ -3,7 +3,7 @@ import { type SecretSource, secretFrom } from '../secret.ts'
 import { readToken, writeRequestToken } from './protocol.ts'
 import { refusesCredentials } from './refusal.ts'
 
-/** Asks for a token once, and says in words what came of it. The token goes nowhere. */
+/** Asks for a token once, and says in words what came of it. The token is not kept. */
 export async function tryCredentials(
   options: ExchangeOptions & {
     readonly url: string

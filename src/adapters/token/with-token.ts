@@ -11,11 +11,11 @@ export type NoToken = Exclude<TokenAnswer, { status: 'held' }>
 
 /** Where tokens come from. */
 export interface TokenSource {
-  /** The token that is in use; one is asked for when there is none. */
+  /** The token in use; one is requested when there is none. */
   current(): TokenAnswer | Promise<TokenAnswer>
-  /** Another token than the one that an operation answered 401 to. */
+  /** A token other than the one that an operation answered 401 to. */
   renew(rejected: string): Promise<TokenAnswer>
-  /** When to try again, once the other token was answered 401 too. */
+  /** When to try again, once the other token got a 401 too. */
   giveUp(rejected: string): Promise<NoToken>
   /** Told of each operation that did not answer 401. */
   served(token: string): void
@@ -30,7 +30,7 @@ export async function withToken(
   tokens: TokenSource,
   send: (bearer: string) => Promise<Exchange>,
 ): Promise<Exchange | NoToken> {
-  // A token that is held is not waited for.
+  // A token that is held is used without waiting.
   const answer = tokens.current()
   const token = answer instanceof Promise ? await answer : answer
   if (token.status !== 'held') return token
@@ -50,7 +50,7 @@ function isRejected(result: Exchange): result is Extract<Exchange, { status: 'an
 }
 
 function served(tokens: TokenSource, token: string, result: Exchange): Exchange {
-  // What stands before the service answers 5xx without a look at any token.
+  // A server in front of the service may answer 5xx without looking at any token.
   if (result.status === 'answered' && result.answer.status < 500) tokens.served(token)
   return result
 }

@@ -18,10 +18,10 @@ export interface ValidationClientOptions extends ExchangeOptions {
 }
 
 const protocol: ValidationProtocol = v2
-/** How much of an answer is kept that cannot be read. */
+/** How much of an unreadable answer is kept. */
 const unreadableMax = 16_384
 
-/** The validation operation over a way out (document 2, section 4.2). It may cost money: sent once. */
+/** The validation operation over a way out (document 2, section 4.2). It may cost money, so it is sent once. */
 export function createValidationClient(options: ValidationClientOptions): Performers {
   const environment = environmentOf(options)
   return {
@@ -68,7 +68,7 @@ function answered(text: string, claims: Claims, owed: Owed, environment: string)
   return { type: 'validationService.answered', data, parts }
 }
 
-/** Perhaps paid: what was answered is kept for the person who looks into it. */
+/** Perhaps paid: the answer is kept for the person who looks into it. */
 function lost(owed: Owed, text = ''): Carried {
   const fact = { type: 'validationService.lost', data: {} }
   if (text === '') return fact
@@ -76,7 +76,7 @@ function lost(owed: Owed, text = ''): Carried {
   return { ...fact, parts: { unreadable: { owner: ownerOf(owed), value } } }
 }
 
-/** It was called in doubt, and has done nothing: it was never sent, or is to be sent later. */
+/** It was called in doubt, but did nothing: it was never sent, or may be sent later. */
 function undone(owed: Owed): Carried {
   const value = { status: 0, code: 'NOT_DONE', title: 'The attempt reported late that it was not done' }
   return {

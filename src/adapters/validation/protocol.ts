@@ -44,10 +44,10 @@ export function writeValidatePerson(
 
 /**
  * How one version of the operation is spoken, pure: this file speaks V2. Another version would be another such file,
- * and the client would take that one.
+ * for the client to choose.
  */
 export interface ValidationProtocol {
-  /** As the path names it. Answers of two versions are not the same answer. */
+  /** The version's name in the path. Answers of two versions are not interchangeable. */
   readonly version: string
   readonly writeValidatePerson: typeof writeValidatePerson
   readonly readResult: typeof readResult
@@ -60,7 +60,7 @@ const similaritySuffix = '_similaridade'
 
 /** A result as it was read. */
 export interface ReadResult extends ValidationResult {
-  /** The members that are of another type than the contract says, by their paths: they count as absent. */
+  /** The members of another type than the contract's, by their paths: they count as absent. */
   readonly unreadable: readonly string[]
 }
 
@@ -86,7 +86,7 @@ export function readResult(text: string, claims: Claims): ReadResult | undefined
   return { fields, unreadable, ...(cpf_disponivel !== undefined && { cpfDisponivel: cpf_disponivel }) }
 }
 
-/** The answer was paid for: one member of another type does not take the others along. */
+/** The answer was paid for: one member of a wrong type must not discard the others. */
 function readMembers(body: unknown): { members: ValidationResponse; unreadable: string[] } {
   const whole = validationResponseSchema.safeParse(body)
   if (whole.success) return { members: whole.data, unreadable: [] }

@@ -24,7 +24,7 @@ interface Options {
   readonly policies?: ValidationPolicies
 }
 
-/** The fields whose likeness is told beside the match (section 2). */
+/** The fields whose similarity is told beside the match (section 2). */
 const similar = new Set([
   'nome',
   'filiacao.nome_mae',
@@ -134,12 +134,12 @@ function compareField(
   return { [name]: a === b, ...(isSimilar && { [`${name}_similaridade`]: similarityOf(a, b) }) }
 }
 
-/** Values match without regard to case, accents and repeated white space. */
+/** Values are compared without regard to case, accents and repeated white space. */
 function normal(value: unknown): string {
   return String(value).trim().toUpperCase().normalize('NFD').replace(/\p{M}/gu, '').replace(/\s+/g, ' ')
 }
 
-/** One less the edit distance over the longer length, to two decimals. */
+/** One minus the edit distance over the longer length, to two decimals. */
 function similarityOf(a: string, b: string): number {
   const longer = Math.max(a.length, b.length)
   return longer === 0 ? 1 : Math.round((1 - distance(a, b) / longer) * 100) / 100
