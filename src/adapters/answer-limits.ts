@@ -1,4 +1,4 @@
-/** How long a whole exchange may take, and how much its answer may have, where that is more than usual. */
+/** How long a whole exchange may take, and how large its answer may be, where that is more than usual. */
 export interface AnswerLimits {
   readonly budgetMs: number
   readonly bodyBytesMax: number
@@ -6,13 +6,15 @@ export interface AnswerLimits {
 
 const given = new WeakMap<Request, AnswerLimits>()
 
-/** Lets the answer to a request take more than others, on every way out that is ours: a host's own has its own bounds. */
+/**
+ * Lets the answer to a request be larger or later than usual, on each way out of ours: a host's own has its own bounds.
+ */
 export function withLimits(request: Request, limits: AnswerLimits | undefined): Request {
   if (limits) given.set(request, limits)
   return request
 }
 
-/** What the answer to a request may take; `undefined` where it is as usual. */
+/** What the answer to a request may take; `undefined` where the usual bounds hold. */
 export function limitsOf(request: Request): AnswerLimits | undefined {
   return given.get(request)
 }

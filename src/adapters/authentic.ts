@@ -3,8 +3,8 @@ import type { Secrets } from './portal/protocol.ts'
 import type { ReceivedHead } from './received-head.ts'
 
 /**
- * Every secret that a subscription has must fit; where none has any, there is nothing to check. Both at once, as digests:
- * how long it takes tells nothing of them.
+ * Every secret that a subscription has must match; one without secrets lets everything through. Both are compared at
+ * once, as digests, so that the time it takes tells nothing about them.
  */
 export function isAuthentic(
   { secret, authorization }: Pick<ReceivedHead, 'secret' | 'authorization'>,
@@ -19,6 +19,6 @@ export function isAuthentic(
 }
 
 function digestOf(secret: string, authorization: string): Buffer {
-  // As text, which costs a third of asking for bytes.
+  // As text: asking for bytes would cost three times as much.
   return Buffer.from(hash('sha256', JSON.stringify([secret, authorization]), 'hex'))
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Fault } from './fault.ts'
 import { defaultBudgetMs, type Fetch, UnsentError } from './transport.ts'
 
-/** Sends a request as a fault has it. Throws where the transport would. */
+/** Sends a request under a fault. Throws where the transport would. */
 export async function befall(
   fault: Fault,
   request: Request,
@@ -39,7 +39,7 @@ export async function befall(
     case 'duplicate': {
       const copy = request.clone()
       const first = await forward(request)
-      // Nobody goes by the answer to the second one.
+      // The answer to the second copy does not count.
       await forward(copy)
         .then(readWhole)
         .catch(() => undefined)
@@ -54,12 +54,12 @@ export async function befall(
   }
 }
 
-/** As a socket says it, whenever it breaks. */
+/** The error of a socket whose connection breaks. */
 function broken(): Error {
   return Object.assign(new Error('The connection broke'), { code: 'ECONNRESET' })
 }
 
-/** An answer may come piece by piece: only its end says that the work is done. */
+/** An answer may come in pieces: only its end says that the work is done. */
 async function readWhole(response: Response): Promise<void> {
   await response.arrayBuffer()
 }
@@ -86,11 +86,11 @@ async function changed(
   return new Response(text, { status: isBodiless(response) ? 200 : response.status, headers })
 }
 
-/** More than the largest answer that anybody takes. */
+/** More than the largest answer that any client takes. */
 const oversizedPieces = 1_024
 const blank = new Uint8Array(1_048_576).fill(32)
 
-/** Answers as it is, and then goes on with blanks, as long as somebody takes them. */
+/** Answers as usual, and then goes on with blanks for as long as they are taken. */
 async function oversized(response: Response): Promise<Response> {
   const first = new Uint8Array(await response.arrayBuffer())
   let sent = -1
@@ -108,7 +108,7 @@ async function oversized(response: Response): Promise<Response> {
 
 const piecesMax = 20
 
-/** Answers at once, and lets the body come piece by piece: by default it takes twice a client's budget. */
+/** Answers at once, and sends the body in pieces: by default it takes twice a client's budget. */
 async function trickled(response: Response, clock: Clock, ms?: number): Promise<Response> {
   const body = new Uint8Array(await response.arrayBuffer())
   const pieceBytes = Math.max(1, Math.ceil(body.length / piecesMax))
@@ -144,7 +144,7 @@ function isBodiless({ status }: Response): boolean {
 
 const neverAgreed = 'segredo-nunca-combinado'
 
-/** Another secret in place of each that is carried; one is carried in any case. */
+/** The request with a wrong secret in place of each that it carries, and at least one. */
 function withWrongSecrets(request: Request): Request {
   const headers = new Headers(request.headers)
   headers.set('secret', neverAgreed)

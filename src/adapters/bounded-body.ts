@@ -1,4 +1,4 @@
-/** What an answer may have at most, unless a way out sets less: 4 MiB. */
+/** How large an answer may be, unless a way out sets less: 4 MiB. */
 export const answerBytesMax = 4 * 1_048_576
 
 /** A response larger than the bound. */
@@ -6,7 +6,7 @@ export class OversizedError extends Error {
   override readonly name = 'OversizedError'
 }
 
-/** Gives a body piece by piece, and no further than the bound. Throws when there is more. */
+/** Gives a body in pieces, up to the bound. Throws when there is more. */
 export async function* bounded(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   bytesMax: number,
@@ -19,7 +19,7 @@ export async function* bounded(
   }
 }
 
-/** Reads a body to its end, and no further than the bound. Throws when there is more. */
+/** Reads a body to its end, up to the bound. Throws when there is more. */
 export async function readBounded(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   bytesMax: number,
@@ -29,7 +29,7 @@ export async function readBounded(
   return Buffer.concat(read)
 }
 
-/** Reads a body as text, and no further than the bound. Throws when there is more. Its bytes are not held beside it. */
+/** Reads a body as text, up to the bound. Throws when there is more. Its bytes are not held besides. */
 export async function readBoundedText(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   bytesMax: number,

@@ -5,7 +5,7 @@ import type { Instant } from '../message.ts'
 const zone = 'America/Sao_Paulo'
 
 const yearZeroMs = Date.parse('0000-01-01T00:00:00Z')
-/** A time by whose offset all before it are read: years before the common era have no sign in what is formatted. */
+/** All times before this one are read by its offset: what is formatted shows no sign of years before the common era. */
 const oldestOffsetMs = Date.parse('1900-01-01T00:00:00Z')
 
 const parts = new Intl.DateTimeFormat('en-GB', {
@@ -76,12 +76,15 @@ function readLocal(text: string): Instant | null {
   return Number.isNaN(asUtc) ? null : instantOf(asUtc - offsetMs(asUtc - offsetMs(asUtc)))
 }
 
-/** What lies behind the year 9999 is its last instant: services write "never" so. Before the year 0000 there is no date. */
+/**
+ * A time after the year 9999 is that year's last instant, since services write "never" so. Before the year 0000 there
+ * is no date.
+ */
 function instantOf(ms: number): Instant | null {
   return ms >= yearZeroMs ? toInstant(ms) : null
 }
 
-/** How far Brasilia is ahead of UTC at an instant, in milliseconds: negative. It was one and the same before 1914. */
+/** How far Brasilia is ahead of UTC at an instant, in milliseconds: negative. It was constant before 1914. */
 function offsetMs(at: number): number {
   const ms = Math.max(at, oldestOffsetMs)
   const { year, month, day, hour, minute, second } = fieldsOf(ms)

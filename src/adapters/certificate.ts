@@ -16,7 +16,7 @@ const dayMs = 86_400_000
 
 /**
  * Checks that a certificate can be used, and turns it into PEM: readable, not expired, and the key its own. TLS
- * libraries say each of these in another way on every runtime, or not at all.
+ * libraries report each of these differently on every runtime, or not at all.
  *
  * @throws {AverbaError} `MISCONFIGURED`, in words
  */
@@ -58,9 +58,9 @@ async function readPfx(
   }
 }
 
-/** An encrypted key is opened here, so that every runtime is given the same plain one. */
+/** Opens an encrypted key here, so that every runtime gets the same plain one. */
 function readPem({ cert, key, passphrase }: Extract<Certificate, { cert: unknown }>, cannot: string): Pem {
-  // A passphrase for a key that is not encrypted does no harm, and is not to blame for it.
+  // A passphrase for a key that is not encrypted does no harm.
   if (!key.includes('ENCRYPTED')) return { cert, key }
   if (passphrase === undefined) {
     throw new AverbaError('MISCONFIGURED', `${cannot}: its key is encrypted, and its passphrase is missing`)

@@ -9,7 +9,7 @@ import type { ReceivedRequest } from './received-requests.ts'
 import { claimsSchema } from './validation/wire.ts'
 
 const text = z.string().min(1).max(500)
-/** A record under a CPF that is none could never be read: the services refuse its address. */
+/** A record under an invalid CPF could never be read: the services refuse its address. */
 const cpf = text.refine(isCpf, 'it is no CPF: eleven digits, the last two of which check the others')
 const bodies = {
   advance: z.strictObject({ ms: z.int().nonnegative() }),
@@ -38,7 +38,7 @@ const bodies = {
   connection: z.strictObject({ from: text, to: text }),
 }
 
-/** What the control server can do to a simulated world. Each body is given as it was checked. */
+/** What the control server can do to a simulated world. Each body has been checked. */
 export interface Controlled {
   advance(ms: number): Promise<string>
   addConsent(consent: z.infer<typeof bodies.consent>): string
@@ -57,7 +57,7 @@ export interface Controlled {
 export function createControl(world: Controlled): (request: Request) => Promise<Response> {
   const app = new Hono()
 
-  /** A route whose body is checked first: what is wrong with it is said by its fields. */
+  /** A route whose body is checked first: faults are named by its fields. */
   const post = <T>(path: string, schema: z.ZodType<T>, act: (body: T) => unknown) =>
     app.post(path, async context => {
       const parsed = schema.safeParse(await bodyOf(context))
@@ -95,7 +95,7 @@ export function createControl(world: Controlled): (request: Request) => Promise<
   return async request => app.fetch(request)
 }
 
-/** What a body says. What is no JSON is answered 400. */
+/** The body as JSON; anything else is answered 400. */
 async function bodyOf({ req }: Context): Promise<unknown> {
   return req.json().catch(() => {
     throw new HTTPException(400, { res: Response.json({ error: 'the body is not JSON' }, { status: 400 }) })

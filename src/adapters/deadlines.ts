@@ -1,10 +1,10 @@
 import { type Clock, calledOff } from '../clock.ts'
 
-/** Work that has only so much time. */
+/** Work that has a limited time. */
 export interface Deadline {
-  /** The time is over. */
+  /** Whether the time is over. */
   readonly isOver: boolean
-  /** Called when it is. */
+  /** Called when the time is over. */
   onOver: (() => void) | undefined
 }
 
@@ -13,7 +13,7 @@ interface Running extends Deadline {
   readonly dueAt: number
 }
 
-/** Deadlines that are all as long: what began first is over first, so that one timer serves for all of them. */
+/** Deadlines that all last equally long: the first to begin is the first to end, so one timer serves all. */
 export class Deadlines {
   readonly #clock: Clock
   readonly #ms: number
@@ -25,7 +25,7 @@ export class Deadlines {
     this.#ms = ms
   }
 
-  /** Begins one, which has to be ended. */
+  /** Begins a deadline, which has to be ended. */
   begin(): Deadline {
     const deadline: Running = { isOver: false, onOver: undefined, dueAt: this.#clock.now() + this.#ms }
     this.#running.add(deadline)
@@ -33,7 +33,7 @@ export class Deadlines {
     return deadline
   }
 
-  /** Ends one: its time is not over any more. */
+  /** Ends a deadline, whose time then no longer runs out. */
   end(deadline: Deadline): void {
     this.#running.delete(deadline as Running) // Made above.
     if (this.#running.size > 0) return
@@ -45,7 +45,7 @@ export class Deadlines {
     const ticking = new AbortController()
     this.#ticking = ticking
     for (const first of this.#running) {
-      // A clock that goes back makes nobody wait longer.
+      // A clock that goes back must not make anybody wait longer.
       await this.#clock.sleep(
         Math.min(first.dueAt - this.#clock.now(), this.#ms),
         ticking.signal,

@@ -27,7 +27,7 @@ export type Exchange =
 export interface ExchangeOptions {
   readonly fetch: Fetch
   readonly clock: Clock
-  /** Of the answer, where it may take more than others. */
+  /** Limits of the answer, where it may take more than usual. */
   readonly limits?: AnswerLimits
   /** What the body of the request carries that an answer may quote and nobody is shown: keys, a CPF. */
   readonly carried?: readonly string[]
@@ -36,8 +36,8 @@ export interface ExchangeOptions {
 const retries = 2
 
 /**
- * Sends a request. What certainly never left is tried again at once, and so is a reading that was lost;
- * all waiting is left to the ledger, so p-retry only counts. `mayLeave` is asked each time, once all else is ready.
+ * Sends a request. A request that certainly never left is tried again at once, and so is a reading that was lost. All
+ * waiting is left to the ledger, so p-retry only counts. `mayLeave` is asked each time, once all else is ready.
  */
 export async function exchange(
   options: ExchangeOptions,
@@ -51,7 +51,7 @@ export async function exchange(
     isOurs = await mayLeave()
     if (!isOurs) throw new UnsentError('another process has it by now')
     const { status, headers, body } = await options.fetch(withLimits(write(), options.limits))
-    // A way out of the host's own may know no bound.
+    // A host's own way out may have no bound.
     const text = await readBoundedText(body ?? [], options.limits?.bodyBytesMax ?? answerBytesMax)
     return { status, headers, text, told: () => hideSent(write(), options.carried)(text) }
   }
@@ -71,7 +71,7 @@ export async function exchange(
   }
 }
 
-/** What cannot even be written was never sent: an address or a credential that no header can carry. */
+/** A request that cannot even be written was never sent: no header can carry its address or credential. */
 function checkWritable(write: () => Request): void {
   try {
     write()
@@ -80,7 +80,7 @@ function checkWritable(write: () => Request): void {
   }
 }
 
-/** Without the reason: what refuses to write a credential quotes it. */
+/** Without a cause: an error about a credential that cannot be written quotes it. */
 export function unwritable(): AverbaError {
   return new AverbaError(
     'MISCONFIGURED',
@@ -92,20 +92,20 @@ export function unwritable(): AverbaError {
 }
 
 function isRepeatable(error: unknown, effectClass: EffectClass): boolean {
-  // Neither a wrong certificate nor an answer that is too large mends itself at once.
+  // Neither a wrong certificate nor too large an answer gets better at once.
   if (error instanceof AverbaError || error instanceof OversizedError) return false
   return error instanceof UnsentError || effectClass === 'read'
 }
 
 /** How an operation reads its answers. */
 export interface Reading {
-  /** How the service is called in words. */
+  /** The service's name in words. */
   readonly service: string
   /** The fact that a success makes; `undefined` when the answer cannot be read. */
   readonly settled: (text: string) => Carried | undefined
-  /** The fact that the service said no. */
+  /** The fact that the service declined. */
   readonly declined: (answer: Answer) => Carried
-  /** The fact that nobody knows what became of it, given what was answered all the same. */
+  /** The fact that the outcome is unknown, given what was answered all the same. */
   readonly lost: (text?: string) => Carried
   readonly isSuccess: (status: number) => boolean
 }

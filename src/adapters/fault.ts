@@ -68,7 +68,7 @@ export type FaultKind = Fault['kind']
 /** What a fault can befall. */
 export type FaultyService = ServiceName | 'receiver'
 
-/** Members that a kind has no use for: what is said and has no effect would mislead. */
+/** Members that a kind has no use for: accepted without effect, they would mislead. */
 function* contradictionsOf(fault: Fault): Generator<readonly [string, string]> {
   const { kind, service, method, path, times, percent, ms = 0, ended } = fault
   const isOneOf = (kinds: readonly string[]) => kinds.includes(kind)
@@ -91,7 +91,7 @@ export function isCertificateFault({ kind }: Fault): boolean {
   return certificateKinds.some(each => each === kind)
 }
 
-/** Reports whether a fault is meant for a service. Without a name it is for the four, or for its own. */
+/** Reports whether a fault applies to a service. Without a name it applies to all four, or to the kind's own. */
 export function isMeantFor({ kind, service }: Fault, candidate: FaultyService): boolean {
   if (deliveryKinds.some(each => each === kind)) return candidate === 'receiver'
   if (kind === 'rejectToken') return candidate === 'validationService'

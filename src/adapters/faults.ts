@@ -15,7 +15,7 @@ import { HeldDeliveries } from './held-deliveries.ts'
 /** The certificate that a server shows to a connection: its own, or a bad one. */
 export type ShownCertificate = 'own' | 'expired' | 'unknown'
 
-/** Servers whose connections meet the faults of certificates. Without one, each request is a connection. */
+/** Servers whose connections meet certificate faults. Without them, each request counts as a connection. */
 export interface Connections {
   /** Ends the connections that are idle, so that the next request needs a new one. */
   renew(): Promise<void>
@@ -23,7 +23,7 @@ export interface Connections {
 
 type Send<T extends readonly unknown[]> = (request: Request, ...rest: T) => Promise<Response>
 
-/** The faults that are to come, in the order in which they were given. */
+/** The faults to come, in the order in which they were given. */
 export class Faults {
   readonly #clock: Clock
   readonly #entropy: Entropy
@@ -47,8 +47,8 @@ export class Faults {
   }
 
   /**
-   * Adds a fault behind those that are to come. Resolves when it is in force: over sockets a bad certificate
-   * is met by new connections, so the idle ones are ended first.
+   * Adds a fault after those to come. Resolves when it is in force: over sockets only new connections meet a bad
+   * certificate, so idle ones are ended first.
    *
    * @throws {AverbaError} `INVALID_INPUT`, at once
    */
@@ -64,7 +64,7 @@ export class Faults {
     this.#held.releaseAll()
   }
 
-  /** Puts the faults between callers and a service. What else a caller gives is passed on. */
+  /** Puts the faults between callers and a service. Further arguments of a caller are passed on. */
   around<T extends readonly unknown[]>(service: FaultyService, send: Send<T>): Send<T> {
     return async (request, ...rest) => {
       const fault = this.#take(service, request)
@@ -100,7 +100,7 @@ export class Faults {
     return this.#find(service, fault => {
       const { kind, method = request.method, path = '' } = fault
       if (elsewhere.has(kind) || (isCertificateFault(fault) && this.#areShown(service))) return false
-      // The delivery that another one waits for is not held back itself: the two would wait for each other.
+      // The delivery that another one waits for must not be held back: the two would wait for each other.
       if (kind === 'reorder' && this.#held.isWaiting(request)) return false
       return method === request.method && new URL(request.url).pathname.includes(path)
     })
@@ -128,7 +128,7 @@ export class Faults {
   }
 }
 
-/** The kinds that are asked for where they happen, not on the way. */
+/** The kinds that take effect at the service itself, not on the way. */
 const elsewhere = new Set<FaultKind>(['rejectToken', 'clockSkew'])
 
 /** Checks a fault, and names what is wrong by its member. */

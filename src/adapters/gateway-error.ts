@@ -1,7 +1,7 @@
 /** How a gateway writes its errors: document 2 does not show it, and both are publicly known. */
 export type GatewayErrorForm = 'json' | 'xml'
 
-/** A gateway's error body, as the `fault` that is publicly known of it. Its texts hold no markup. */
+/** A gateway's error body, in the publicly known form of `fault`. Its texts hold no markup. */
 export function writeGatewayError(
   form: GatewayErrorForm,
   status: number,

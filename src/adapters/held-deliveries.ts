@@ -1,12 +1,12 @@
 import type { Clock } from '../clock.ts'
 
-/** How long a delivery waits for the next one when nothing is said: well within the portal's 3500 ms. */
+/** How long a delivery waits for the next one by default: well within the portal's 3500 ms. */
 const defaultHoldMs = 1_000
 
 /** Deliveries that are held back until the next one to the same receiver has gone. */
 export class HeldDeliveries {
   readonly #clock: Clock
-  /** What lets a held delivery go, by the host of its receiver. */
+  /** Lets a held delivery go, by the host of its receiver. */
   readonly #waiting = new Map<string, AbortController>()
 
   constructor(clock: Clock) {
@@ -27,11 +27,11 @@ export class HeldDeliveries {
     return send()
   }
 
-  /** Sends a delivery at once, and then lets the one go that waits for it. */
+  /** Sends a delivery at once, and then the one that waits for it. */
   async overtake<T>(request: Request, send: () => Promise<T>): Promise<T> {
     const host = hostOf(request)
     const held = this.#waiting.get(host)
-    // The pair is complete: what comes now may be held back in turn.
+    // The pair is complete: the next delivery may be held back in turn.
     this.#waiting.delete(host)
     try {
       return await send()

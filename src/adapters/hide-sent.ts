@@ -2,20 +2,20 @@ import { isCpf } from '../cpf.ts'
 
 const shown = '***'
 
-/** Says nothing about who sends. Any other header may be a credential: a host's own way to authenticate is not known. */
+/** Headers that say nothing about the sender. Any other may be a credential: how a host authenticates is not known. */
 const harmlessHeaders: ReadonlySet<string> = new Set(['accept', 'content-type', 'role-type'])
 const schemes = /^(bearer|basic|digest|negotiate|token)$/i
 
-/** What is shorter would be found in any text. */
+/** Anything shorter would be found in any text. */
 const secretMin = 4
-/** What is shorter is a secret only where it stands by itself. */
+/** A shorter secret counts only where it stands by itself. */
 const longMin = 8
 
 /**
- * What hides in an answer what its request carried: every header but those that say nothing, what its body carried of
- * secrets, and every CPF. Gateways and portals quote in their errors what they refuse. Found are the
- * value and its words, also escaped as in JSON, XML or an address, and a CPF with any punctuation; not a part of a
- * value, nor what is shorter than four characters.
+ * Makes the function that hides in an answer what its request carried: every header except harmless ones, the secrets
+ * in its body, and every CPF. Gateways and portals quote in their errors what they refuse. Found are the value and its
+ * words, also escaped as in JSON, XML or an address, and a CPF with any punctuation; not a part of a value, nor what is
+ * shorter than four characters.
  */
 export function hideSent(request: Request, carried: readonly string[] = []): (text: string) => string {
   const headers = [...request.headers].filter(([name]) => !harmlessHeaders.has(name))
@@ -43,7 +43,7 @@ function patternOf(secret: string): string {
   return secret.length < longMin ? `(?<![\\p{L}\\p{N}])${pattern}(?![\\p{L}\\p{N}])` : pattern
 }
 
-/** A character as it stands, behind the backslashes of JSON, or as an escape of JSON, of an address or of XML. */
+/** A character as it is, after the backslashes of JSON, or as an escape of JSON, of a URL or of XML. */
 function formsOf(character: string): string {
   if (/[a-z0-9]/i.test(character)) return character
   const code = (character.codePointAt(0) ?? 0).toString(16)

@@ -8,7 +8,7 @@ export interface Listing<T> {
   readonly unreadable: readonly Json[]
 }
 
-/** A longer list is not believed. */
+/** A longer list is rejected. */
 const usualItemsMax = 10_000
 
 /** Reads a list record by record, so that one that cannot be read does not hide the others. */

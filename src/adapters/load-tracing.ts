@@ -1,15 +1,15 @@
 import { noTracing, type Tracing } from './tracing.ts'
 
-/** What `@opentelemetry/sdk-*` looks for to leave something alone: the API has no name for it. */
+/** The key by which `@opentelemetry/sdk-*` leaves something untraced: the API has no name for it. */
 const suppression = 'OpenTelemetry SDK Context Key SUPPRESS_TRACING'
 
 type Api = typeof import('@opentelemetry/api')
 
-/** Uses `@opentelemetry/api` where the host has it: without a provider of the host's, its spans are nothing. */
+/** Uses `@opentelemetry/api` where the host has it: without a provider of the host's, its spans do nothing. */
 export async function loadTracing(
   load: () => Promise<Api> = () => import('@opentelemetry/api'),
 ): Promise<Tracing> {
-  // It is optional, and what is not there cannot be asked first on every runtime.
+  // It is optional, and not every runtime can tell beforehand whether it is there.
   const api = await load().catch(() => undefined)
   return api ? tracingWith(api) : noTracing
 }
@@ -40,7 +40,7 @@ function tracingWith({ context, createContextKey, SpanKind, SpanStatusCode, trac
   }
 }
 
-/** Never the message: it may say anything. */
+/** A code, never the message, which may say anything. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   return 'code' in error && typeof error.code === 'string' && /^[A-Z_]{1,40}$/.test(error.code)

@@ -5,7 +5,7 @@ import { systemClock } from '../clock.ts'
 /** How long a client is given to end its side of a connection. */
 const partingMs = 500
 
-/** The connections of a server, so that they can be ended and the next request needs a new one. */
+/** The connections of a server, which can be ended so that the next request needs a new one. */
 export class OpenConnections {
   /** How many answers are under way on each. */
   readonly #answering = new Map<Duplex, number>()
@@ -37,7 +37,7 @@ export class OpenConnections {
   }
 }
 
-/** Ends our side, and waits for the other one, but not for ever: sockets count real time. */
+/** Ends our side, and waits for the other for a bounded time: sockets count real time. */
 async function part(socket: Duplex): Promise<void> {
   if (socket.destroyed) return
   const closed = new AbortController()

@@ -9,13 +9,13 @@ import type { Carried, Json, Outcome, Owed } from '../message.ts'
  */
 export type EffectClass = 'read' | 'idempotent' | 'probed' | 'once'
 
-/** Asked right before a request leaves: false when the attempt is not this process's any more, and nothing may leave. */
+/** Asked right before a request leaves: false when the attempt is no longer this process's, and nothing may leave. */
 export type MayLeave = () => Promise<boolean>
 
 /** Performs the effects of one type. */
 export interface Performer {
   readonly effectClass: EffectClass
-  /** Nothing of it leaves the store and its keyring: also a log that was put back to a backup does it. */
+  /** Nothing leaves the store and its keyring: even a log restored from a backup performs it. */
   readonly isLocal?: true
   /**
    * One attempt. Never throws for what the outside does. An `AverbaError` says that nothing has left: it goes again.
@@ -25,7 +25,7 @@ export interface Performer {
   perform(owed: Owed, opened: Readonly<Record<string, Json>>, mayLeave?: MayLeave): Promise<Outcome>
   /** The fact to record for an attempt that never reported back; for `probed` and `once` only. */
   lost(owed: Owed): Carried
-  /** The fact that an attempt which was called in doubt has certainly done nothing; for `once` only. */
+  /** The fact that an attempt which had been called in doubt certainly did nothing; for `once` only. */
   undone?(owed: Owed): Carried
 }
 

@@ -31,7 +31,7 @@ export async function readPkcs12(bytes: Uint8Array | string, passphrase = ''): P
   if (certs.length === 0 || key === undefined) throw new TypeError('The file holds no certificate, or no key')
   return { cert: leafFirst(certs, key).join(''), key }
 
-  /** What forge understood, or else what it left as it stood: keys on elliptic curves. */
+  /** What forge could read, or else the original bytes, as for keys on elliptic curves. */
   function pemOf(
     label: string,
     bag: Pkcs12.Bag,

@@ -92,9 +92,9 @@ const portalUser = z.strictObject({
 const portalPolicies = z.strictObject({
   /** How callers are known: by headers that are fixed, not at all, or by the login that is publicly known. */
   authentication: z.enum(['headers', 'none', 'session']).optional(),
-  /** A second token of the session that is not the newest, though of this hour. */
+  /** A token of the session that is not the newest one, but not older than an hour. */
   olderTokens: z.enum(['accept', 'refuse']).optional(),
-  /** Whom the first user represents: everyone, or those named. */
+  /** Whom the first user represents: everyone, or the named ones. */
   represents: represents.optional(),
   /** Further users, where headers tell them apart. */
   users: z.array(portalUser).readonly().optional(),

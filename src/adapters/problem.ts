@@ -3,7 +3,7 @@ import type { Json, Problem } from '../message.ts'
 
 const textMax = 300
 
-/** A fault is short: what comes after is not looked at. */
+/** A fault is short: the rest is not read. */
 const xmlMax = 10_000
 
 /**

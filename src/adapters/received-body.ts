@@ -4,7 +4,7 @@ import type { Deadline } from './deadlines.ts'
 import type { ReceivedHead } from './received-head.ts'
 
 /**
- * Reads a body to its end. `undefined` when it is over the bound or too late; throws when it was broken off, and
+ * Reads a body to its end. `undefined` when it is over the bound or too late; throws when it was cut off, and
  * `BODY_CONSUMED` when it is not what was sent.
  */
 export type ReadBody = (bytesMax: number, deadline: Deadline) => Promise<Uint8Array | undefined>
@@ -14,7 +14,7 @@ export function bodyOfRequest(request: Request, head: ReceivedHead): ReadBody | 
   if (isTaken(request)) return undefined
   return async (bytesMax, deadline) => {
     if (isTaken(request)) throw bodyConsumed()
-    // An adapter that hands on no body, and does not say that it has no bytes, has perhaps forgotten it.
+    // An adapter that hands on no body, without saying that it is empty, may have forgotten it.
     if (request.body === null && head.contentLength === '') throw incomplete(0, 'an unknown number of')
     const chunks: Uint8Array[] = []
     let size = 0
@@ -23,7 +23,7 @@ export function bodyOfRequest(request: Request, head: ReceivedHead): ReadBody | 
       if (size > bytesMax || deadline.isOver) return undefined
       chunks.push(chunk)
     }
-    // So has one that says how it was sent in pieces, and has none.
+    // So may one that says the body came in pieces, and has none.
     if (size === 0 && head.contentLength === '' && head.transferEncoding !== '')
       throw incomplete(0, 'an unknown number of')
     return whole(Buffer.concat(chunks), head)
@@ -32,7 +32,7 @@ export function bodyOfRequest(request: Request, head: ReceivedHead): ReadBody | 
 
 /**
  * Reads the body of a request of node:http, without a web stream in between: they cost more than all the rest.
- * `undefined` when somebody has read of it. What lets it flow beside us, such as a log of bodies, waits until we read.
+ * `undefined` when part of it was read already. Other readers, such as a log of bodies, wait until we read.
  */
 export function bodyOfIncoming(incoming: IncomingMessage, head: ReceivedHead): ReadBody | undefined {
   if (incoming.readableDidRead) return undefined
@@ -49,12 +49,12 @@ function readIncoming(
   deadline: Deadline,
 ): Promise<Uint8Array | undefined> {
   return new Promise((resolve, reject) => {
-    // Somebody may have let it flow again while its secrets were looked at.
+    // Another reader may have resumed it while its secrets were looked at.
     if (incoming.readableDidRead) return reject(bodyConsumed())
     const chunks: Uint8Array[] = []
     let size = 0
     const end = () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))
-    // Somebody has seen to its end that it is empty.
+    // Another reader has already seen the end of an empty body.
     if (incoming.readableEnded) return end()
     incoming.on('data', (chunk: Uint8Array | string) => {
       const bytes = typeof chunk === 'string' ? bytesOf(chunk, incoming.readableEncoding) : chunk
@@ -65,13 +65,13 @@ function readIncoming(
     })
     incoming.on('end', end)
     incoming.on('error', reject)
-    // It may be ended by others without an error.
+    // Others may end it without an error.
     incoming.on('close', () => reject(new Error('The body was broken off')))
     incoming.resume()
   })
 }
 
-/** The bytes of text that `setEncoding` made of them. `undefined` where others may have made the same text. */
+/** The bytes of text that `setEncoding` made. `undefined` where other bytes may have made the same text. */
 function bytesOf(text: string, encoding: BufferEncoding | null): Uint8Array | undefined {
   const isExact = encoding === 'utf8' && !text.includes('\uFFFD')
   return isExact ? Buffer.from(text) : undefined
@@ -81,18 +81,18 @@ function isTaken({ bodyUsed, body }: Request): boolean {
   return bodyUsed || body?.locked === true
 }
 
-/** The body, if it has as many bytes as were announced. */
+/** The body, if it is as long as announced. */
 function whole(body: Uint8Array, { contentLength, contentEncoding }: ReceivedHead) {
   const { length } = body
   if (contentLength === '') return body
   const announced = Number(contentLength)
-  // Hosts that unpack what is encoded leave the length that it had before.
+  // Hosts that decompress a body leave the former length in the header.
   const isUnpacked = contentEncoding !== '' && contentEncoding !== 'identity' && length > 0 && announced > 0
   if (announced !== length && !isUnpacked) throw incomplete(length, announced)
   return body
 }
 
-/** The body was read before it came to us. */
+/** The error for a body that was read before it came to us. */
 export function bodyConsumed(): AverbaError {
   return new AverbaError('BODY_CONSUMED', 'Cannot read the notification: its body was consumed before', {
     hint: 'Put the receiver before any body parser',

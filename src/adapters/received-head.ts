@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-/** The headers of a notification that count (document 3, section 6), each joined where it came again with another value. */
+/** The headers of a notification that count (document 3, section 6); repeated with another value, they are joined. */
 const named = {
   'event-type': 'evento',
   secret: 'secret',
@@ -15,7 +15,7 @@ const named = {
 
 type Name = (typeof named)[keyof typeof named]
 
-/** The head of a request, as far as the receiver looks at it. What is not there is empty. */
+/** The head of a request, as far as the receiver reads it. An absent header is empty. */
 export type ReceivedHead = { readonly method: string } & Readonly<Record<Name, string>>
 
 const names = Object.entries(named)
@@ -28,8 +28,8 @@ export function headOfRequest({ method, headers }: Request): ReceivedHead {
 }
 
 /**
- * Reads the head of a request of node:http. From the headers as they came: Node leaves out some that come twice, and a
- * secret that comes twice is none.
+ * Reads the head of a request of node:http. From the raw headers: Node leaves out some repeated ones, and a repeated
+ * secret must not pass.
  */
 export function headOfIncoming({ method = '', rawHeaders }: IncomingMessage): ReceivedHead {
   const head = emptyHead(method)
@@ -42,7 +42,10 @@ export function headOfIncoming({ method = '', rawHeaders }: IncomingMessage): Re
   return withoutRepeated(head)
 }
 
-/** What says the same again, as behind a proxy that adds what is there: joined it would be another event or person. */
+/**
+ * Headers that may be repeated with the same value, as by a proxy that adds what is there: joined, they would name
+ * another event or person.
+ */
 const repeatable = ['evento', 'recipientKind', 'recipientId', 'contentLength'] as const
 
 function withoutRepeated(head: ReturnType<typeof emptyHead>): ReceivedHead {
@@ -54,7 +57,7 @@ function withoutRepeated(head: ReturnType<typeof emptyHead>): ReceivedHead {
   return head
 }
 
-/** Reports whether the head names several events: nobody knows whose handlers are meant. */
+/** Reports whether the head names several events: then nobody knows whose handlers are meant. */
 export function namesSeveral({ evento }: ReceivedHead): boolean {
   return evento.includes(', ')
 }

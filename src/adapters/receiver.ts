@@ -37,13 +37,13 @@ export interface ReceiverOptions {
   /** Told of every answer, and how long it took. */
   readonly onAnswered?: (status: number, ms: number) => void
   readonly tracing?: Tracing
-  /** Told of what was refused, by status, of which event it said that it was, and what helps to find out why. */
+  /** Told of what was refused: the status, the reason, the event that it named, and what helps to find out why. */
   readonly onRefused: (status: number, because: string, evento: string, detail: string | undefined) => void
   /** Told of what could not be stored, and was answered 503. */
   readonly onStoreError: (error: unknown) => void
   /** Told of a notification that the portal will have a failure record of, right after it was answered. */
   readonly onMissed?: (reason: Missed) => void
-  /** Told of a request that the host did not pass on whole, and of which event it said that it was. */
+  /** Told of a request that the host did not pass on whole, and of the event that it named. */
   readonly onMiswired?: (error: AverbaError, evento: string) => void
 }
 
@@ -56,7 +56,7 @@ export interface Receiver {
    * @throws {AverbaError} `REMOTE_ADDRESS_MISSING`, `BODY_CONSUMED` when it was read before: the host wired it wrongly
    */
   fetch(request: Request, from?: { remoteAddress: string }): Promise<Response>
-  /** The same for node:http and node:https, and for what hands on their requests. */
+  /** The same for node:http and node:https, and for whatever hands on their requests. */
   listener(incoming: IncomingMessage, outgoing: ServerResponse): void
 }
 
@@ -69,10 +69,10 @@ interface Answer {
 const budgetMs = limits.processingMs - 500
 const defaultBodyBytesMax = 1_048_576
 
-/** Said aloud, so that the end of the answer is known with its head. */
+/** Stated, so that the end of the answer is known with its head. */
 const noContent = { 'content-length': '0' }
 
-/** What the operator is told of a refusal. The one who asked is told less. */
+/** What the operator is told of a refusal. The sender is told less. */
 const refusals: Readonly<Record<number, string>> = {
   400: 'its header event-type is missing, too long or there with several values',
   401: 'its secrets are not those of the subscription',
@@ -89,13 +89,13 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const elapsedMs = stopwatchOf(clock)
   const deadlines = new Deadlines(clock, budgetMs)
 
-  /** Most who are refused by mistake have counted their proxies wrongly. */
+  /** Most wrongly refused senders come through a wrong number of trusted proxies. */
   const wayOf = ({ forwarded }: ReceivedHead) => {
     const { length } = forwardedHops(forwarded)
     return `${length} forwarded hop${length === 1 ? '' : 's'}, trustedProxies ${trustedProxies}`
   }
 
-  /** What can be told from the head alone. */
+  /** Refuses what the head alone shows to be wrong. */
   function refuse(head: ReceivedHead, remoteAddress: string): Answer | undefined {
     if (head.method !== 'POST') return { status: 405, text: 'Only POST is taken here' }
     if (isAllowed && !isAllowed(clientAddress(remoteAddress, head.forwarded, trustedProxies))) {
@@ -107,7 +107,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       : { status: 400, text: 'The header event-type is missing, too long or there with several values' }
   }
 
-  /** Secrets, body and commit, all within the budget: after it no commit is begun, and one that waits goes on. */
+  /** Secrets, body and commit, all within the budget: after it no commit begins, and one under way goes on. */
   async function take(head: ReceivedHead, readBody: ReadBody, deadline: Deadline): Promise<Answer> {
     const { evento, contentLength } = head
     const isKnown = isAuthentic(head, await options.secretsOf(evento))
@@ -123,7 +123,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return { status: 200 }
   }
 
-  /** Tells of what kept a notification from being stored, and says so. */
+  /** Tells of what kept a notification from being stored, and answers so. */
   function fail(error: unknown, { evento }: ReceivedHead): Answer {
     if (error instanceof AverbaError && error.code === 'BODY_CONSUMED') {
       options.onMiswired?.(error, evento)
@@ -133,13 +133,13 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return { status: 503, text: 'It could not be stored' }
   }
 
-  /** A body that cannot be had any more is told at once. Where it came from the portal, that has a record of it. */
+  /** A body that was already consumed is answered at once. If the portal sent it, the portal has a record of it. */
   function failConsumed(error: AverbaError, head: ReceivedHead, remoteAddress: string): Answer {
     if (!refuse(head, remoteAddress)) options.onMissed?.('unstored')
     return fail(error, head)
   }
 
-  /** The first of two ends: it is done, or its time is over. */
+  /** Whichever comes first: the answer, or the end of its time. */
   function inTime(head: ReceivedHead, readBody: ReadBody): Promise<Answer> {
     const began = clock.now()
     const deadline = deadlines.begin()
@@ -171,7 +171,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     readBody: ReadBody | undefined,
   ): Promise<Answer> {
     const began = elapsedMs()
-    // Whose trace the sender says that it belongs to is not asked: anybody may say it.
+    // The sender's own trace is ignored: anybody may claim one.
     const answer = await tracing.span('server', 'averba notification', {}, async end => {
       const made = readBody
         ? (refuse(head, remoteAddress) ?? (await inTime(head, readBody)))
@@ -222,7 +222,7 @@ function addressMissing(): AverbaError {
   })
 }
 
-/** What is left of a body that was not read to its end would have to be taken in: the connection ends instead. */
+/** What is left of an unread body would have to be read: the connection is closed instead. */
 function write(outgoing: ServerResponse, { status, text }: Answer): void {
   if (text === undefined) return void outgoing.writeHead(status, noContent).end()
   outgoing.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })

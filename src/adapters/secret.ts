@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { type Source, valueFrom } from './source.ts'
 
-/** What is shown in its place. */
+/** Shown in place of a secret. */
 const shown = '[secret]'
 
 /**
@@ -21,7 +21,7 @@ export class Secret {
     this.#value = value
   }
 
-  /** The secret itself. What is done with it should be short. */
+  /** The secret itself. Keep its use short. */
   expose(): string {
     return this.#value
   }
@@ -42,7 +42,7 @@ export class Secret {
     return shown
   }
 
-  /** How Deno inspects, which has no `inspect.custom` of its own. */
+  /** What Deno's inspection shows: `inspect.custom` does not cover it. */
   [Symbol.for('Deno.customInspect')](): string {
     return shown
   }

@@ -16,7 +16,7 @@ export interface ServeReceiversOptions {
   /** Certificates for other names, such as `aduana.exemplo.br` or `*.exemplo.br`, by the name that a client asks for. */
   readonly certificates?: Readonly<Record<string, Source<Certificate>>>
   readonly host?: string
-  /** 443 when absent: the only one that the portal delivers to. */
+  /** 443 when absent: the portal delivers to no other. */
   readonly port?: number
   /** How long the handshake, the head of a request, and the whole of it may take. */
   readonly handshakeTimeoutMs?: number
@@ -24,7 +24,7 @@ export interface ServeReceiversOptions {
   readonly requestTimeoutMs?: number
   readonly headerBytesMax?: number
   readonly connectionsMax?: number
-  /** Told of a certificate that could not be renewed: the one before is shown until then. */
+  /** Told of a certificate that could not be renewed: the former one is shown until it can. */
   readonly onTrouble?: (error: unknown) => void
   readonly clock?: Clock
 }
@@ -32,7 +32,7 @@ export interface ServeReceiversOptions {
 /** A server that takes notifications, to be closed. */
 export interface ReceiverServer {
   readonly port: number
-  /** Takes no more, and lets what is under way end, within seconds. */
+  /** Accepts nothing more, and lets what is under way end, within seconds. */
   close(): Promise<void>
 }
 

@@ -18,7 +18,7 @@ interface Shown {
   readonly key: string
 }
 
-/** The server's certificate, and whose clients it knows. */
+/** The server's certificate, and which clients it recognises. */
 export interface ServeOptions extends Shown {
   /** Asked at each new connection: what to show instead of the server's own certificate. */
   readonly showInstead?: () => Shown | undefined
@@ -80,7 +80,7 @@ export async function serve(
 /** Decides at each connection, before its handshake, which certificate it is shown. */
 function showPerConnection(server: HttpsServer, showInstead: () => Shown | undefined, own: Shown): void {
   let shown = own
-  // A new context has new ticket keys, so that no client resumes a session past the certificate.
+  // A new context has new ticket keys, so that no client resumes a session and misses the certificate.
   server.prependListener('connection', () => {
     const next = { ...own, ...showInstead() }
     if (next.cert === shown.cert) return

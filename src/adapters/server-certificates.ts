@@ -4,7 +4,7 @@ import { type Clock, isWithin } from '../clock.ts'
 import { type Certificate, useCertificate } from './certificate.ts'
 import { type Source, valueFrom } from './source.ts'
 
-/** The oldest version of TLS that the portal speaks, and that is still safe (document 3, section 6). */
+/** The oldest version of TLS that the portal speaks and that is still safe (document 3, section 6). */
 const minVersion = 'TLSv1.2'
 
 /** How long a certificate from a function is shown before the function is asked again. */
@@ -22,7 +22,7 @@ export class ServerCertificates {
   readonly #clock: Clock
   readonly #onTrouble: (error: unknown) => void
   readonly #shown = new Map<string, Shown>()
-  /** One question at a time, however many connections come. */
+  /** One renewal at a time, however many connections come. */
   readonly #renewing = new Map<string, Promise<SecureContext | undefined>>()
 
   constructor(
@@ -45,7 +45,10 @@ export class ServerCertificates {
     return this.#shown.get('')?.pem ?? {}
   }
 
-  /** Lets clients that name no server be shown the newest one, from the connection after the one that asks for it. */
+  /**
+   * Lets clients that name no server be shown the newest certificate, from the connection after the one that asks for
+   * it.
+   */
   showTo(server: Server): void {
     let pem = this.#shown.get('')?.pem
     server.on('connection', async () => {
@@ -56,7 +59,7 @@ export class ServerCertificates {
     })
   }
 
-  /** The certificate for a name. One that cannot be renewed is shown for as long as there is no other. */
+  /** The certificate for a name. One that cannot be renewed is shown until there is another. */
   async find(servername: string): Promise<SecureContext | undefined> {
     const parent = servername.replace(/^[^.]+/, '*')
     const name = [servername, parent].find(each => this.#sources.has(each)) ?? ''

@@ -17,7 +17,7 @@ export function parseRanges(sources: readonly string[]): (address: string) => bo
     }
     list.addSubnet(network, Number(prefix), 'ipv4')
   }
-  // Who sends has few addresses, and sends from the same one again and again.
+  // The portal has few addresses, and sends from the same one again and again.
   let [last, isIn] = ['', false]
   return address => {
     if (address === last) return isIn
@@ -28,15 +28,15 @@ export function parseRanges(sources: readonly string[]): (address: string) => bo
   }
 }
 
-/** Some proxies write the port too: `161.148.1.1:54321`, `[::ffff:161.148.1.1]:54321`. */
+/** Takes off the port that some proxies add: `161.148.1.1:54321`, `[::ffff:161.148.1.1]:54321`. */
 function withoutPort(address: string): string {
   const [, bracketed, ipv4] = /^(?:\[(.*)\](?::\d+)?|([\d.]+):\d+)$/.exec(address) ?? []
   return bracketed ?? ipv4 ?? address
 }
 
 /**
- * The address that notified us. Each trusted proxy adds the address that it saw: it is walked back over as many as
- * there are, no further.
+ * The address that notified us. Each trusted proxy adds the address that it saw: as many are skipped as there are
+ * proxies.
  */
 export function clientAddress(remoteAddress: string, forwarded: string, trustedProxies: number): string {
   if (trustedProxies === 0) return remoteAddress
@@ -44,7 +44,7 @@ export function clientAddress(remoteAddress: string, forwarded: string, trustedP
   return seen[seen.length - 1 - trustedProxies] ?? ''
 }
 
-/** What a header `X-Forwarded-For` names. */
+/** The addresses in a header `X-Forwarded-For`. */
 export function forwardedHops(forwarded: string): string[] {
   return forwarded
     .split(',')

@@ -28,12 +28,12 @@ export class UnsentError extends Error {
 /** A `Fetch` over real sockets, to be closed. */
 export interface Socket {
   readonly fetch: Fetch
-  /** What comes after the head fails as it is read: over the bound, over the time, broken off. */
+  /** An error after the head comes while reading: over the bound, over the time, or cut off. */
   readonly stream: StreamingFetch
   close(): Promise<void>
 }
 
-/** Whom to trust, who we are, and how long and how much to take. */
+/** Whom to trust, who we are, and how long and how large an answer may be. */
 export interface SocketOptions {
   /** Decides whether a certificate has expired. */
   readonly clock: Clock
@@ -42,7 +42,7 @@ export interface SocketOptions {
   readonly certificate?: Source<Certificate>
   /** Told of a certificate that ends within a month, when it is first used. */
   readonly onExpiring?: (daysLeft: number) => void
-  /** Told when a function gives no usable certificate any more: the one before is used on. */
+  /** Told when a function no longer gives a usable certificate: the former one stays in use. */
   readonly onTrouble?: (error: AverbaError) => void
   /** The whole exchange, from the look-up of the name to the last byte. */
   readonly budgetMs?: number
@@ -53,10 +53,10 @@ export interface SocketOptions {
   readonly connectTo?: (authority: string) => { host: string; port: number } | undefined
 }
 
-/** How long a whole exchange may take when nothing is said. */
+/** How long a whole exchange may take by default. */
 export const defaultBudgetMs = 10_000
 
-/** From when on an expiring certificate is told of. */
+/** How many days before its end an expiring certificate is told of. */
 const expiryWarningDays = 30
 
 /** How long a certificate from a function is used before the function is asked again. */
@@ -84,12 +84,12 @@ export function openSocket(options: SocketOptions): Socket {
     const usable = certificate && (await useCertificate(certificate, askedAt))
     if (usable && usable.daysLeft <= expiryWarningDays) options.onExpiring?.(usable.daysLeft)
     const agent = createAgent(options, usable)
-    // What is under way on the old connections ends there.
+    // Requests under way on the old connections end there.
     void before?.agent.close()
     return { agent, certificate, askedAt }
   }
 
-  /** A vault that is away, or a file that is half written, holds up nothing while there is a certificate. */
+  /** While there is a certificate, a vault that is away or a half-written file holds up nothing. */
   async function renewOrKeep(before: Opened | undefined): Promise<Opened> {
     try {
       return await renew(before)
@@ -143,7 +143,7 @@ function createAgent(options: SocketOptions, certificate: UsableCertificate | un
     minVersion: 'TLSv1.2' as const,
     allowH2: false,
   }
-  // A signal does not end a connection that is only being made.
+  // A signal does not end a connection that is still being made.
   const connector = buildConnector({ ...tls, timeout: budgetMs })
   return new Agent({
     connect(target, callback) {
@@ -152,8 +152,8 @@ function createAgent(options: SocketOptions, certificate: UsableCertificate | un
       const redirected = to && { hostname: to.host, port: String(to.port), servername: target.hostname }
       connector({ ...target, ...redirected, localAddress: localAddress ?? null }, (...connected) => {
         const [, socket] = connected
-        // TLS 1.3 refuses our certificate after we have begun to send: its alert is the reason, not the
-        // end of the connection that follows.
+        // TLS 1.3 refuses our certificate only after we have begun to send: its alert is the reason, not the end of the
+        // connection that follows.
         socket?.once('error', reason => socket.destroy(reason))
         callback(...connected)
       })
@@ -182,7 +182,7 @@ async function exchange(
   }
 }
 
-/** Tells when a request begins to be written: its connection is there by then. */
+/** Tells when a request begins to be written: its connection exists then. */
 function telling(onConnected: () => void): Dispatcher.DispatcherComposeInterceptor {
   return dispatch => (options, handler) =>
     dispatch(options, {
@@ -197,7 +197,7 @@ function telling(onConnected: () => void): Dispatcher.DispatcherComposeIntercept
     })
 }
 
-/** The same as a stream. Giving it up breaks the connection, also while a chunk is waited for. */
+/** The body as a stream. Cancelling it breaks the connection, even while a chunk is awaited. */
 function streamOf(body: Dispatcher.ResponseData['body'], bytesMax: number): ReadableStream<Uint8Array> {
   const chunks = bounded(body, bytesMax)
   return new ReadableStream({
@@ -237,7 +237,7 @@ const unsentCodes = new Set([
   'ENETUNREACH',
   'EADDRNOTAVAIL',
   'UND_ERR_CONNECT_TIMEOUT',
-  // What the check of the server's certificate can end with: before any request.
+  // How the check of the server's certificate can end, before any request.
   'CERT_CHAIN_TOO_LONG',
   'CERT_HAS_EXPIRED',
   'CERT_NOT_YET_VALID',
@@ -256,7 +256,7 @@ const unsentCodes = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ])
 
-/** The handshake itself was refused, or was none: no request was read. */
+/** The handshake failed, or was not TLS: no request was read. */
 const refusedHandshake =
   /^ERR_SSL_(WRONG_VERSION_NUMBER|UNSUPPORTED_PROTOCOL|[\w/]*ALERT_(HANDSHAKE_FAILURE|PROTOCOL_VERSION|UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_\w+|ACCESS_DENIED))$/
 
@@ -264,7 +264,7 @@ function isUnsent(error: unknown): boolean {
   return unsentCodes.has(codeOf(error)) || refusedHandshake.test(codeOf(error))
 }
 
-/** What Node calls the reason of an error; nothing where it has none. */
+/** Node's code for an error; empty where it has none. */
 export function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   return code === undefined || code === null ? '' : String(code)
@@ -279,12 +279,15 @@ export function describe(error: unknown): string {
   return isWord(code) ? inWords(code) : 'unknown'
 }
 
-/** A way out of the host's own may throw anything, with an address or a number for a code: it is kept for good. */
+/**
+ * A host's own way out may throw anything, with an address or a number as its code: what is kept for good must be a
+ * word.
+ */
 function isWord(code: string): boolean {
   return /^[A-Za-z_]\w{0,60}$/.test(code) && !/\d{5}/.test(code)
 }
 
-/** A certificate was there, and no chain to a trusted authority. */
+/** Whether there was a certificate without a chain to a trusted authority. */
 export function isUntrusted(code: string): boolean {
   return /CERT|CA$|^UNABLE_TO_VERIFY/.test(code)
 }

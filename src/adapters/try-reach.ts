@@ -1,22 +1,22 @@
 import { AverbaError } from '../errors.ts'
 import { describe, type Fetch, openSocket, type SocketOptions, UnsentError } from './transport.ts'
 
-/** What became of a trial to reach a service. */
+/** What became of a try to reach a service. */
 export interface Reach {
   readonly isReached: boolean
   /** What was found in words, and what to do when it was not reached. */
   readonly detail: string
-  /** What the answer's `Date` says less our own time, where it says something: whole seconds are all that it tells. */
+  /** The answer's `Date` less our own time, where it has one: exact to the second only. */
   readonly skewMs?: number
 }
 
-/** How long a trial may take when nothing is said. */
+/** How long a try may take by default. */
 const defaultBudgetMs = 5_000
 
 /**
  * Finds the name of a service, connects, shakes hands, and sends `HEAD /`: none of the service's operations, no
- * credential but the client certificate, and nothing that is paid. Any answer will do. `fetch` is a way out in place
- * of a socket.
+ * credential but the client certificate, and nothing that costs money. Any answer will do. `fetch` is a way out in
+ * place of a socket.
  */
 export async function tryReach(
   address: string,
@@ -61,7 +61,7 @@ function whyNot(
   return `it ended the connection (${words})${advice}`
 }
 
-/** What is untrusted or missing says so itself. */
+/** What is untrusted or missing needs no advice beyond its words. */
 function adviceFor(words: string): string {
   if (/ENOTFOUND|EAI_AGAIN/.test(words)) return ": correct its address, or this machine's resolver"
   if (/ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL/.test(words))

@@ -9,13 +9,13 @@ export class LateError extends Error {
 export interface Limit {
   /** Aborts when the time is over. */
   readonly signal: AbortSignal
-  /** Begins to count anew. */
+  /** Begins to count again. */
   restart(): void
-  /** Counts what is left by another clock, until what is returned is called. */
+  /** Counts what is left by another clock, until the returned function is called. */
   countBy(clock: Clock): () => void
 }
 
-/** Does work within so much time of a clock; rejects with a `LateError`, and aborts the work, when it is over. */
+/** Does work within a time of a clock; when it is over, rejects with a `LateError` and aborts the work. */
 export async function withinTime<T>(
   clock: Clock,
   ms: number,
@@ -25,7 +25,7 @@ export async function withinTime<T>(
   let isDone = false
   let changed = new AbortController()
   let counting = { by: clock, since: clock.now(), leftMs: ms }
-  // A clock that goes back gives nobody more time.
+  // A clock that goes back must not give anybody more time.
   const leftMs = () => counting.leftMs - Math.max(0, counting.by.now() - counting.since)
   const count = (by: Clock, left: number) => {
     counting = { by, since: by.now(), leftMs: left }
@@ -36,7 +36,7 @@ export async function withinTime<T>(
     while (leftMs() > 0 && !isDone) {
       const { signal } = changed
       await counting.by.sleep(leftMs(), signal, 'the time of a delivery')
-      // Who slept through it need not ask the clock, which may have gone back meanwhile.
+      // A sleep that ended by itself is over, even if the clock has gone back meanwhile.
       if (!signal.aborted) break
     }
     if (isDone) return working
