@@ -6,22 +6,22 @@ import { type Machine, record } from './machine.ts'
 // Events
 
 interface Left {
-  /** The service that the certificate is shown to, or `receiver` for what ours is served with. */
+  /** The service that the certificate is shown to, or `receiver` for the receiver's own. */
   readonly service: string
   readonly daysLeft: number
 }
 
 export type CertificateEvent =
-  /** It ends within so many days: said when fewer are left than one of the warnings. */
+  /** It ends soon: said when fewer days are left than one of the warnings. */
   | Event<'certificate.expiring', Left>
-  /** Another one is in use, and no warning holds any more. */
+  /** Another one is in use, and no warning holds any longer. */
   | Event<'certificate.renewed', Left>
 
 // Facts from outside
 
 export type CertificateMessage = Message<'certificate.observe', Left>
 
-/** The days from which on it is said, each once. */
+/** The days left at which an event is recorded, each once. */
 const warnings = [30, 14, 7, 3, 1]
 
 // Chart
@@ -55,7 +55,7 @@ function decide(state: SnapshotFrom<typeof chart>, { data }: CertificateMessage)
   const level = warningOf(data.daysLeft)
   if (level === undefined)
     return isExpiring ? record({ type: 'certificate.renewed', data } as const) : record()
-  // A shorter warning than the last one; or a longer one, since it was replaced by one that ends soon as well.
+  // A shorter warning than the last one; or a longer one, when the replacement ends soon as well.
   if (isExpiring && warningOf(state.context.daysLeft) === level) return record()
   return record({ type: 'certificate.expiring', data } as const)
 }

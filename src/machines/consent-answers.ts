@@ -26,7 +26,7 @@ function answer(
   if (asked !== null && said.status !== asked) {
     const data = { ...said, by: 'service', held: reading.status, isContrary: true } as const
     const anomaly = `the service was asked for ${asked}`
-    // Whoever answers from an older copy would show it to a reading at once as well.
+    // A service that answers from an older copy would show that copy to an immediate reading too.
     const dueAt = said.askedAt && { dueAt: toInstant(fromInstant(said.askedAt) + lateChangeMs) }
     return { type: 'consent.conflicted', data, anomaly, effects: [{ ...read, ...dueAt }] }
   }
@@ -38,7 +38,7 @@ function answer(
   return move(reading.status, { ...said, by: 'us' })
 }
 
-/** The service refused a change that its table has: something is otherwise than we hold. */
+/** The service refused a change that its own table allows: something differs from what we hold. */
 export function refused(
   held: Held,
   { httpStatus, asked }: { readonly httpStatus: number } & Answered,
@@ -48,7 +48,7 @@ export function refused(
   return { type: 'consent.changeDeclined', data: { httpStatus }, effects: [read] }
 }
 
-/** What became of a change is not known, and found by a reading in full, unless a list has told already. */
+/** The outcome of a change is unknown: a reading in full will find it, unless a list has told already. */
 export function lost(
   held: Held,
   { status, lostAt }: { readonly status?: RequestableStatus; readonly lostAt?: Instant },
@@ -60,17 +60,17 @@ export function lost(
   return { type: 'consent.changeLost', data, effects: [read] }
 }
 
-/** Reports whether it is this change that is out, or in doubt. Another one may have been asked for since. */
+/** Reports whether this very change is out or in doubt. Another one may have been asked for since. */
 function isOpen(held: Held, asked: RequestableStatus | undefined): boolean {
   return held.asked !== null && (asked === undefined || held.asked === asked)
 }
 
-/** A reading has told before what became of it: the answer ends the call, and nothing else. */
+/** A reading has already told the outcome: the answer ends the call, and changes nothing else. */
 function late(asked: RequestableStatus | undefined, status: ConsentStatus | null): ConsentEvent {
   return { type: 'consent.answeredLate', data: { asked: asked ?? null, status } }
 }
 
-/** What a list showed while the change was out is as much in doubt as before. */
+/** What a list showed while the change was out is in doubt as before. */
 function stillShown({ shown }: Held, status: ConsentStatus): readonly ConsentEvent[] {
   if (shown === null || shown === status) return []
   const data = { status: shown === 'unreadable' ? null : shown, crossed: true } as const

@@ -13,11 +13,11 @@ interface Context {
   readonly asked: RequestableStatus | null
   /** What a list shows in place of what we hold, until its history has been read. */
   readonly shown: Shown | null
-  /** Whether what shows it had crossed something newer. */
+  /** Whether the reading that shows it crossed something newer. */
   readonly isCrossed: boolean
-  /** A reading in full is owed that may tell. */
+  /** A reading in full is owed that may settle it. */
   readonly isReadingOwed: boolean
-  /** The answer to what we asked for was lost, and when that was known. */
+  /** The answer to what we asked for was lost, and when that was noticed. */
   readonly isLost: boolean
   readonly lostAt: Instant | null
   /** All statuses that it has had, as far as we know. */
@@ -26,7 +26,7 @@ interface Context {
   readonly since: Instant | null
   /** The history as last read. */
   readonly history: readonly HistoryEntry[]
-  /** The end that was said to have passed. */
+  /** The expiry that was recorded as passed. */
   readonly lapsed: Instant | null
   readonly isErased: boolean
 }
@@ -42,7 +42,7 @@ const noDoubt = {
   lostAt: null,
 } as const
 
-// What the service shows is true, also where its table has no such move.
+// What the service shows is true, even where its table has no such move.
 const asShown = [
   { guard: 'showsPendente', target: '.PENDENTE', actions: 'keepReading' },
   { guard: 'showsAtivo', target: '.ATIVO', actions: 'keepReading' },
@@ -56,7 +56,7 @@ const ended = { target: 'known', actions: 'forgetDoubt' } as const
 const gone = { actions: 'forgetShown' } as const
 // A service that says yes and shows the opposite has made up nobody's mind.
 const contrary = { guard: 'isContrary', target: 'uncertain', actions: 'keepDeclined' } as const
-// While a change of ours is out or in doubt, what else is in doubt waits for its end.
+// While a change of ours is out or in doubt, any other doubt waits for its end.
 const seenBeside = { 'consent.changeSeen': { actions: 'keepShown' } } as const
 const doubtEnds = {
   'consent.approved': ended,
@@ -206,7 +206,7 @@ function shownBy(
 ): Partial<Context> {
   const { shown, isCrossed } = context
   const isFirm = shown !== null && shown !== 'unreadable' && !isCrossed
-  // What may be older, or says nothing, takes the place of nothing that is known.
+  // A status that may be older, or cannot be read, does not replace a known one.
   if (isFirm && (event.data.crossed || event.data.status === null))
     return { isReadingOwed: context.isReadingOwed || owes(event) }
   return {
@@ -255,7 +255,7 @@ function readingAfter(context: Context, event: ConsentEvent): Partial<Context> {
 /** Where the machine stands. */
 export type State = SnapshotFrom<typeof chart>
 
-/** Where the machine stands, for those who decide what a reading adds. */
+/** What the machine holds, in the form that decisions about readings need. */
 export function heldOf(state: State): Held {
   return {
     ...state.context,
@@ -266,7 +266,7 @@ export function heldOf(state: State): Held {
   }
 }
 
-/** Reports whether nobody has seen it, or the service lists it no more. */
+/** Reports whether it was never seen, or the service no longer lists it. */
 export function isUnknown(state: State): boolean {
   return state.matches({ status: 'absent' }) || state.matches({ status: 'vanished' })
 }

@@ -22,13 +22,13 @@ export interface Move {
   readonly status: ConsentStatus
   readonly by: 'us' | 'service'
   readonly since?: Instant
-  /** When the request left whose answer shows it; absent where an event beside it says so. */
+  /** When the request left whose answer shows it; absent where another event of the same append says so. */
   readonly askedAt?: Instant
 }
 
 /**
- * A use of the data: when, how old a reading may be, the last one that covers it, and when it was asked for: a reading that
- * was made for it is no older than the question.
+ * A use of the data: when, how old a reading may be, the last reading that covers it, and when the use was asked for: a
+ * reading made for it is no older than that.
  */
 export interface Use {
   readonly at: Instant
@@ -61,31 +61,37 @@ export type ConsentEvent =
   | Event<'consent.vanished', Record<string, never>>
   /** By our clock `dataExpiracao` has passed. The status stays the service's word. */
   | Event<'consent.lapsed', { expiresAt: Instant }>
-  /** The service shows what we hold: said only where an effect or a doubt ends with it. */
+  /** The service shows what we hold: recorded only where it ends an effect or a doubt. */
   | Event<'consent.confirmed', { status: ConsentStatus; askedAt?: Instant }>
-  /** In place of another one, where that had not left. */
+  /** `instead` names a change that had not left, and is replaced. */
   | Event<'consent.changeRequested', { status: RequestableStatus; instead?: RequestableStatus }>
-  /** Contradicts what we hold, which led to the request: owes a reading in full. */
+  /** The refusal contradicts what we hold, which led to the request: a reading in full is owed. */
   | Event<'consent.changeDeclined', { httpStatus: number }>
   | Event<'consent.readDeclined', { httpStatus: number }>
-  /** Owes a reading in full. When it was known to be lost: a service may still make what it has not answered. */
+  /**
+   * A reading in full is owed. `lostAt` is when the loss was noticed: a service may still make a change that it has not
+   * answered.
+   */
   | Event<'consent.changeLost', { lostAt?: Instant }>
-  /** The end of a change that a reading had told of before; the status is null where it was no answer, or a refusal. */
+  /**
+   * Ends a change whose outcome a reading had told already; the status is null where there was no answer, or a refusal.
+   */
   | Event<'consent.answeredLate', { asked: RequestableStatus | null; status: ConsentStatus | null }>
   /** A change that had been put off was not sent: it was asked for no more. */
   | Event<'consent.changeWithheld', { asked: RequestableStatus }>
   | Event<'consent.detailRequested', Record<string, never>>
   /**
-   * A list shows another status, or one that cannot be read, which is null: owes the reading in full, whose history tells what
-   * happened, and when. `crossed` was what shows it by something newer: nobody can say which of the two came first.
+   * A list shows another status, or one that cannot be read, which is null. A reading in full is owed, whose history
+   * tells what happened, and when. `crossed`: something newer happened during the reading, and nobody can say which of
+   * the two came first.
    */
   | Event<'consent.changeSeen', { status: ConsentStatus | null; crossed?: true }>
   /**
-   * Its part `detail` holds the whole answer to a request that left at `askedAt`. Owes another reading where it leaves a doubt.
-   * Events from before `entries` was kept have the count alone.
+   * Its part `detail` holds the whole answer to a request that left at `askedAt`. Another reading is owed where it
+   * leaves a doubt. Events from before `entries` was kept have only the count.
    */
   | Event<'consent.described', { history: number; entries?: readonly HistoryEntry[]; askedAt?: Instant }>
-  /** The data was used, or was not to be used and why. Purpose and legal basis stand in the event's `basis`. */
+  /** The data was used, or was refused, and why. Purpose and legal basis are in the event's `basis`. */
   | Event<'consent.used', Use & { until: Instant | null }>
   | Event<'consent.useRefused', Use & { because: Reason }>
   /** Its data subject was erased. */
@@ -101,7 +107,7 @@ export interface Answered {
 
 export type ConsentMessage =
   | Message<'consent.approve' | 'consent.deny' | 'consent.revoke' | 'consent.readDetail', unknown>
-  /** The change that is out has not left, and is withdrawn with this. */
+  /** The earlier change has not left, and is withdrawn with this. */
   | Message<'consent.approveInstead' | 'consent.denyInstead' | 'consent.revokeInstead', unknown>
   | Message<'consent.observe', ConsentReading & { consent: string; subject: string; askedAt?: Instant }>
   /** A list has it twice, or in a form that cannot be read. */
@@ -119,7 +125,7 @@ export type ConsentMessage =
   | Message<'consentService.readDeclined', { httpStatus: number }>
   | Message<'consentService.changeLost', { status?: RequestableStatus; lostAt?: Instant }>
 
-/** What becomes of a message once the data subject was erased: of any other, it is recorded and owes nothing. */
+/** Messages that are refused or ignored once the data subject was erased; any other is recorded and owes nothing. */
 export const whenErased: Readonly<Partial<Record<ConsentMessage['type'], 'refused' | 'passed over'>>> = {
   'consent.approve': 'refused',
   'consent.deny': 'refused',

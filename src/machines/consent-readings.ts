@@ -4,7 +4,7 @@ import type { ConsentEvent, ConsentReading, Move } from './consent-events.ts'
 import type { Shown } from './consent-standing.ts'
 import { type ConsentStatus, moveType, type RequestableStatus } from './consent-status.ts'
 
-/** One entry of `historico`. `status` is null where it is none of the contract, `since` where it is no date. */
+/** One entry of `historico`. `status` is null where the contract does not have it, `since` where it is not a date. */
 export interface HistoryEntry {
   readonly status: ConsentStatus | null
   readonly since: Instant | null
@@ -15,7 +15,7 @@ export interface Held {
   readonly reading: ConsentReading
   readonly asked: RequestableStatus | null
   readonly shown: Shown | null
-  /** Whether what shows it had crossed something newer. */
+  /** Whether the reading that shows it crossed something newer. */
   readonly isCrossed: boolean
   readonly history: readonly HistoryEntry[]
   /** All statuses that it has had, as far as we know. */
@@ -25,10 +25,10 @@ export interface Held {
   readonly isUnknown: boolean
   /** The answer to a change of ours was lost or a refusal, and no reading has told since. */
   readonly isDoubtful: boolean
-  /** It was lost, and when that was known. */
+  /** It was lost, and when that was noticed. */
   readonly isLost: boolean
   readonly lostAt: Instant | null
-  /** A reading in full is owed that may tell. */
+  /** A reading in full is owed that may settle it. */
   readonly isReadingOwed: boolean
   /** No change of ours is out or in doubt. */
   readonly isQuiet: boolean
@@ -50,7 +50,7 @@ export const lateChangeMs = 60_000
 export function seen(held: Held, given: ConsentReading & Whose & When): readonly ConsentEvent[] {
   const { status } = given
   const isOwn = status === held.reading.status
-  // What became of a lost change stands in the history, where a list shows neither.
+  // The history tells what became of a lost change when a list shows neither status.
   const isElsewhere = held.isLost && !isOwn && status !== held.asked
   if (held.isUnknown || (!held.isQuiet && !isElsewhere)) return observed(held, given, [])
   const amended = amendment(held, given)
@@ -62,8 +62,8 @@ export function seen(held: Held, given: ConsentReading & Whose & When): readonly
 }
 
 /**
- * What a reading adds that crossed something newer: it may show what was before that, or what came after, so it is never
- * believed and never passed over.
+ * What a reading adds that crossed something newer: it may show the time before or after that, so it is neither
+ * believed nor ignored.
  */
 export function crossed(
   { reading, asked, shown, isUnknown }: Held,
@@ -85,7 +85,7 @@ export function observed(
   const amended = amendment(held, given)
   if (moves.length > 0) return [...amended, ...moves]
   if (mayStillBeMade(held, given) || (!held.isDoubtful && held.shown === null)) return amended
-  // Our change is out still: only what a list had shown is done with.
+  // Our change is still out: only what a list had shown is settled.
   if (!held.isDoubtful && !held.isQuiet) return [...amended, { type: 'consent.changeSeen', data: { status } }]
   const confirmed: ConsentEvent = { type: 'consent.confirmed', data: { status } }
   return [...amended, held.isLost ? { ...confirmed, ...resolution(false) } : confirmed]
@@ -127,7 +127,7 @@ export function isContradicted({ reading, history }: Pick<Held, 'reading' | 'his
   return reading.status === 'ATIVO' && (last === 'NEGADO' || last === 'REVOGADO' || last === 'EXPIRADO')
 }
 
-/** Time passed: whether the end of a consent that still stands has come, and was not said before. */
+/** Time passed: recorded when the end of a consent that still stands has come, once. */
 export function lapse({ reading, isUnknown }: Held, said: Instant | null, now: Instant): ConsentEvent[] {
   const { status, expiresAt } = reading
   const isLive = !isUnknown && (status === 'PENDENTE' || status === 'ATIVO')
@@ -135,7 +135,7 @@ export function lapse({ reading, isUnknown }: Held, said: Instant | null, now: I
   return [{ type: 'consent.lapsed', data: { expiresAt } }]
 }
 
-/** The moves that lead from what we hold to what is shown: those of the history, or else one without a time. */
+/** The moves from what we hold to what is shown: those of the history, or else one without a time. */
 export function movesOf(
   { reading, asked, history: known, isLost }: Held,
   shown: ConsentStatus,
@@ -159,7 +159,7 @@ interface Step {
   readonly since: Instant | null
 }
 
-/** The entries of a history that are news. One that contradicts what is shown, or what we hold, tells nothing. */
+/** The new entries of a history. A history that contradicts what is shown, or what we hold, tells nothing. */
 function newSteps(
   held: ConsentStatus,
   shown: ConsentStatus,
@@ -173,7 +173,7 @@ function newSteps(
   const steps = history
     .slice(from)
     .flatMap(({ status, since }) => (status === null ? [] : [{ status, since }]))
-  // Without an entry for what we hold, only the last one is certain to be news.
+  // Without an entry for what we hold, only the last one is certainly new.
   return from === 0 ? (held === shown ? [] : steps.slice(-1)) : steps
 }
 
@@ -181,7 +181,7 @@ function isSameEntry(a: HistoryEntry, b: HistoryEntry | undefined): boolean {
   return a.status === b?.status && a.since === b.since
 }
 
-/** The dates and the controller, where they are others by now. */
+/** Changed dates or controller. */
 export function amendment({ reading }: Held, given: ConsentReading): readonly ConsentEvent[] {
   const { createdAt, expiresAt, controller } = given
   const isSame =
@@ -194,7 +194,7 @@ function readingOf({ status, createdAt, expiresAt, controller }: ConsentReading)
   return { status, createdAt, expiresAt, controller }
 }
 
-/** A move of the contract's table, or else a conflict, marked. */
+/** A move of the contract's table; any other is a conflict, marked as an anomaly. */
 export function move(held: ConsentStatus, data: Move): ConsentEvent {
   const type = moveType(held, data.status)
   if (type) return { type, data }

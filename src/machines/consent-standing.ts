@@ -26,9 +26,9 @@ export interface Known {
   /** What we asked the service for and have not heard of, and whether the answer was lost. */
   readonly asked: RequestableStatus | null
   readonly isDoubtful: boolean
-  /** The history that came with the status ends otherwise. */
+  /** The history that came with the status ends in another one. */
   readonly isContradicted: boolean
-  /** The last reading that covers it, by when its request left. */
+  /** When the request of the last reading left that covers it. */
   readonly readAt: Instant | null
 }
 
@@ -40,7 +40,7 @@ export interface Question {
   readonly at: Instant
   readonly knownAt: Instant
   readonly ageMaxMs: number | null
-  /** When the question came: what was read for it is not too old by the time that it took. */
+  /** When the question came: a reading made for it is not stale because of the time that it took. */
   readonly askedAt?: Instant | undefined
 }
 
@@ -53,8 +53,8 @@ const reasons = {
 } as const
 
 /**
- * Says whether a consent stands: only where everything that is known says so. An expiry that cannot be read is an
- * unknown one, and as good as none of the others.
+ * Says whether a consent stands: only where everything that is known says so. An expiry that cannot be read is unknown,
+ * and then it does not stand.
  */
 export function judge(known: Known, question: Question): Reason {
   const { status, since, expiresAt, isVanished, shown, asked } = known
@@ -64,7 +64,7 @@ export function judge(known: Known, question: Question): Reason {
   if (shown !== null && shown !== 'ATIVO' && shown !== 'unreadable') return reasons[shown]
   if (status !== 'ATIVO') return reasons[status]
   if (shown !== null || known.isContradicted) return 'uncertain'
-  // The service's clock may be ahead of ours: by its own time it does not stand yet.
+  // The service's clock may be ahead of ours: by its own time the consent does not stand yet.
   if (since !== null && question.at < since) return 'pending'
   if (expiresAt === null) return 'uncertain'
   if (question.at >= expiresAt) return 'expired'

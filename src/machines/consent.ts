@@ -84,7 +84,7 @@ function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<C
       return record(lost(heldOf(state), message.data, readConsent(state.context)))
     case 'consentService.readDeclined': {
       const { shown, isCrossed } = state.context
-      // What the list showed is believed, though nobody tells when it came to be.
+      // What the list showed is believed, though its time is unknown.
       const isBelieved = shown !== null && shown !== 'unreadable' && !isCrossed && heldOf(state).isQuiet
       const moves = isBelieved ? movesOf(heldOf(state), shown, []) : []
       return record({ type: 'consent.readDeclined', data: message.data }, ...moves)
@@ -140,7 +140,7 @@ function readInFull(
   ]
 }
 
-/** A change that may still be made is looked for once more, when it would have been. */
+/** A change that may still be made is looked for once more, when it should have been made. */
 function readLater(state: State, reading: Parameters<typeof mayStillBeMade>[1]): readonly Effect[] {
   const { lostAt } = state.context
   if (lostAt === null || !mayStillBeMade(heldOf(state), reading)) return []
@@ -171,7 +171,7 @@ function withReading(state: State, events: readonly ConsentEvent[]): Decision<Co
   }
 }
 
-/** A use is decided on all that is known at this very moment: nothing is appended in between. */
+/** A use is decided on all that is known at this moment: no append comes in between. */
 function use(state: State, asked: Use): ConsentEvent {
   const { reading, since } = state.context
   const { at, readAt } = asked

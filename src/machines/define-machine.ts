@@ -32,8 +32,8 @@ export function defineMachine<C extends AnyStateMachine, M extends Message, E ex
 }
 
 /**
- * What a transition may act on: nothing. xstate's own `transition` makes one for every event, which takes longer
- * than the transition; an actor that is never started serves for all of them.
+ * What a transition may act on: nothing. xstate's own `transition` makes one for every event, which takes longer than
+ * the transition itself; one actor that is never started serves for all.
  */
 function inertScope(chart: AnyStateMachine): Parameters<AnyStateMachine['transition']>[2] {
   const self = createActor(chart)

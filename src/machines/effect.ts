@@ -14,40 +14,40 @@ interface Concerned {
 
 interface Parked extends Concerned {
   readonly attempts: number
-  /** What the last attempt came to, in words without personal data. */
+  /** How the last attempt ended, in words without personal data. */
   readonly because: string
 }
 
-/** What a retry policy went by. */
+/** By which retry policy it was decided. */
 interface ByPolicy {
   /** The policy's name: its numbers stand in the code of the version that decided. */
   readonly policy: string
-  /** Since it was first due, or an operator last let it go. */
+  /** Since it was first due, or was last released by an operator. */
   readonly elapsedMs: number
 }
 
 interface Deferred extends Parked, ByPolicy {
   /**
-   * `known`: until a time that something else sets, as `because` says: the service named it or is closed until then, or
-   * what the call needs is asked for then. `backoff`: full jitter, by the policy.
+   * `known`: until a time set elsewhere, as `because` says: the service named it, or is closed until then, or what the
+   * call needs is asked for then. `backoff`: full jitter, by the policy.
    */
   readonly wait: 'known' | 'backoff'
   readonly dueAt: Instant
 }
 
-/** `attempts` counts from the last time that an operator let it go. */
+/** `attempts` counts from the last release by an operator. */
 interface Attempted extends Concerned {
   readonly attempts: number
 }
 
 export type EffectEvent =
-  /** A request that may change something, or costs something, leaves after this. Those that only read have no such event. */
+  /** A request that may change something, or costs something, leaves after this. Readings have no such event. */
   | Event<'effect.attempted', Attempted>
-  /** The attempt certainly did nothing: when it goes again, and why then. A reading has no such event. */
+  /** The attempt certainly did nothing: when the next one goes, and by what rule. Readings have no such event. */
   | Event<'effect.deferred', Deferred>
-  /** It is not tried again before an operator lets it go: the policy gave it up, or an operator held it. */
+  /** It is not tried again until an operator releases it: the policy gave it up, or an operator held it. */
   | Event<'effect.parked', Parked & ({ by: 'operator' } | ({ by: 'policy' } & ByPolicy))>
-  /** An operator let it go: it is due at once, and its attempts are counted anew. */
+  /** An operator released it: it is due at once, and its attempts are counted anew. */
   | Event<'effect.resumed', Concerned>
   /** It had not left, and never will: something else is asked for in its place. */
   | Event<'effect.withdrawn', Concerned>
@@ -97,5 +97,5 @@ function decide(state: SnapshotFrom<typeof chart>, message: EffectMessage): Deci
   }
 }
 
-/** What became of one owed call: its attempts, put off, given up, held by an operator, let go again, withdrawn. */
+/** The life of one owed call: its attempts, postponed, given up, held and released by an operator, withdrawn. */
 export const effectMachine: Machine = defineMachine({ name: 'effect', version: 1, chart, decide })

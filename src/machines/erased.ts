@@ -7,8 +7,8 @@ export function refuseErased(): Decision<never> {
 }
 
 /**
- * Decides about somebody who was erased: commands are refused, some messages say nothing any more, and what any other makes
- * is recorded and owes nothing.
+ * Decides about somebody who was erased: commands are refused, some messages are ignored, and any other is recorded and
+ * owes nothing.
  */
 export function decideErased<E extends Event>(
   { type }: Message,

@@ -1,6 +1,9 @@
 import type { Instant } from '../message.ts'
 
-/** Who asked for an erasure, on what basis, and which kinds of parts the law has kept, such as `validation.result`. */
+/**
+ * Who asked for an erasure, on what basis, and which kinds of parts the law requires to be kept, such as
+ * `validation.result`.
+ */
 export interface ErasureRequest {
   readonly requester: string
   readonly legalBasis: string
@@ -13,7 +16,9 @@ export interface Erased {
   readonly keeps: readonly string[]
   /** Whether something was kept, which may be erased later. */
   readonly isPartial: boolean
-  /** The parts that it let be, each as `<position>/<name>`, moved out ones too: it explains none of them. */
+  /**
+   * The parts that it left, each as `<position>/<name>`, moved out ones too: it explains the absence of none of them.
+   */
   readonly kept: readonly string[]
   readonly parts: number
   /** SHA-256 over a line for each destroyed part: its position, its name and its hash. */
@@ -32,7 +37,7 @@ export interface ErasureCompleted {
   readonly searchedBytes: number
   readonly searchedFor: number
   readonly found: number
-  /** Parts that were destroyed and not searched for, in a file too large to be written anew for them. */
+  /** Parts that were destroyed but not searched for, in a file too large to be rewritten for them. */
   readonly unsearched: number
   readonly copiesOpenUntil: Instant
 }

@@ -3,17 +3,20 @@ import type { Machine } from './machine.ts'
 import { type MachineRules, rulesOf } from './rules.ts'
 
 /**
- * What a version of a machine may do, as data: it is written to the log, so that whoever has the log can look every
- * decision up without this library.
+ * What a version of a machine may do, as data: written to the log, so that whoever has the log can look up every
+ * decision without this library.
  */
 export interface MachineTable {
   readonly name: string
   readonly version: number
   /** The state of each region before the first event, by its path. */
   readonly start: readonly string[]
-  /** By state and type of event, the moves; what a state does not know, the states around it may. The first that may goes. */
+  /**
+   * The moves, by state and type of event; a state without a move leaves it to the states around it. The first possible
+   * one is taken.
+   */
   readonly moves: Readonly<Record<string, Readonly<Record<string, readonly Move[]>>>>
-  /** By the command or fact, what may be recorded. */
+  /** What may be recorded, by the command or fact. */
   readonly makes: MachineRules['makes']
 }
 
@@ -22,7 +25,7 @@ interface Move {
   readonly to?: string
   /** Only when the event's data has these members. */
   readonly if?: Readonly<Record<string, string | boolean>>
-  /** It depends on more than the event: it may be taken, or passed over. */
+  /** It depends on more than the event: it may be taken or not. */
   readonly perhaps?: true
 }
 

@@ -2,8 +2,8 @@ import type { ErrorCode } from '../errors.ts'
 import type { Event, Message } from '../message.ts'
 
 /**
- * What a machine answers: events to record, or why it refuses. A refusal with a code of its own is one for now: it is
- * not remembered, and the same command may be let in later.
+ * What a machine answers: events to record, or why it refuses. A refusal with a code of its own holds for now only: it
+ * is not remembered, and the same command may be accepted later.
  */
 export type Decision<E extends Event = Event> =
   | { readonly events: readonly E[] }
@@ -21,9 +21,9 @@ export interface Machine {
   /** Raised by hand when the same history would be decided differently. */
   readonly version: number
   readonly initial: MachineState
-  /** Events that tell nothing of what a reading shows: one that was under way meanwhile is as good as before. */
+  /** Events that change nothing a reading shows: a reading that was under way stays valid. */
   readonly silent: ReadonlySet<string>
-  /** The state after an event. An event that the chart does not expect here moves nothing. */
+  /** The state after an event. An event that the chart does not expect changes nothing. */
   evolve(state: MachineState, event: Message): MachineState
   /** What a command or a fact from outside leads to. */
   decide(state: MachineState, message: Message): Decision

@@ -5,16 +5,16 @@ import { type Decision, type Machine, record, refuse } from './machine.ts'
 
 // Events
 
-/** How the recipient was named: a person, the representatives of a company, or a public body. */
+/** A notification as the portal delivered it. */
 export interface Received {
   readonly notification: string
   readonly evento: string
-  /** Null when the portal named none of the three kinds. */
+  /** How the recipient was named: a person, a company's representatives, or a public body; null for any other kind. */
   readonly recipientKind: 'CPF' | 'CNPJ' | 'ORGAO' | null
   readonly bodyBytes: number
 }
 
-/** Found in a failure record of the portal: nobody knows for whom it was. */
+/** A notification found in a failure record of the portal, which does not tell whom it was for. */
 export interface Recovered {
   readonly notification: string
   readonly evento: string
@@ -22,7 +22,7 @@ export interface Recovered {
   readonly bodyBytes: number
 }
 
-/** What a handler came to. `waiting` are those handlers of its process that have not been called yet. */
+/** The result of a handler. `waiting` are the handlers of its process that have not been called yet. */
 interface Came {
   readonly handler: string
   readonly waiting: readonly string[]
@@ -36,9 +36,9 @@ export type NotificationEvent =
   /** The same content for the same recipient came again within the window. */
   | Event<'notification.copied', unknown>
   | Event<'notification.handled', Came>
-  /** `because` holds nothing of the body: the name of an error, or what kind of misfit it is. */
+  /** `because` holds nothing of the body: the name of an error, or the kind of misfit. */
   | Event<'notification.failed', Came & { attempts: number; retryAt: Instant; because: string }>
-  /** A handler failed too often: a person has to let it go again. */
+  /** A handler failed too often: a person has to release it. */
   | Event<'notification.parked', Came & { attempts: number; because: string }>
   /** These handlers are called again, as if for the first time. */
   | Event<'notification.replayed', { evento: string; handlers: readonly string[] }>
@@ -50,7 +50,7 @@ export const arrivals = ['notification.received', 'notification.recovered'] as c
 
 interface Tried {
   readonly handler: string
-  /** All handlers of the event that the process has. */
+  /** All handlers of the event in the process. */
   readonly handlers: readonly string[]
 }
 
@@ -81,7 +81,7 @@ export type HandlingState = (typeof handlingStates)[number]
 /** Every one of these. */
 export const handlingStates = ['received', 'failing', 'handled', 'parked'] as const
 
-/** What the handlers of a notification came to after an event. */
+/** How the handlers of a notification stand after an event. */
 export function handlingsAfter(before: readonly Handling[], event: NotificationEvent): readonly Handling[] {
   switch (event.type) {
     case 'notification.handled':
@@ -208,7 +208,7 @@ function decide(
   }
 }
 
-/** What became known twice, because two processes called the handler, is recorded once. */
+/** A result that two processes report, because both called the handler, is recorded once. */
 function afterTry(
   handlings: readonly Handling[],
   message: Extract<NotificationMessage, { type: 'host.handled' | 'host.failed' }>,

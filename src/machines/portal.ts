@@ -20,7 +20,7 @@ export type PortalEvent =
   | Event<'portal.failuresListed', ListedFailures>
   /** A failed delivery of an event that none of our subscriptions names; its part `failure` holds it. */
   | Event<'portal.foreignFailure', ForeignFailure>
-  /** `day` is that of failures that were to be recovered: it is asked for again. */
+  /** `day` is the day of failures that were to be recovered: it is asked for again. */
   | Event<'portal.readDeclined', { operation: string; httpStatus: number; day?: string }>
 
 interface Listed {
@@ -36,14 +36,14 @@ interface ForeignFailure {
 }
 
 /**
- * Why deliveries may have failed: we could not store and answered 503, we answered late, nobody was there, or a
- * subscription became ours that had been there before.
+ * Why deliveries may have failed: we could not store them and answered 503, we answered late, no receiver was running,
+ * or a subscription became ours that existed before.
  */
 export type HarvestReason = 'unstored' | 'late' | 'downtime' | 'adopted'
 
 interface AskedFailures {
   readonly day: string | null
-  /** Whether what is in no inbox yet goes into it. */
+  /** Whether content that is in no inbox yet goes into it. */
   readonly recover: boolean
 }
 
@@ -55,7 +55,7 @@ interface DueDay {
 interface ListedFailures {
   readonly read: number
   readonly unreadable: number
-  /** How many went into the inbox now, and how many were stored before: answered late, or a copy. */
+  /** How many went into the inbox now, and how many had been stored before: answered late, or copies. */
   readonly recovered: number
   readonly stored: number
 }
@@ -80,7 +80,7 @@ interface Context {
   readonly harvested: string
   /** The last days whose failure records were asked for soon, and when that is due. */
   readonly soon: readonly DueDay[]
-  /** The days whose failures the portal would not show when they were asked for: the schedule asks again. */
+  /** The days whose failures the portal declined to show: the schedule asks again. */
   readonly refused: readonly string[]
 }
 
@@ -127,9 +127,9 @@ const chart = setup({
 
 // Decide
 
-/** The portal writes a failure record once it has given up. */
+/** How long until the portal has written a failure record. */
 const settleMs = 10_000
-/** So often at most a day is asked for: a storm of failures is one reading. */
+/** How often at most a day is asked for: a storm of failures causes one reading. */
 const intervalMs = 10 * 60_000
 
 /** When a day is asked for after something failed now; `undefined` when that is coming already. */
@@ -149,7 +149,7 @@ function harvestSoon(
     return dueAt === undefined ? [] : [{ day, dueAt }]
   })
   if (due.length === 0) return record()
-  // No later reading is about the days before a subscription was ours.
+  // No later reading covers the days before a subscription was ours.
   const kept = reason === 'adopted' && { isPast: true }
   const effects = due.map(({ day, dueAt }) => {
     return { type: 'portal.listFailures', data: { day, recover: true, ...kept }, dueAt }
@@ -174,7 +174,7 @@ function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage)
     case 'portal.harvest': {
       const { day, since } = message.data
       if (isHarvested(day, context.harvested)) return record()
-      // After a clock that was ahead nobody knows which days were asked for in their time.
+      // If a clock was ahead, nobody knows which days were asked for when they were over.
       const last = context.harvested < day ? context.harvested : ''
       const regular = daysUntil(day, last || firstDay(day, since))
       const again = context.refused.filter(each => each >= keptSince(day) && !regular.includes(each))
@@ -206,12 +206,12 @@ function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage)
 const keptDays = 30
 const dayMs = 86_400_000
 
-/** A process whose time of the day is later than another's comes with the day before. */
+/** A process in another time of the day than the last one comes with the day before. */
 function isHarvested(day: string, harvested: string): boolean {
   return day <= harvested && Date.parse(harvested) - Date.parse(day) <= dayMs
 }
 
-/** The first day that is asked for at all: the day before, or an earlier one on which there was a log already. */
+/** The first day that is asked for at all: the day before, or the day on which the log began if that is earlier. */
 function firstDay(day: string, since: string): string {
   return new Date(Math.min(Date.parse(day) - dayMs, Date.parse(since))).toISOString().slice(0, 10)
 }
@@ -221,7 +221,7 @@ function keptSince(day: string): string {
   return new Date(Date.parse(day) - keptDays * dayMs).toISOString().slice(0, 10)
 }
 
-/** The days from one to another: the first was asked for before it was over. */
+/** The days from one to another, both included: the first was asked for before it was over. */
 function daysUntil(day: string, from: string): string[] {
   const end = Date.parse(day)
   const first = Math.max(Date.parse(from), Date.parse(keptSince(day)))

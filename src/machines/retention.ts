@@ -5,14 +5,14 @@ import { type Decision, type Machine, record } from './machine.ts'
 
 // Events
 
-/** Which parts were destroyed since the time to keep them was over: each as `<position>/<name>`. */
+/** Which parts were destroyed because their time was over: each as `<position>/<name>`. */
 interface Applied {
   readonly kind: string
   readonly rule: string
   readonly parts: readonly string[]
 }
 
-/** In the same transaction, the parts go. */
+/** The parts are destroyed in the same transaction. */
 export type RetentionEvent = Event<'retention.applied', Applied>
 
 // Commands

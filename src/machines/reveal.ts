@@ -10,7 +10,7 @@ export interface Revealed {
   readonly parts: readonly PartAddress[]
   readonly owners: readonly string[]
   readonly purpose: string
-  /** The keys of their record were given away, with which others open them. */
+  /** The keys of the record were given away, with which others can open the parts. */
   readonly isDisclosed?: true
 }
 

@@ -1,17 +1,17 @@
 /** One thing that a command or a fact may lead to. */
 export interface Rule {
   readonly event: string
-  /** The states in which it may, by their paths; of each region that is named, one of those named. */
+  /** The paths of the states in which it may; where a region is named, one of its named states. */
   readonly in?: readonly string[]
   /** Only with these members in its data. */
   readonly if?: Readonly<Record<string, string | boolean>>
-  /** `always`: it is marked as an anomaly. `elsewhere`: it is, unless it happens in one of the states. */
+  /** `always`: it is marked as an anomaly. `elsewhere`: it is, except in one of the states. */
   readonly anomaly?: 'always' | 'elsewhere'
   /** The effects that it may owe. */
   readonly owes?: readonly string[]
 }
 
-/** What the decisions of a machine may lead to, and what guards of its chart read of an event. */
+/** What the decisions of a machine may lead to, and what the guards of its chart read of an event. */
 export interface MachineRules {
   readonly conditions?: Readonly<Record<string, Readonly<Record<string, string | boolean>>>>
   readonly makes: Readonly<Record<string, readonly Rule[]>>
@@ -20,7 +20,7 @@ export interface MachineRules {
 const readsConsent = ['consentService.readConsent']
 const held = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO'].map(status => `status.${status}`)
 
-/** The moves of the contract's table, from whichever fact they became known. */
+/** The moves of the contract's table, whichever fact they became known by. */
 const consentMoves: readonly Rule[] = [
   { event: 'consent.approved', in: ['status.PENDENTE'], if: { status: 'ATIVO' } },
   { event: 'consent.denied', in: ['status.PENDENTE'], if: { status: 'NEGADO' } },
@@ -146,7 +146,7 @@ const subscription: MachineRules = {
 }
 
 const met = ['enrolled']
-/** A fact may arrive after the erasure of whom it concerns. */
+/** A fact may arrive after the person it concerns was erased. */
 const known = [...met, 'erased']
 const asks = (event: string, operation: string, states: readonly string[] = met): readonly Rule[] => [
   { event: `subject.${event}`, in: states, owes: [`consentService.${operation}`] },
@@ -282,8 +282,8 @@ const all: Readonly<Record<string, MachineRules>> = {
 }
 
 /**
- * What the newest version of a machine may record. A decision is a function, and its contexts are endless; this says
- * of it what can be looked up by state. The tests hold every decision they know against it.
+ * What the newest version of a machine may record. A decision is a function of endlessly many contexts; this states
+ * what can be looked up by state. The tests check every decision they know against it.
  */
 export function rulesOf(machine: string): MachineRules {
   const rules = all[machine]

@@ -29,18 +29,18 @@ export type SubjectEvent =
   /** Always the first: its part `cpf` holds the CPF. */
   | Event<'subject.enrolled', { subject: string; origin: Origin }>
   | Event<'subject.syncRequested' | 'subject.awarenessRequested' | 'subject.loginRequested', unknown>
-  /** Its consents are read again and again, so often. */
+  /** Its consents are read again and again, every `everyMs`. */
   | Event<'subject.scheduled', { everyMs: number }>
   /** Its consents are no longer read by themselves. */
   | Event<'subject.unscheduled', unknown>
-  /** A partial one leaves open what else there is: it covers nothing, and nothing is missing in it. */
+  /** `isPartial`: the list was not read whole. It vouches for no consent, and none counts as missing by it. */
   | Event<
       'subject.synced',
       { read: number; changed: number; unreadable: number; askedAt?: Instant; isPartial?: true }
     >
   /** Its part `record` holds the service's own id and texts. */
   | Event<'subject.awarenessAppeared', AwarenessReading & { subject: string }>
-  /** The service lists it no more: it is kept, and may appear again. */
+  /** The service no longer lists it: it is kept, and may appear again. */
   | Event<'subject.awarenessVanished', { record: string }>
   | Event<'subject.awarenessListed', { read: number; unreadable: number }>
   | Event<'subject.awarenessDetailRequested', { record: string }>
@@ -54,14 +54,14 @@ export type SubjectEvent =
   | Event<'subject.readDeclined', { operation: string; httpStatus: number }>
   /** Data was to be used under a consent that nobody has seen: its part `id` holds the id. */
   | Event<'subject.useRefused', { at: Instant; because: 'never-read' }>
-  /** Nothing of the person is destroyed because its time is over, until it is let go. */
+  /** A hold: nothing of the person is destroyed by retention until it is released. */
   | Event<'subject.held' | 'subject.released', { because: string }>
   | Event<'subject.erasureRequested', ErasureRequest>
-  /** In the same transaction as the request: what there was of the person is gone, but for what is kept. */
+  /** In the same transaction as the request: all data of the person is gone, except what is kept. */
   | Event<'subject.erased', Erased>
   /** All other keys are wrapped by an epoch that began afterwards, and the file was searched for what was destroyed. */
   | Event<'subject.erasureCompleted', ErasureCompleted>
-  /** What there was opens in no backup any more. */
+  /** What was destroyed no longer opens in any backup. */
   | Event<'subject.epochsDestroyed', { epochs: readonly number[] }>
 
 // Commands, and facts from outside
@@ -73,7 +73,7 @@ export type SubjectMessage =
   | Message<'subject.readAwarenessDetail', { record: string }>
   | Message<'subject.readLoginAddress', { hasRedirect: boolean }>
   | Message<'subject.refuseUse', { at: Instant }>
-  /** `effects` are readings of the schedule before that are owed. */
+  /** `effects` are readings of the former schedule that are still owed. */
   | Message<'subject.schedule', { everyMs: number; dueAt: Instant; effects?: readonly string[] }>
   | Message<'subject.unschedule', { effects?: readonly string[] }>
   | Message<'subject.hold' | 'subject.release', { because: string }>

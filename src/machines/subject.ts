@@ -12,7 +12,7 @@ function effect(subject: string, verb: string, parts: Record<string, string> = {
   return { type: `consentService.${verb}`, data, opens: { cpf: `subject-${subject}/1/cpf`, ...parts } }
 }
 
-/** The next of the readings that recur; none when the host has asked for others since. */
+/** The next reading of a schedule; none when the host has asked for another schedule since. */
 function nextSync({ subject, everyMs, schedules }: Context, again: SyncAgain | undefined) {
   if (everyMs === null || again?.schedule !== schedules) return {}
   const reading = effect(subject, 'listConsents', {}, { everyMs, schedule: schedules })
@@ -27,9 +27,9 @@ interface Context {
   readonly awareness: readonly string[]
   /** How often the consents are read; null when nobody asked for it. */
   readonly everyMs: number | null
-  /** How often that was asked for. */
+  /** How often a schedule was asked for. */
   readonly schedules: number
-  /** Why nothing of them goes because its time is over: each reason until it ends. */
+  /** The holds: why retention destroys nothing of them, each reason until it ends. */
   readonly holds: readonly string[]
   /** What an erasure has kept. */
   readonly keeps: readonly string[]
@@ -122,7 +122,7 @@ function subjectOf(event: SubjectEvent): string | undefined {
 
 type State = SnapshotFrom<typeof chart>
 
-/** What becomes of a message once the person was erased: of any other, it is recorded and owes nothing. */
+/** Messages that are refused or ignored once the person was erased; any other is recorded and owes nothing. */
 const whenErased: Readonly<Partial<Record<SubjectMessage['type'], 'refused' | 'passed over'>>> = {
   'subject.enrol': 'refused',
   'subject.sync': 'refused',
@@ -248,7 +248,7 @@ function cancelling(effects: readonly string[] = []): Pick<Event, 'cancels'> {
   return effects.length > 0 ? { cancels: effects } : {}
 }
 
-/** The older epochs live as long as backups that were made with them. */
+/** The older epochs live as long as the backups that were made with them. */
 function completed(data: ErasureCompleted): SubjectEvent {
   const { previous: epochs, copiesOpenUntil: dueAt } = data
   const owed = epochs.length > 0 && { effects: [{ type: 'keys.destroyEpochs', data: { epochs }, dueAt }] }
@@ -256,7 +256,7 @@ function completed(data: ErasureCompleted): SubjectEvent {
   return { type: 'subject.erasureCompleted', data, ...owed, ...anomaly }
 }
 
-/** Records in another form than the contract's, such as one with a status of its own. */
+/** Records in another form than the contract's, such as one with an unknown status. */
 function unreadableIn({ unreadable }: { unreadable: number }): Pick<Event, 'anomaly'> {
   return unreadable === 0 ? {} : { anomaly: 'records could not be read' }
 }

@@ -4,14 +4,14 @@ import type { Held, SubscriptionEvent } from './subscription-messages.ts'
 /** What a subscription remembers beside its state. */
 export interface Context extends Held, Failing {
   readonly evento: string
-  /** The event that the portal was last seen to notify us of: another one when somebody changed it there. */
+  /** The event that the portal was last seen to notify us of: another one if somebody changed it there. */
   readonly eventoAtPortal: string
   readonly remoteId: number | null
-  /** The id of the one before, which was deleted or not listed: the portal may show it again. */
+  /** The id of the former registration, which was deleted or not listed: the portal may show it again. */
   readonly formerId: number | null
   /** What a change asked for. */
   readonly asked: Held
-  /** What the portal was last seen to hold is what we wanted of it, as far as secrets go. */
+  /** Whether the portal was last seen with the secrets that we wanted. */
   readonly areSecretsOurs: boolean
 }
 
@@ -29,7 +29,7 @@ export const emptyContext: Context = {
   ...unharmed,
 }
 
-/** What an event changes of it. */
+/** What an event changes in the context. */
 export function contextAfter(context: Context, event: SubscriptionEvent): Partial<Context> {
   switch (event.type) {
     case 'subscription.declared':
@@ -67,7 +67,7 @@ export function contextAfter(context: Context, event: SubscriptionEvent): Partia
   }
 }
 
-/** Where notifications go and with which secrets, and nothing else of what says so. */
+/** Where notifications go and with which generation of secrets, without the rest of the event. */
 export function heldBy({ endpoint, generation }: Held): Held {
   return { endpoint, generation }
 }

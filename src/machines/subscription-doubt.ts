@@ -8,7 +8,7 @@ export function resolution(as: 'settled' | 'declined', verb = 'subscribe'): Endi
   return { resolves: { effect: `portal.${verb}`, as } }
 }
 
-/** Where a subscription stands while a call is out, and where it stands once that is done. */
+/** Where a subscription stands while a call is out, and where once it is done. */
 const stations = {
   subscribe: { during: 'registering', done: 'active' },
   changeSubscription: { during: 'changing', done: 'active' },
@@ -26,22 +26,25 @@ export function isOfBefore({ remoteId }: OfRegistration, known: number | null): 
 }
 
 /**
- * How a call ended that turns out to be lost after a list has told of it: the process that made it had died, and nobody
- * knew. `undefined` while nothing has been told.
+ * How a call ended whose loss is reported after a list has told its outcome: the process that made it had died
+ * unnoticed. `undefined` while nothing has been told.
  */
 export function toldMeanwhile(
   operation: string,
   isAt: (where: Station['during'] | Station['done']) => boolean,
   isBefore: boolean,
 ): Ending | undefined {
-  // Gone with its registration: a deletion was made, a change has nothing to be at.
+  // It went with its registration: a deletion was made, a change had nothing left to change.
   if (isBefore) return resolution(operation === 'deleteSubscription' ? 'settled' : 'declined', operation)
   const station = Object.entries(stations).find(([name]) => name === operation)?.[1]
   if (!station || isAt(station.during)) return undefined
   return resolution(isAt(station.done) ? 'settled' : 'declined', operation)
 }
 
-/** Ends a call whose answer was lost when its subscription is gone: a deletion was made, a change has nothing to be at. */
+/**
+ * Ends a call whose answer was lost when its subscription is gone: a deletion was made, a change had nothing left to
+ * change.
+ */
 export function ofOneThatIsGone(
   isAt: (where: { changing: 'uncertain' } | { deleting: 'uncertain' }) => boolean,
 ): Ending {

@@ -3,7 +3,7 @@ import type { Instant } from '../message.ts'
 
 /** How far a subscription has come towards its automatic deletion, as its last events tell. */
 export interface Failing {
-  /** The first error that is known since the last success; null while there is none. */
+  /** The first known error since the last success; null while there is none. */
   readonly failingSince: Instant | null
   readonly lastFailureAt: Instant | null
   readonly lastSuccessAt: Instant | null
@@ -69,8 +69,8 @@ export function failed(health: Failing, failedAt: Instant | null): Partial<Faili
 }
 
 /**
- * What a success makes of it. One between failures begins a new period: of its first error is known only that it is
- * not before the success, and so it counts from there, on the careful side.
+ * What a success makes of it. One between failures begins a new period. All that is known of the period's first error
+ * is that it came after the success, so to be careful it counts from there.
  */
 export function succeeded(
   lastSuccessAt: Instant,

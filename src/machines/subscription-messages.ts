@@ -3,7 +3,7 @@ import type { Threat } from './subscription-health.ts'
 
 // Events
 
-/** What we want the portal to hold. The secrets themselves are asked of the host when they are sent. */
+/** What we want the portal to hold. The host is asked for the secrets themselves when they are sent. */
 export interface Desired {
   readonly evento: string
   readonly endpoint: string
@@ -23,7 +23,7 @@ export type SubscriptionEvent =
   | Event<'subscription.deletionRequested', unknown>
   /** Its part `reason`, where the portal gave one, holds its text. */
   | Event<'subscription.deleted', { by: 'us' | 'portal'; deletedAt: Instant | null }>
-  /** The portal lists one as active that it had deleted or left out: ours again, unless another one has come since. */
+  /** The portal lists one as active that it had deleted or left out: ours again, unless another has come since. */
   | Event<'subscription.reappeared', { remoteId: number }>
   | Event<'subscription.declined', Declined>
   | Event<'subscription.lost', Lost>
@@ -31,7 +31,7 @@ export type SubscriptionEvent =
   | Event<'subscription.confirmed', unknown>
   /** A delivery failed; its part `failure` holds the portal's record of it, content included. */
   | Event<'subscription.failing', FailureRecord>
-  /** What became of a failure record: its content is in the inbox, since before (`stored`) or now (`recovered`). */
+  /** What became of a failure record: its content was in the inbox already (`stored`), or is now (`recovered`). */
   | Event<'subscription.failureRecovered', FailureRecovered>
   /** A delivery succeeded after the failures; `failsAgain` when others failed after it. */
   | Event<'subscription.recovered', { lastSuccessAt: Instant; failsAgain: boolean }>
@@ -49,13 +49,13 @@ interface Drifted {
 interface Registered {
   readonly remoteId: number
   readonly how: 'created' | 'adopted' | 'takenOver'
-  /** Of one that was there before: the last time that a delivery succeeded, where there was one. */
+  /** Of an existing one: the last successful delivery, where there was one. */
   readonly lastSuccessAt?: Instant
   /** When the portal registered it, or was asked to where it does not say. The first logs did not know. */
   readonly registeredAt?: Instant
 }
 
-/** The registration that a change or deletion was asked of. The first logs did not say. */
+/** The registration that a change or deletion was asked for. The first logs did not tell. */
 export interface OfRegistration {
   readonly remoteId?: number
 }
@@ -108,7 +108,7 @@ export interface SubscriptionReading {
   readonly readAt: Instant
 }
 
-/** What the portal lists already becomes ours: it matches, or a person wants it, whosever it was. */
+/** Makes ours what the portal lists already: it matches, or a person wants it, whosever it was. */
 export type AdoptMessage = Message<'subscription.adopt' | 'subscription.takeOver', SubscriptionReading>
 
 export type SubscriptionMessage =

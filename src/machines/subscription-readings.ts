@@ -2,7 +2,7 @@ import type { Context } from './subscription-context.ts'
 import { succeeded, threatOf } from './subscription-health.ts'
 import type { SubscriptionEvent, SubscriptionReading } from './subscription-messages.ts'
 
-/** What the portal holds otherwise than it was last known to: said once, until it shows something else again. */
+/** How the portal differs from what was last known: recorded once, until it shows something else again. */
 export function drift(
   context: Context,
   { evento, endpoint, generation }: SubscriptionReading,
@@ -26,15 +26,17 @@ export function raisedTo(context: Pick<Context, 'generation'>, shown: number | n
   return shown !== null && shown > context.generation ? shown : undefined
 }
 
-/** What is shown of one that fails: a success after the failures ends the threat; without one it grows. */
+/**
+ * What a reading of a failing subscription adds: a success after the failures ends the threat; without one it grows.
+ */
 export function health(
   context: Context,
   { evento, lastSuccessAt, readAt }: SubscriptionReading,
 ): SubscriptionEvent[] {
-  // The successes of another event say nothing of ours.
+  // Successes of another event say nothing of ours.
   if (evento !== context.evento) return []
   const { failingSince, lastFailureAt } = context
-  // Failures without a readable time are over with any success.
+  // Failures without a readable time end with any success.
   if (lastSuccessAt !== null && lastSuccessAt > (context.lastSuccessAt ?? '')) {
     const failsAgain = lastSuccessAt <= (lastFailureAt ?? '')
     if (!failsAgain || lastSuccessAt >= (failingSince ?? '')) {

@@ -34,7 +34,7 @@ const listSubscriptions = { type: 'portal.listSubscriptions', data: {} }
 
 // Chart
 
-/** What is told of a registration that is gone moves nothing. */
+/** Events of a registration that is gone change nothing. */
 const ofBefore = { guard: 'isOfBefore' as const }
 
 /** A change does not end the portal's thirty days of errors. */
@@ -44,7 +44,7 @@ const backToActive = [
   { target: 'active' },
 ]
 
-/** The portal lists it again: a list was incomplete, or nothing was deleted. */
+/** The portal lists it again: a list had been incomplete, or nothing was deleted. */
 const back = [
   { guard: 'isFailing' as const, target: 'active.failing', actions: 'keep' as const },
   { target: 'active', actions: 'keep' as const },
@@ -72,7 +72,7 @@ const chart = setup({
     ],
     'subscription.failing': { actions: 'keep' },
     'subscription.reappeared': { actions: 'keep' },
-    // A call that waits for a person ends neither the portal's thirty days nor what somebody changes there.
+    // A call that waits for a person stops neither the portal's thirty days nor changes that somebody makes there.
     'subscription.drifted': { actions: 'keep' },
     'subscription.recovered': { actions: 'keep' },
     'subscription.threatened': { actions: 'keep' },
@@ -136,7 +136,7 @@ const chart = setup({
     deleted: {
       initial: 'byUs',
       on: {
-        // Return from deleted is not shown: a new registration gets a new id.
+        // A return from deleted is not documented: a new registration gets a new id.
         'subscription.registrationRequested': 'registering',
         'subscription.registered': { target: 'active', actions: 'keep' },
         'subscription.reappeared': back,
@@ -192,7 +192,7 @@ function decide(state: State, message: Carried<SubscriptionMessage>): Decision<S
   }
 }
 
-/** What became of it is found by listing, before anything else is done, unless a list has told already. */
+/** A listing will tell the outcome, before anything else is done, unless one has told already. */
 function lose(state: State, data: { operation: string } & OfRegistration): Decision<SubscriptionEvent> {
   const isBefore = isOfBefore(data, state.context.remoteId)
   const known = toldMeanwhile(data.operation, where => state.matches(where), isBefore)
@@ -242,7 +242,7 @@ function adopt(state: State, message: Carried<AdoptMessage>): Decision<Subscript
   return record({ type: 'subscription.registered', data, ...ends })
 }
 
-/** The portal's list, deleted ones included, does not show it. */
+/** The portal's list does not show it, although it includes deleted ones. */
 function miss(state: State): SubscriptionEvent[] {
   if (isUncertain(state)) {
     const data = { operation: 'subscribe', httpStatus: 0, code: 'NOT_DONE' }
@@ -286,13 +286,13 @@ function healthShown(state: State, shown: SubscriptionReading): SubscriptionEven
 
 /** The one before is there again. What it is now, is told with the next reading. */
 function reappearance(state: State, { remoteId, isDeleted }: SubscriptionReading): SubscriptionEvent[] {
-  // A registration that is under way finds it by its event and endpoint.
+  // A registration under way is found by its event and endpoint instead.
   if (remoteId !== state.context.formerId || isDeleted || state.matches('registering')) return []
   const anomaly = 'the portal lists one as active that it had deleted or not listed'
   return [{ type: 'subscription.reappeared', data: { remoteId }, anomaly }]
 }
 
-/** How a call ended whose answer was lost: the list shows what became of it. */
+/** How a call ended whose answer was lost, as the list shows. */
 function ending(state: State, shown: SubscriptionReading): SubscriptionEvent[] {
   if (state.matches({ deleting: 'uncertain' }))
     return [{ type: 'subscription.confirmed', data: {}, ...resolution('declined', 'deleteSubscription') }]

@@ -7,24 +7,24 @@ import { type Decision, type Machine, record, refuse } from './machine.ts'
 // Events
 
 /**
- * Why a token is asked for: there is none, nobody holds it any more, an operation refused it, the gateway gave the refused
- * one again and it has ended by its own word, or it is another contract's.
+ * Why a token is asked for: there is none, nobody holds it any longer, an operation refused it, the gateway gave the
+ * refused one again and its stated time is over, or the credentials have changed.
  */
 export type TokenNeed = 'absent' | 'lost' | 'rejected' | 'repeated' | 'changed'
 
 export type TokenEvent =
   /** `credential` is a keyed digest of the key and secret in use: it tells when they were changed. */
   | Event<'token.requested', { need: TokenNeed; credential: string }>
-  /** The token itself is nowhere in the log: a generation numbers it, and the request that it was asked for with. */
+  /** The token itself is nowhere in the log: it is known by a generation, and by the credentials of its request. */
   | Event<'token.renewed', Asked & { expiresAt: Instant }>
-  /** The `times`-th token in a row that never served and was refused before its time: nobody asks before `until`. */
+  /** The `times`-th token in a row that never served and was refused before its time: no request before `until`. */
   | Event<'token.rejected', Rejection>
-  /** The gateway gave the rejected token again: it is not asked before `until`. */
+  /** The gateway gave the rejected token again: no request before `until`. */
   | Event<'token.repeated', Asked & { until: Instant }>
   | Event<'token.locked', Asked & { httpStatus: number }>
   | Event<'token.requestFailed', { generation: number }>
 
-/** The request that was answered, and the key and secret that it was made with: another process may have taken it over. */
+/** The request that was answered, and its credentials: another process may have taken it over. */
 interface Asked {
   readonly generation: number
   readonly credential: string
@@ -33,7 +33,7 @@ interface Asked {
 // Commands, and facts from outside
 
 export type TokenMessage =
-  /** `at` is the time of the asking. */
+  /** `at` is the time of the request. */
   | Message<'token.request', TokenRequest>
   | Message<'token.reject', Rejected>
   | Message<'tokenService.issued', Asked & { expiresAt: Instant }>
@@ -56,7 +56,7 @@ interface Rejection extends Asked {
 interface Rejected {
   readonly generation: number
   readonly at: Instant
-  /** Whether a call with it was answered by anything else than a refusal, as far as the process knows. */
+  /** Whether a call with it got any answer but a refusal, as far as the process knows. */
   readonly hasServed: boolean
 }
 
@@ -95,7 +95,7 @@ const chart = setup({
   actions: {
     keepRequest: assign({
       asked: ({ context }) => context.asked + 1,
-      // Another contract's tokens are another story.
+      // Refusals count per credential.
       rejections: ({ context, event }) =>
         credentialIn(event) === context.credential ? context.rejections : 0,
       credential: ({ context, event }) => credentialIn(event) ?? context.credential,
@@ -170,7 +170,7 @@ function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decis
     case 'tokenService.credentialsRefused':
       return record({ type: 'token.locked', data: message.data, ...lateness(state, message.data) })
     case 'tokenService.requestLost':
-      // Nobody has it and nobody can find it out: another one is asked for.
+      // No process has it or can find it out: another one is requested.
       return record({
         type: 'token.requestFailed',
         data: message.data,
@@ -181,12 +181,15 @@ function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decis
 }
 
 /**
- * How long the gateway is left alone where it gives tokens that are refused at once: the one of a living token is
- * replaced at once, as the contract has it, and then each wait is twice the one before.
+ * How long the gateway is left alone when it gives tokens that are refused at once. The first is replaced at once, as
+ * the contract says; after that each wait is twice the one before.
  */
 const rejectionPolicy = { name: 'rejection-1', baseMs: 60_000, maxMs: 3_600_000 }
 
-/** How long the gateway is still left alone. A longer wait than any was set by a clock that was ahead, and is none. */
+/**
+ * How long the gateway is still left alone. A wait beyond the longest came from a clock that was ahead, and does not
+ * count.
+ */
 export function remainingMs(until: Instant, now: Instant): number {
   const ms = until === '' ? 0 : fromInstant(until) - fromInstant(now)
   return ms > 0 && ms <= rejectionPolicy.maxMs ? ms : 0
@@ -204,7 +207,7 @@ function rejection(
   return { generation, credential, times, until: toInstant(fromInstant(at) + waitMs), policy: name }
 }
 
-/** An answer to a request that is over says nothing about the token in use: it came late, or two processes had asked. */
+/** An answer to a request that is over says nothing about the token in use: it was late, or two processes had asked. */
 function lateness(
   state: SnapshotFrom<typeof chart>,
   { generation }: { generation: number },

@@ -14,11 +14,11 @@ interface Requested {
   readonly subject: string
   /** The host's id of the validation that this one pays for again. */
   readonly again?: string
-  /** Our id of the consent that it rests on: without it standing, no request leaves. */
+  /** Our id of the consent that it rests on: no request leaves unless that stands. */
   readonly consent?: string
 }
 
-/** Why the consent that a validation names did not stand, at which instant, by the log up to which event of the consent. */
+/** Why the named consent did not stand, at which instant, and up to which of its events the log was known. */
 interface Withheld {
   readonly because: Exclude<Reason, 'active'>
   readonly at: Instant
@@ -40,23 +40,26 @@ interface Answered {
   readonly evaluated: number
   /** A digest of where it came from: address, service and version. */
   readonly environment: string
-  /** Its members that are not as the contract says: they count as absent. */
+  /** Members in another form than the contract's: they count as absent. */
   readonly unreadable?: readonly string[]
 }
 
 export type ValidationEvent =
-  /** The first: its part `claims` holds what was claimed, `because` why it is paid again. */
+  /** The first: its part `claims` holds what was claimed, and `because` why it is paid again. */
   | Event<'validation.requested', Requested>
-  /** The first and only: nothing was asked of the service. */
+  /** The first and only: the service was not asked. */
   | Event<'validation.reused', Reused>
   /** Its part `result` holds what matched and what did not. */
   | Event<'validation.answered', Answered>
   | Event<'validation.declined', { httpStatus: number; code: string | null }>
-  /** It did not leave: the consent that it names does not stand any more. */
+  /** It did not leave: the consent that it names no longer stands. */
   | Event<'validation.withheld', Withheld>
   /** Perhaps done, perhaps paid: a person decides. Its part `unreadable` holds what the service answered, if it did. */
   | Event<'validation.inconclusive', unknown>
-  /** A person found out whether it was paid, and its part `note` holds what they say; or the attempt reports late that it did nothing. */
+  /**
+   * A person found out whether it was paid, and the part `note` holds their words; or the attempt reports late that it
+   * did nothing.
+   */
   | Event<'validation.resolved', { charged: boolean; by?: 'attempt' }>
   /** It is paid for again on purpose, by the validation with the host's id `by`. */
   | Event<'validation.repeated', { by: string }>
@@ -113,7 +116,7 @@ const chart = setup({
     },
     answered: {},
     declined: {},
-    // What a late answer says is true, also after a person was asked.
+    // What a late answer says is true, even after a person was asked.
     inconclusive: {
       on: {
         ...late,
@@ -148,7 +151,7 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
     case 'validation.resolve':
       if (state.matches('erased')) return refuseErased()
       if (!state.matches('inconclusive')) return refuse(`it is ${state.value}, and not inconclusive`)
-      // Charged or not, no result will come: that is certain now.
+      // Charged or not, it is certain now that no result will come.
       return record({
         type: 'validation.resolved',
         data: message.data,
