@@ -27,11 +27,13 @@ export interface ArchiveOptions {
   /** When the move is recorded. */
   readonly at: Instant
   readonly entropy: Entropy
-  /** Parts that stay, however old they are: what comes later opens them again. */
+  /** Parts that stay, however old: something later opens them again. */
   readonly stays: (part: Pick<PartRow, 'stream' | 'type' | 'name' | 'position' | 'header'>) => boolean
 }
 
-/** How many parts one event names, and how many bytes of them are held: its header stays in the kilobytes. */
+/**
+ * How many parts one event names, and how many bytes of them are held: the event's header stays a few kilobytes long.
+ */
 const batchParts = 500
 const batchBytes = 4 * 1024 ** 2
 /** Parts are held a few at a time: they may be large. */
@@ -70,12 +72,12 @@ export async function moveOut(options: ArchiveOptions): Promise<PartsMoved | und
     count += await takeOut(options, bundle, batch)
   })
   if (count > 0) return { ...moved, count }
-  // Somebody else was faster with every part of it: no event names this bundle, and none could bring it back.
+  // Another process moved every part of it first: no event names this bundle, so nothing could be restored from it.
   rmSync(to)
   return undefined
 }
 
-/** Names those of some parts that are still there, deletes them with it, and says how many they were. */
+/** Names the given parts that are still there in an event, deletes them with it, and gives their number. */
 async function takeOut(
   { store, at }: ArchiveOptions,
   bundle: string,
@@ -107,17 +109,17 @@ export async function putBack(options: {
   await inBatches(from, async batch => {
     back += await bringBack({ store, at, bundle: moved.bundle }, batch, out)
   })
-  // An owner whose key was destroyed has no parts any more.
+  // An owner whose key was destroyed has no parts any longer.
   return { ...moved, count: back, keyless: moved.count - back }
 }
 
-/** Puts back those of some parts that are out, with the event that names them, and says how many are there now. */
+/** Puts back the given parts that are out, with the event that names them, and gives the number now there. */
 async function bringBack(
   { store, at, bundle }: { store: Store; at: Instant; bundle: string },
   batch: readonly PlacedPart[],
   out: ReadonlySet<string>,
 ): Promise<number> {
-  // What a move did not come to any more, and was destroyed since, does not come back.
+  // A part that a move never reached, and that was destroyed since, must not come back.
   const known = batch.filter(part => out.has(placeOf(part)))
   for (;;) {
     const back = await store.reader.read(() => returnable(known))
@@ -166,7 +168,10 @@ async function checkBundle(path: string, from: string): Promise<PartsMoved & { o
   }
 }
 
-/** A move that was cut off before its first event leaves a bundle whose parts are all in the log. */
+/**
+ * The error for a bundle that no event names: a move that was cut off before its first event leaves one, with all its
+ * parts in the log.
+ */
 function unknownBundle(from: string, out: number): AverbaError {
   const cannot = `Cannot put back "${from}": no event of the log names this bundle`
   if (out > 0) {
@@ -207,7 +212,7 @@ function* selectPage(last: { position: number; name: string }, until: number): S
   return yield* rows<PartRow>({ sql: selectParts, parameters: [last.position, last.name, until, pageParts] })
 }
 
-/** The events that owe what has not ended, and the parts of other events that it opens. */
+/** The events whose effects have not ended, and the parts of other events that these open. */
 function* readOpen(): Steps<{ owing: Set<number>; opened: Set<string> }> {
   const open = yield* rows<{ position: number; n: number; header: string }>({
     sql: selectOpen,
@@ -219,7 +224,7 @@ function* readOpen(): Steps<{ owing: Set<number>; opened: Set<string> }> {
   return { owing: new Set(open.map(row => row.position)), opened: new Set(opened) }
 }
 
-/** Reports whether it was recorded, and the parts moved with it: not where one of them is elsewhere by now. */
+/** Records the event and moves its parts. False where one of the parts is elsewhere by now. */
 async function record(
   store: Store,
   at: Instant,

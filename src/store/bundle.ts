@@ -23,7 +23,7 @@ export interface BundleHeader {
   readonly before: Instant
 }
 
-/** Writes a bundle, one line of JSON for its header and for each part, and says what it became. */
+/** Writes a bundle, one line of JSON for its header and for each part, and tells its digest and extent. */
 export function writeBundle(path: string, header: BundleHeader, parts: Iterable<PlacedPart>): PartsMoved {
   const digest = createHash('sha256')
   const descriptor = openSync(path, 'w')
@@ -48,7 +48,7 @@ export function writeBundle(path: string, header: BundleHeader, parts: Iterable<
 }
 
 /**
- * Reads a bundle part by part, and at its end says what it is.
+ * Reads a bundle part by part, and at its end tells its digest and extent.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS` when it is not a bundle
  */

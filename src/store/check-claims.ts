@@ -8,7 +8,7 @@ import type { Snapshot } from './snapshot.ts'
 export type ClaimedKind = { readonly kind: string } & (
   | {
       readonly stream: string
-      /** Every stream of the kind has a digest, as long as the key of its personal data is there. */
+      /** Every stream of the kind must have a digest, as long as the key of its personal data exists. */
       readonly isOfEach?: boolean
     }
   | { readonly view: string }
@@ -17,8 +17,8 @@ export type ClaimedKind = { readonly kind: string } & (
 const pageRows = 500
 
 /**
- * Compares the keyed index with the log, as far as the log tells: digests are keyed and cannot be made again
- * without the personal data, but what each stands for has to be there, and, of some kinds, whatever is there has one.
+ * Compares the keyed index with the log as far as possible: digests cannot be made again without the personal data, but
+ * what each stands for must exist, and for some kinds everything that exists must have one.
  */
 export async function checkClaims(
   snapshot: Snapshot,
@@ -50,7 +50,7 @@ export async function checkClaims(
   }
 }
 
-/** No digest is of a kind that nothing looks up. */
+/** A digest of a kind that nothing looks up is a fault. */
 function* checkKinds(kinds: readonly ClaimedKind[], faults: Faults): Steps<void> {
   for (const { kind } of yield* rows<{ kind: string }>({ sql: selectKinds, parameters: [] })) {
     if (!kinds.some(known => known.kind === kind))
@@ -82,7 +82,7 @@ interface Columns {
   readonly prefix: string
 }
 
-/** Where to look; nowhere, when it is a view that does not stand at the end of the log. */
+/** Where to look; nowhere for a view that is not at the end of the log. */
 function columnsOf(snapshot: Snapshot, known: ClaimedKind, views: readonly View[]): Columns | undefined {
   if ('stream' in known) return { table: 'stream', key: 'name', prefix: known.stream }
   const view = views.find(({ name }) => name === known.view)

@@ -5,9 +5,9 @@ import { rows, type Steps } from './connection.ts'
 /** The event that says that a person was erased, on their own stream. */
 const erasedType = 'subject.erased'
 
-/** Whose erasure the log records: their keys are gone, and nobody else's. */
+/** Whose erasure the log records: exactly these owners' keys must be gone. */
 export class ErasureCheck {
-  /** The owners that were erased, and whether the last erasure kept nothing. */
+  /** The owners that were erased, and whether their last erasure kept nothing. */
   readonly #erased = new Map<string, { isWhole: boolean }>()
 
   /** Hears every event. */
@@ -16,7 +16,7 @@ export class ErasureCheck {
     this.#erased.set(stream, { isWhole: !Array.isArray(data.kept) || data.kept.length === 0 })
   }
 
-  /** The key of a person is gone exactly where the log says so. */
+  /** The key of a person must be gone exactly where the log says so. */
   *compareKeys(faults: Faults): Steps<void> {
     const seen = new Set<string>()
     for (const { owner, epoch, isErased, bytes } of yield* rows<KeyRow>({
@@ -41,7 +41,7 @@ interface KeyRow {
   readonly owner: string
   readonly epoch: number
   readonly isErased: 0 | 1
-  /** How long the key is, and what it is known by. */
+  /** The key's length, and its commitment. */
   readonly bytes: number
 }
 

@@ -5,14 +5,14 @@ import { rows, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** Where a call may stand in the ledger while no event says more than that it is owed. */
+/** Where a call may stand in the ledger while its last event says that it is owed. */
 const open = ['owed', 'started', 'deferred']
 const ended = ['settled', 'declined', 'cancelled']
 const pageRows = 1_000
 
 /**
- * Replays what the events say of the calls that are owed, and compares the ledger with it. Every call there ever was
- * stands in a table that ends with the connection, and a page of them in memory.
+ * Replays what the events say of owed calls, and compares the ledger with it. Every call that ever existed goes into a
+ * temporary table, and only a page of them into memory.
  */
 export class LedgerCheck {
   readonly #snapshot: Snapshot
@@ -31,14 +31,14 @@ export class LedgerCheck {
 
   /** Hears of the next events, by their headers. */
   hear(texts: readonly string[]): void {
-    // Most events say nothing of calls: their text is not read a second time.
+    // Most events say nothing of calls: they are not parsed again.
     const told = texts.filter(text => /"(cancels|effects|settles|moves|resolves)":/.test(text))
     this.#snapshot.run(function* () {
       for (const text of told) yield* hearOne(parseHeader(text))
     })
   }
 
-  /** Compares every row of the ledger with what was heard, a page at a time. */
+  /** Compares every row of the ledger with the events, a page at a time. */
   async compare(faults: Faults): Promise<void> {
     for await (const row of this.#pages<Row>(selectPage))
       if (!isSame(row))
@@ -66,7 +66,7 @@ function* hearOne(event: Recorded): Steps<void> {
   if (moves) yield* put(moves.effect, moves.to, null)
   for (const [n, { type }] of (event.effects ?? []).entries()) {
     const id = `${stream}/${event.version}/${n}`
-    // What was tampered with may be of any kind, and is a fault and no failure.
+    // A tampered value may be of any type, which is a fault and must not be an error.
     yield* rows({ sql: insertCall, parameters: [id, Number(position), n, String(type), String(stream)] })
   }
   for (const effect of cancels) yield* put(effect, 'cancelled', position)

@@ -14,13 +14,13 @@ import { type Tile, Tree, tileHashes } from './tree.ts'
 export interface LogChecked {
   readonly events: number
   readonly parts: number
-  /** Parts that are not there, since they were moved out to a bundle. */
+  /** Parts that are not there because they were moved out to a bundle. */
   readonly archivedParts: number
-  /** Parts that are not there, since their owner was erased or the time to keep them was over. */
+  /** Parts that are not there because their owner was erased or their time was over. */
   readonly erasedParts: number
 }
 
-/** Told of each page, with the position it has come to; says whether to go on. */
+/** Told of each page, with the position reached; says whether to go on. */
 export type OnPage = (position: number) => Promise<boolean>
 
 const pageRows = 500
@@ -78,7 +78,7 @@ interface EventRow {
   readonly stream: string | null
 }
 
-/** What a header says that is compared with rows elsewhere. */
+/** The members of a header that are compared with rows elsewhere. */
 interface Header {
   readonly position?: unknown
   readonly stream?: unknown
@@ -96,7 +96,7 @@ class LogCheck {
   readonly #erasures: ErasureCheck
   readonly #absence = new Absence()
   readonly #tree = new Tree()
-  /** Tiles as they should stand and may still grow. */
+  /** The tiles as they should stand, while they may still grow. */
   readonly #edges = new Map<string, Tile>()
   /** What the headers of this page say of their parts and effects. */
   #marks = new Map<string, PartMark>()
@@ -156,7 +156,7 @@ class LogCheck {
     this.#erasures.hear(event)
   }
 
-  /** Every effect that an event owes has its row in the ledger, and no other. */
+  /** Every effect that an event owes must have its row in the ledger, and no other row may be there. */
   *checkEffects(after: number, until: number): Steps<void> {
     const found = yield* rows<{ position: number; n: number }>({
       sql: countEffects,
@@ -186,7 +186,7 @@ class LogCheck {
       const { name, owner } = mark
       const position = Number.parseInt(place, 10)
       this.#absence.miss({ position, name, owner })
-      // Other parts may still need the key that was made with one that is gone.
+      // Other parts may still need the key that was made with a part that is gone.
       if (mark.key === undefined) continue
       const key = yield* first<KeptKey>({ sql: selectKept, parameters: [owner] })
       if (key) this.#checkKey(position, mark, key.commitment)
@@ -211,12 +211,12 @@ class LogCheck {
       this.#faults.add('keys', `the key of "${owner}" is not the one that was made at ${position}`)
   }
 
-  /** A part may be missing only where an event says that it was destroyed, or moved out. */
+  /** A part may be missing only where an event says that it was destroyed or moved out. */
   checkAbsent(): void {
     this.#absent = this.#absence.judge(this.#faults)
   }
 
-  /** What the log says was destroyed is gone. */
+  /** What the log says was destroyed must be gone. */
   *checkDestroyed(): Steps<void> {
     const destroyed = this.#absence.destroyed.map(place => {
       const [position = '', name = ''] = place.split('/')
@@ -226,7 +226,7 @@ class LogCheck {
       this.#faults.add('parts', `the part "${name}" at ${position} was destroyed, and is there`)
   }
 
-  /** Compares tiles that are full: those that grow are kept until they are. */
+  /** Compares full tiles; growing ones are kept until they are full. */
   *checkTiles(): Steps<void> {
     for (const tile of this.#tree.takeChanged()) this.#edges.set(`${tile.level}/${tile.number}`, tile)
     for (const [place, tile] of this.#edges) {

@@ -8,16 +8,16 @@ interface ReceiptRow {
   readonly position: number
   readonly effect: string
   readonly code: string
-  /** What it was about, where it recorded nothing. */
+  /** What the command was about, where it recorded nothing. */
   readonly stream: string
   readonly isStream: number
-  /** Absent where there is no such event. */
+  /** Null where there is no such event. */
   readonly header: string | null
 }
 
 const pageRows = 500
 
-/** The receipt of each command leads to the last of its events: followed while the log is walked in order. */
+/** The receipt of each command must lead to the last of its events: checked while the log is walked in order. */
 export class ReceiptCheck {
   readonly #faults: Faults
   #command: string | undefined
@@ -27,7 +27,7 @@ export class ReceiptCheck {
     this.#faults = faults
   }
 
-  /** Takes the next event, with the command that it came of; `undefined` at the end of the log. */
+  /** Takes the next event, with the command that it came from; `undefined` at the end of the log. */
   *next(position: number, command: string | undefined): Steps<void> {
     const before = this.#command
     if (before !== undefined && before !== command) {
@@ -40,7 +40,7 @@ export class ReceiptCheck {
     this.#position = position
   }
 
-  /** Checks the next receipts, after one; says which was the last of them. */
+  /** Checks the next page of receipts after an id; gives the id of the last one. */
   *page(after: string): Steps<string | undefined> {
     const page = yield* rows<ReceiptRow>({ sql: selectPage, parameters: [after, pageRows] })
     for (const row of page) yield* this.#check(row)

@@ -6,21 +6,21 @@ import type { Snapshot } from './snapshot.ts'
 interface RecentRow {
   readonly position: number
   readonly at: string
-  /** Absent where there is no such event. */
+  /** Null where there is no such event. */
   readonly header: string | null
-  /** The one before it. */
+  /** The header of the event before it. */
   readonly before: string | null
 }
 
 const pageRows = 500
 
-/** Compares what was recorded a short while ago with its events. Which digest it has only its content could tell. */
+/** Compares recent digests with their events. Whether a digest is right only the content could tell. */
 export async function checkRecent(
   snapshot: Snapshot,
   faults: Faults,
   onPage: () => Promise<boolean>,
 ): Promise<void> {
-  // A position that was tampered with may be below zero.
+  // A tampered position may be below zero.
   for (let after = Number.MIN_SAFE_INTEGER; ; ) {
     const page = snapshot.run(() => readRecent(after))
     for (const row of page)
@@ -35,7 +35,7 @@ export async function checkRecent(
   }
 }
 
-/** The time of the event, or an earlier one by a clock that had gone back: the log then stays at the time it had. */
+/** The time of the event, or an earlier one if the clock had gone back: the log then keeps its own time. */
 function isOfItsTime({ at, header, before }: RecentRow): boolean {
   if (header === null) return false
   const event = parseHeader(header)

@@ -23,11 +23,11 @@ export interface CheckOptions {
   readonly claimedKinds?: readonly ClaimedKind[]
   /** Told of each page: what is being checked, the position it has come to, the end of the log. */
   readonly onProgress?: (what: 'log' | 'views', position: number, end: number) => void
-  /** Ends it between two pages: what was found by then is what it says. */
+  /** Ends the check between two pages: the result is what was found until then. */
   readonly signal?: AbortSignal
 }
 
-/** What a check saw, and what is wrong: no fault at all is the good news. */
+/** What a check looked at, and what is wrong: no fault means that all is well. */
 export interface Checked extends LogChecked {
   readonly faults: readonly Fault[]
 }
@@ -59,7 +59,7 @@ export async function checkStore(snapshot: Snapshot, options: CheckOptions = {})
   return { ...checked, faults: faults.list() }
 }
 
-/** What the keyring has to be for the log. */
+/** Faults of the keyring with regard to the log. */
 export function keyFaults(
   facts: Pick<StoreFacts, 'keyring' | 'epochs'>,
   keyring: Pick<Keyring, 'id' | 'epochs'>,
@@ -69,7 +69,7 @@ export function keyFaults(
   return missing.map(epoch => `the keyring lacks the epoch ${epoch}`)
 }
 
-/** Refuses what a check found wrong. */
+/** Throws for what a check found wrong. */
 export function refuseFaults(what: string, { faults }: Pick<Checked, 'faults'>): void {
   const [worst] = faults
   if (!worst) return
@@ -78,7 +78,7 @@ export function refuseFaults(what: string, { faults }: Pick<Checked, 'faults'>):
   })
 }
 
-/** Refuses what ends within a page: a copy of it would end with one that is filled up. */
+/** Throws for a file that ends within a page: its copy would end with a page that was filled up. */
 export function refuseCutOff(what: string, snapshot: Snapshot): void {
   if (!endsWithinPage(snapshot)) return
   const faults = new Faults()
@@ -112,8 +112,8 @@ async function checkFile(snapshot: Snapshot, faults: Faults): Promise<void> {
 }
 
 /**
- * Damage ends one check, and not the others. In a file that is known to be damaged anything may stand where the log has
- * something else: what a check cannot make of that is no news, and hides nothing that was found.
+ * Runs a check that damage may end without ending the others. In a damaged file anything may stand in place of the
+ * log's data: what a check fails at there is not news, and must not hide what was found.
  */
 export async function within(faults: Faults, work: () => Promise<void>): Promise<void> {
   try {

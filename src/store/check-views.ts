@@ -19,7 +19,7 @@ interface Built {
   readonly view: View
   readonly table: ViewTable
   readonly changed: Map<string, Row | undefined>
-  /** The event that it cannot be built over, where there is one: the log is no worse for that. */
+  /** The event that it fails at, if any: that is no fault of the log. */
   failsAt?: number
 }
 
@@ -35,7 +35,7 @@ export async function checkViews(
   const built: Built[] = []
   for (const view of views) {
     const checkpoint = checkpoints.find(each => each.view === view.name && each.version === view.version)
-    // One that another version of the library made is built anew when the log is opened.
+    // A view made by another version of the library is rebuilt when the log is opened.
     if (checkpoint?.isRunning) built.push(snapshot.run(() => create(view)))
     else if (checkpoint) faults.add('views', `${view.name} stands still: ${checkpoint.because}`)
   }
@@ -88,7 +88,7 @@ function* foldInto(built: Built, page: readonly Recorded[]): Steps<void> {
       changed.set(key, foldOne(view, key, before, event))
     }
   } catch (error) {
-    // The file itself may be what cannot be read.
+    // It may be the file itself that cannot be read.
     if (error instanceof AverbaError) throw error
     built.failsAt = at
     return

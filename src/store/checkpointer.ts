@@ -10,11 +10,10 @@ import type { HighWaterMark } from './high-water-mark.ts'
  * Lets someone else sign a checkpoint: a witness, or an authority of time stamps. What it gives is kept with it.
  *
  * The checkpoint is the whole signed note: its text, an empty line, and the lines of its signatures with the last
- * newline. An authority has to stamp exactly these bytes (the hash that it is asked to stamp is theirs, by SHA-256,
- * SHA-384 or SHA-512), and nothing that is taken from them, such as the root. A time stamp of anything else is kept,
- * told to the logger, and not counted when the log is verified: the log is no worse than without it. What is longer than 64 kB is
- * not kept. A witness signs the
- * text of the note alone, as C2SP has it, and answers with the note and its own line behind the others.
+ * newline. An authority has to stamp exactly these bytes (their hash by SHA-256, SHA-384 or SHA-512), and nothing
+ * derived from them, such as the root. A time stamp of anything else is kept, told to the logger, and not counted when
+ * the log is verified: the log is no worse for it. What is longer than 64 kB is not kept. A witness signs the text of
+ * the note alone, as C2SP has it, and answers with the note and its own line behind the others.
  */
 export type Anchor = (checkpoint: Uint8Array) => Promise<Uint8Array | undefined>
 
@@ -29,7 +28,7 @@ export interface CheckpointerParts {
   readonly onTrouble: (what: string, error: unknown) => void
 }
 
-/** After so many events a checkpoint is made, or after so much time with the next event. */
+/** A checkpoint is made after this many events, or after a time with the next event. */
 const eventsMax = 10_000
 const everyMs = 60_000
 /** How long closing waits for an anchor. */
@@ -51,7 +50,7 @@ export class Checkpointer {
     this.#at = parts.clock.now()
   }
 
-  /** Learns what there is, and mends a mark that a crash left behind. `isNeeded` makes a checkpoint at once. */
+  /** Learns the present state, and repairs a mark that a crash left behind. `isNeeded` makes a checkpoint at once. */
   async begin(isNeeded: boolean): Promise<void> {
     const { connection, mark } = this.#parts
     const newest = await connection.read(readNewest)
@@ -60,7 +59,7 @@ export class Checkpointer {
     else if (newest) await this.#write(mark, newest.note)
   }
 
-  /** Hears of a commit, and says it on. */
+  /** Hears of a commit, and passes it on. */
   hear(position: number): number {
     this.#position = position
     const isDue = position - this.#size >= eventsMax || this.#parts.clock.now() - this.#at >= everyMs
@@ -68,14 +67,14 @@ export class Checkpointer {
     this.#isDue = true
     this.make()
       .catch(error => this.#parts.onTrouble('a checkpoint could not be made', error))
-      // The next event tries again where it failed.
+      // If it failed, the next event tries again.
       .finally(() => {
         this.#isDue = false
       })
     return position
   }
 
-  /** Signs where the log stands, and leaves the mark. One after the other. */
+  /** Signs where the log stands, and writes the mark. One at a time. */
   make(): Promise<StoredCheckpoint> {
     const made = this.#last.then(() => this.#make())
     this.#last = made.catch(() => undefined)
@@ -97,7 +96,7 @@ export class Checkpointer {
     try {
       await mark?.write(note)
     } catch (error) {
-      // The log itself is whole: only what would be seen of a rollback is less.
+      // The log itself is whole: only the detection of a rollback is weaker.
       this.#parts.onTrouble('the high-water mark could not be written', error)
     }
   }
@@ -118,11 +117,11 @@ export class Checkpointer {
     this.#anchoring.add(held)
   }
 
-  /** Makes the last one. Closing goes on whatever becomes of it. */
+  /** Makes the last checkpoint. Closing goes on whether it succeeds or not. */
   async close(): Promise<void> {
     const { clock, onTrouble } = this.#parts
     await this.#last
-    // Who added nothing need not wait for the file.
+    // A process that added nothing need not wait for the file.
     if (this.#position > this.#size)
       await this.make().catch(error => onTrouble('the last checkpoint could not be made', error))
     if (this.#anchoring.size === 0) return

@@ -16,19 +16,19 @@ export interface ErasedPerson {
   readonly owner: string
   /** What the headers name the person by. */
   readonly subject: string
-  /** The end of the log when it was looked for. */
+  /** The end of the log when the data was surveyed. */
   readonly until: number
   readonly claims: readonly { readonly kind: string; readonly digest: Uint8Array }[]
-  /** The commands that led to what is recorded of the person, and the streams of those that led to nothing. */
+  /** The commands that led to events of the person, and the streams of those that recorded nothing. */
   readonly commands: readonly string[]
   readonly streams: readonly string[]
   /** Something is kept, and so is the key that opens it. */
   readonly keepsKey: boolean
-  /** Where the parts are that are kept: what comes with the same content is of somebody else from now on. */
+  /** The positions of kept parts: the same content that comes again belongs to somebody else from now on. */
   readonly kept: readonly number[]
 }
 
-/** Reports whether something was recorded of the person since it was looked for what there is to destroy. */
+/** Reports whether something was recorded of the person since the survey. */
 export function* isOutdated({ subject, until }: ErasedPerson, batch: Batch): Steps<boolean> {
   if (batch.events.some(({ header }) => header.includes(subject))) return true
   const newer = yield* first({ sql: selectNewer, parameters: [until, `%${subject}%`] })
@@ -36,8 +36,8 @@ export function* isOutdated({ subject, until }: ErasedPerson, batch: Batch): Ste
 }
 
 /**
- * Reports whether each part is there: one that was moved out to a bundle would come back from it. What an erasure destroys it
- * destroys wherever it is, with its key.
+ * Reports whether each part is there: one that was moved out to a bundle would come back from it. An erasure destroys
+ * its parts wherever they are, by destroying the key.
  */
 export function* areThere({ parts, person }: Destruction, batch: Batch): Steps<boolean> {
   if (person) return true
@@ -46,7 +46,7 @@ export function* areThere({ parts, person }: Destruction, batch: Batch): Steps<b
   return (yield* present(parts)).length === parts.length
 }
 
-/** Destroys it. The row of the key stays, without a key: none is made again. */
+/** Destroys it. The row of the key stays, without a key, so that none is made again. */
 export function* destroy({ parts, person }: Destruction): Steps<void> {
   yield* each(
     deletePart,

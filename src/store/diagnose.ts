@@ -15,7 +15,7 @@ import { Snapshot } from './snapshot.ts'
 import { promisedPragmas } from './sqlite.ts'
 import { countOwed, type OwedCount, readFacts, type StoreFacts } from './store-facts.ts'
 
-/** What was recorded in one month, UTC, and about how much room it takes. */
+/** What was recorded in one month (UTC), and about how much room it takes. */
 export interface Month {
   /** Such as `2026-11`. */
   readonly month: string
@@ -28,9 +28,9 @@ export interface Diagnosis extends StoreFacts {
   readonly store: string
   readonly fileBytes: number
   readonly walBytes: number
-  /** Room in the file that is free, and used before the file grows. */
+  /** Free room in the file, which is used before the file grows. */
   readonly freeBytes: number
-  /** What the file holds, everything counted in, over its events. */
+  /** The size of the file, everything included, per event. */
   readonly bytesPerEvent: number
   /** The time of the first event. */
   readonly since: Instant
@@ -120,7 +120,7 @@ function describeFaults({ faults }: Checked): string[] {
 
 function quickFaults(snapshot: Snapshot, found: readonly Checkpoint[], views: readonly View[]): string[] {
   const end = snapshot.run(endFault)
-  // One of another version is built anew when the log is opened.
+  // A view of another version is rebuilt when the log is opened.
   const isOurs = (each: Checkpoint) =>
     views.some(view => view.name === each.view && view.version === each.version)
   const stopped = found.filter(each => !each.isRunning && isOurs(each))

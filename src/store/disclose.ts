@@ -8,14 +8,14 @@ import { MovedParts } from './moved-parts.ts'
 import { findEvent, proveEvent, type WhichEvent } from './prove.ts'
 import { checkNotMoved } from './read.ts'
 
-/** What of an event can be disclosed: its parts that are there, sealed under keys of its record, and whose they are. */
+/** What can be disclosed of an event: its parts that are there, sealed under keys of its record, and their owners. */
 export interface Disclosable {
   readonly parts: readonly PartAddress[]
   readonly owners: readonly string[]
 }
 
 /**
- * Finds what of an event can be disclosed.
+ * Finds what can be disclosed of an event.
  *
  * @throws {AverbaError} `NOT_FOUND` when there is no such event, or its parts were destroyed; `PART_ARCHIVED`;
  * `INVALID_INPUT` when none of its parts is sealed under a key of the record

@@ -55,7 +55,7 @@ export async function exportLog(
   )
   const origin = snapshot.run(readOrigin)
   await write('README', [exportReadme({ origin, size })])
-  // Last: a folder without it is not whole.
+  // Last: a folder without it is incomplete.
   await write('checkpoint', [newest.note])
   return { dir, origin, events: size, parts, checkpoints: checkpoints.length }
 }

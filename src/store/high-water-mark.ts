@@ -5,7 +5,7 @@ import { replaceDurably } from '../vault/durable-file.ts'
 
 /**
  * Where the newest checkpoint is kept outside of the database, so that a log that was cut off, put back or replaced is
- * seen when it is opened. Best on another disk, or in another's hands.
+ * noticed when it is opened. Best on another disk, or in somebody else's hands.
  */
 export interface HighWaterMark {
   /** The signed checkpoint that was written last; `undefined` when none ever was. */
@@ -21,7 +21,7 @@ export function markOf(options: { path: string; highWaterMark?: HighWaterMark })
   return createFileMark(`${path}.mark`)
 }
 
-/** Tells the files apart that one process writes: chance is the host's, and goes into the log. */
+/** Distinguishes the files that one process writes: the host's randomness goes into the log, and is not spent here. */
 let written = 0
 
 /** Keeps the mark in a file, which is replaced as a whole. */
@@ -31,7 +31,7 @@ function createFileMark(path: string): HighWaterMark {
       return readMark(path)
     },
     async write(checkpoint) {
-      // Another process of the file may have come further.
+      // Another process of the file may have written a later one.
       const [before, after] = [parseCheckpoint(readMark(path) ?? ''), parseCheckpoint(checkpoint)]
       if (before && after && before.origin === after.origin && before.size >= after.size) return
       written += 1
@@ -50,7 +50,7 @@ export function readMark(path: string): string | undefined {
   }
 }
 
-/** The error of a log that is behind what was seen of it, or is another. */
+/** The error for a log that is behind its high-water mark, or is another log. */
 export function rolledBack(path: string, fault: string): AverbaError {
   return new AverbaError('ROLLED_BACK', `Cannot open "${path}": ${fault}`, {
     hint: 'Find the newest copy of the log. If it is lost, averba restore --accept-rollback goes on from a backup, and says so in the log',

@@ -3,28 +3,28 @@ import type { RememberedErasures } from '../vault/remembered-erasures.ts'
 import { first, type Steps } from './connection.ts'
 import { newestErasure } from './newest-erasure.ts'
 
-/** An erasure that the log does not know of: it was put back to a backup from before it, and the person is back. */
+/** An erasure that the log does not know of: the log was put back to an earlier backup, and the person is back. */
 export interface LostErasure {
   readonly subject: string
   /** When the person was erased. */
   readonly at: Instant
 }
 
-/** Finds, the oldest first, the erasures that the keyring remembers and that are not done in the store. */
+/** Finds the erasures that the keyring remembers and the store has not carried out, the oldest first. */
 export function* findLostErasures(erased: RememberedErasures): Steps<readonly LostErasure[]> {
   const lost: LostErasure[] = []
   for (const [subject, { at, keepsKey }] of Object.entries(erased)) {
     const owner = `subject-${subject}`
     const row = yield* first<{ isErased: 0 | 1; epoch: number }>({ sql: selectOwner, parameters: [owner] })
     if (!row) continue
-    // A later one may have kept less than the one that is there.
+    // A later erasure may have kept less than the one in the store.
     const isOlder = ((yield* newestErasure(owner))?.at ?? '') < at
     if (row.isErased === 0 || (row.epoch > 0 && !keepsKey) || isOlder) lost.push({ subject, at })
   }
   return lost.sort((a, b) => (a.at < b.at ? -1 : 1))
 }
 
-/** What has to be done about them, in words; `undefined` when there are none. */
+/** What to do about them, in words; `undefined` when there are none. */
 export function describeLostErasures(lost: readonly LostErasure[]): string | undefined {
   const [oldest] = lost
   if (!oldest) return undefined

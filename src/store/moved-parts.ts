@@ -3,7 +3,7 @@ import { first, rows, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
 import { type Place, placeOf } from './relocation.ts'
 
-/** What a bundle of parts that were moved out, or put back, is. */
+/** A bundle of parts that were moved out, or put back. */
 export interface PartsMoved {
   /** The SHA-256 of the bundle's bytes, in hexadecimal. */
   readonly bundle: string
@@ -33,8 +33,8 @@ interface Moved {
 }
 
 /**
- * Finds which bundle a part is in. Remembers of each event that moved parts only where they stood, so that one who asks
- * for many of them does not read all events each time.
+ * Finds which bundle a part is in. Remembers the range of each event that moved parts, so that looking for many of them
+ * does not read all events each time.
  */
 export class MovedParts {
   readonly #moves: Moved[] = [];
@@ -71,7 +71,7 @@ export function* readOut(bundle: string): Steps<{ out: Set<string>; isKnown: boo
     if (named.bundle === bundle) isKnown = true
     for (const part of named.parts) type === archivedType ? out.add(part) : out.delete(part)
   }
-  // Whatever moved it: what is said to be destroyed stays so.
+  // Whoever moved a part: one that is recorded as destroyed stays destroyed.
   for (const { header } of yield* rows<{ header: string }>({
     sql: selectDestroyed,
     parameters: [destroyedType],

@@ -5,8 +5,8 @@ import { AverbaError } from '../errors.ts'
 import { syncFolder } from '../vault/durable-file.ts'
 
 /**
- * Makes a file whole or not at all, and never over another: it is written under a name beside its own, made
- * durable, and then given its name.
+ * Makes a file as a whole or not at all, and never over another: it is written under a name beside its own, made
+ * durable, and then renamed.
  *
  * @throws {AverbaError} `INVALID_INPUT` when something is there already, `STORE_UNSAFE` when it cannot be written
  */
@@ -41,7 +41,10 @@ export function checkAbsent(path: string): void {
   })
 }
 
-/** A link fails where a file is already. Where a disk has no links, there is only a look before the rename. */
+/**
+ * Gives the file its name. A link fails where a file exists; on a disk without links, there is only a check before the
+ * rename.
+ */
 function takeName(temporary: string, path: string): void {
   try {
     linkSync(temporary, path)

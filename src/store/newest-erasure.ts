@@ -2,7 +2,7 @@ import type { Instant } from '../message.ts'
 import { first, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
 
-/** What the newest erasure of an owner says, as far as the store goes by it. */
+/** What the newest erasure of an owner says, as far as the store needs it. */
 interface NewestErasure {
   readonly at: Instant
   /** The places of the parts that it has kept. */

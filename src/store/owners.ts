@@ -16,7 +16,7 @@ import { type Place, present } from './relocation.ts'
 import { resealSecrets } from './secrets.ts'
 import { findMarks, type NamedPart, type Survey, survey } from './survey.ts'
 
-/** What became of a rotation: the epoch that wraps every key now, and those before it that the keyring still holds. */
+/** The result of a rotation: the epoch that wraps every key now, and those before it that the keyring still holds. */
 export interface Rotated {
   readonly epoch: number
   readonly previous: readonly number[]
@@ -24,10 +24,10 @@ export interface Rotated {
   readonly rewrapped: number
 }
 
-/** How many keys are wrapped anew in one transaction: others write in between. */
+/** How many keys are rewrapped in one transaction: others write in between. */
 const pageKeys = 1_000
 
-/** Whose keys there are, what is theirs, and how their keys are wrapped. */
+/** Owners' keys, how they are wrapped, and what is theirs. */
 export class Owners {
   readonly #connection: Connection
   readonly #vault: Vault
@@ -44,7 +44,7 @@ export class Owners {
     return this.#connection.read(() => readState(owner))
   }
 
-  /** Whose key a part is sealed under, as its event says; `undefined` where no event names such a part. */
+  /** Whose key seals a part, as its event says; `undefined` where no event names such a part. */
   ownerOf(address: PartAddress): Promise<string | undefined> {
     return this.#connection.read(() => readOwner(address))
   }
@@ -64,19 +64,19 @@ export class Owners {
     return survey(this.#connection, subject)
   }
 
-  /** Those of some parts that are there: the others were moved out, or destroyed. */
+  /** The given parts that are there: the others were moved out, or destroyed. */
   present<P extends Place>(parts: readonly P[]): Promise<P[]> {
     return this.#connection.read(() => present(parts))
   }
 
-  /** The parts of a person that the log names, whether they are still there or not. */
+  /** The parts of a person that the log names, whether they still exist or not. */
   async partsOf(subject: string): Promise<readonly NamedPart[]> {
     return (await findMarks(this.#connection, subject)).parts
   }
 
   /**
-   * Wraps every key by an epoch that began after a position: what was destroyed before it is not among them, and opens
-   * in no copy of the file once the older epochs are gone. Cut off at any point, the next call goes on.
+   * Wraps every key by an epoch that began after a position. Keys destroyed before it are not among them, and open in
+   * no copy of the file once the older epochs are gone. Cut off at any point, the next call goes on.
    *
    * @param erasure what the keyring remembers then, for the sake of backups from before
    * @throws {AverbaError} `STORE_UNSAFE` when the keyring cannot be written, `STORE_BUSY`, `KEYS_MISMATCH`
@@ -93,28 +93,25 @@ export class Owners {
   }
 
   /**
-   * Destroys epochs: what was wrapped by them opens no more, in no copy.
+   * Destroys epochs: what they wrapped no longer opens, in any copy.
    *
    * @throws {AverbaError} as `rotate`
    */
   async destroyEpochs(epochs: readonly number[]): Promise<void> {
     const { keyring } = this.#vault
     await keyring.refresh()
-    // A process that had not heard of the newest epoch may have made keys by an older one.
+    // A process that did not know the newest epoch may have made keys under an older one.
     await this.#rewrap()
     await this.#connection.transact(() => destroyEpochs(keyring, epochs))
     for (const epoch of epochs) await keyring.announceDestroyed(epoch)
   }
 
-  /** The erasures that the log does not know of, since it was put back to a backup from before them. */
+  /** The erasures that the log does not know of because it was put back to an earlier backup. */
   lostErasures(): Promise<readonly LostErasure[]> {
     return this.#connection.read(() => findLostErasures(this.#vault.keyring.erased))
   }
 
-  /**
-   * Puts other rows in the place of the keyed index; `undefined`, and nothing is done, where the log has gone on since a
-   * position.
-   */
+  /** Replaces the keyed index; `undefined`, and nothing is done, where the log has gone on since a position. */
   replaceIndex(
     claims: readonly Claim[],
     since: number,
@@ -128,8 +125,8 @@ export class Owners {
   }
 
   /**
-   * Writes the whole file anew. SQLite overwrites what is deleted, and not what it moves: a copy of a row may stay where
-   * it was, and outlive it.
+   * Rewrites the whole file. SQLite overwrites what is deleted but not what it moves: a copy of a row may stay behind,
+   * and outlive it.
    */
   rewrite(): Promise<void> {
     return this.#connection.rewrite()
@@ -153,7 +150,7 @@ export class Owners {
         await giveWay()
       }
     } finally {
-      // What was remembered of the keys is how they were wrapped before, also where it went no further.
+      // The remembered keys are wrapped as before, even where the rotation went no further.
       if (rewrapped > 0) {
         this.#onRewrapped()
         this.#vault.forget()
@@ -168,8 +165,9 @@ function* readState(owner: string): Steps<'live' | 'erased' | undefined> {
 }
 
 /**
- * In a transaction that writes: no two processes begin one. An epoch that the keyring has and the log does not know of never
- * serves, be it left by a crash or by a log that was put back to a backup: copies of that log may hold keys under it.
+ * Begins an epoch in a transaction that writes, so that no two processes do. An epoch that the keyring has and the log
+ * does not know of is never used, whether a crash left it or the log was put back to a backup: copies of that log may
+ * hold keys under it.
  */
 function* beginEpoch(
   keyring: Keyring,
@@ -202,7 +200,7 @@ function* destroyEpochs(keyring: Keyring, epochs: readonly number[]): Steps<void
     const used = yield* first({ sql: selectUse, parameters: [epoch] })
     if (used || epoch >= keyring.epoch)
       throw new AverbaError('KEYS_MISMATCH', `Cannot destroy the epoch ${epoch}: keys are wrapped by it`)
-    // What still opened was sealed anew.
+    // What still opened has been sealed anew.
     yield* rows({ sql: deleteSecrets, parameters: [epoch] })
     keyring.destroyEpoch(epoch, lost)
   }

@@ -1,12 +1,13 @@
-/** Pieces are recognised by a whole number of so many bytes first. */
+/** A piece is recognised first by any four of its bytes in a row, read as a number. */
 const numberBytes = 4
-/** How many places a table of numbers has for each that is wanted: so many others are passed over with one look. */
+/** How many places the table of numbers has for each wanted one: most others are ruled out with one look. */
 const placesForEach = 64
 const none: ReadonlySet<number> = new Set()
 
 /**
- * Prepares a search for many pieces of one length. What it gives adds to a set the pieces, in hexadecimal, that stand in
- * some bytes, wherever they begin. It looks at one place in so many that every piece has a whole number at one of them.
+ * Prepares a search for many pieces of one length. The function that it returns adds to a set the pieces, in
+ * hexadecimal, found in some bytes, wherever they begin. It looks only at every `stride`-th number: every piece
+ * contains one of them.
  */
 export function createPieceFinder(
   pieces: readonly Uint8Array[],
@@ -20,7 +21,7 @@ export function createPieceFinder(
   const placeBits = Math.min(24, Math.ceil(Math.log2(pieces.length * stride * placesForEach)))
   const placeOf = (number: number) => Math.imul(number, 0x9e3779b1) >>> (32 - placeBits)
   const isWanted = new Uint8Array(2 ** placeBits)
-  /** How far from the beginning of a piece a number stands. */
+  /** How far from the beginning of a piece each number stands. */
   const distances = new Map<number, Set<number>>()
   for (const piece of pieces) {
     const bytes = Buffer.from(piece)

@@ -49,7 +49,7 @@ export function* proveInclusion(positions: readonly number[], size: number): Ste
 /**
  * The hashes that prove that the log of an older checkpoint is the beginning of today's, as a witness asks for them.
  *
- * @throws {AverbaError} `INVALID_INPUT` when it is no checkpoint, or is not over a beginning of this log
+ * @throws {AverbaError} `INVALID_INPUT` when it is not a checkpoint, or not one over a beginning of this log
  */
 export function* proveConsistency(
   note: string,

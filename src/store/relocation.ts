@@ -5,7 +5,7 @@ import { newestErasure } from './newest-erasure.ts'
 /** Where a part stands. */
 export type Place = Pick<PlacedPart, 'position' | 'name'>
 
-/** Parts that leave for a bundle, or come back from one, with the event that names them: all of them, or none. */
+/** Parts that move out to a bundle, or back, with the event that names them: all of them, or none. */
 export type Relocation = { readonly out: readonly Place[] } | { readonly back: readonly PlacedPart[] }
 
 /** A part as events name it: `<position>/<name>`. */
@@ -13,7 +13,7 @@ export function placeOf({ position, name }: Place): string {
   return `${position}/${name}`
 }
 
-/** Reports whether each part still is where it leaves from: the event may name no other. */
+/** Reports whether each part is still where it leaves from: the event must name no other. */
 export function* canRelocate(relocation: Relocation): Steps<boolean> {
   if ('out' in relocation) return (yield* present(relocation.out)).length === relocation.out.length
   return (yield* returnable(relocation.back)).length === relocation.back.length
@@ -26,7 +26,10 @@ export function* present<P extends Place>(parts: readonly P[]): Steps<P[]> {
   return found
 }
 
-/** Those that are not there, and that their owner still has a key for. Of who was erased, those that this has kept. */
+/**
+ * The given parts that are not there and whose owner still has a key. Of an erased owner, only those that the erasure
+ * kept.
+ */
 export function* returnable(parts: readonly PlacedPart[]): Steps<PlacedPart[]> {
   const found: PlacedPart[] = []
   for (const part of parts) {

@@ -2,12 +2,12 @@ import { existsSync, rmSync, statSync } from 'node:fs'
 import { applicationId, loadSqlite } from './sqlite.ts'
 
 /**
- * Takes away a file that holds nothing, not even a table: what an opening left of a log that was lost, or of one that was
- * never begun. It would be in the way of the backup that takes its place. Anything else stays.
+ * Removes a file that holds nothing, not even a table: opening a lost log, or one that was never begun, leaves such a
+ * file, and it would be in the way of the backup. Anything else stays.
  */
 export async function removeStub(path: string): Promise<void> {
   if (!existsSync(path) || existsSync(`${path}-journal`)) return
-  // What stands in its journal may be all that there is.
+  // Its journal may hold all that there is.
   if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return
   if (!(await isEmpty(path))) return
   for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
@@ -25,7 +25,7 @@ async function isEmpty(path: string): Promise<boolean> {
       database.close()
     }
   } catch {
-    // No database, or nothing that can be read: whatever it is, it is somebody's.
+    // Not a database, or unreadable: whatever it is, it is not ours to remove.
     return false
   }
 }

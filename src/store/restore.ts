@@ -25,7 +25,7 @@ export interface Restored extends StoreFacts, Pick<Checked, 'parts' | 'archivedP
   readonly owed: readonly OwedCount[]
   /** Erasures that came after the backup, as the keyring remembers them: these persons are back. Erase them again. */
   readonly lostErasures: readonly LostErasure[]
-  /** Views that do not show the log as it is: a rebuild mends them. */
+  /** Views that do not show the log correctly: a rebuild repairs them. */
   readonly views: readonly Fault[]
 }
 
@@ -36,9 +36,9 @@ export interface RestoreOptions {
   readonly store: string
   /** The keyring; otherwise the one beside the new store, or else beside the backup. */
   readonly keys?: string
-  /** Who holds the root key, where the keyring has none: then the keyring has to open with it. */
+  /** Who holds the root key, if the keyring does not: the keyring has to open with it. */
   readonly rootKey?: Keys
-  /** Restores also what is behind the high-water mark beside the new store: events that were there are lost. */
+  /** Restores even what is behind the high-water mark beside the new store: the events after it are lost. */
   readonly acceptRollback?: boolean
   readonly views: readonly View[]
   /** The kinds of keyed digests that are compared with the log. */
@@ -48,8 +48,8 @@ export interface RestoreOptions {
 }
 
 /**
- * Makes a store of a backup, and puts its keyring beside it. The copy is checked, which has every fault that the
- * backup has, and gets its name last.
+ * Makes a store of a backup, and puts its keyring beside it. The copy is checked in place of the backup, whose faults
+ * it shares, and gets its name last.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT` when something is at the path, `KEYS_MISSING`,
  * `KEYS_MISMATCH`, `ROLLED_BACK`, `STORE_UNSAFE`, `CORRUPT`
@@ -96,7 +96,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   }
 }
 
-/** The mark of the store that stood there may know more than the backup. */
+/** Throws where the mark of the former store is ahead of the backup. */
 function* refuseRollback(cannot: string, mark: string | undefined): Steps<void> {
   const fault = mark === undefined ? undefined : yield* markFault(mark)
   if (fault === undefined) return
@@ -105,7 +105,7 @@ function* refuseRollback(cannot: string, mark: string | undefined): Steps<void> 
   })
 }
 
-/** Which keyring to take; one that is beside the new store already stays there, and has to open it as well. */
+/** Which keyring to take. One beside the new store stays there, and has to open the log as well. */
 function findKeyring({ backup, store, keys }: RestoreOptions): { path: string; opens: readonly string[] } {
   const beside = `${store}.keys`
   const path = keys ?? (existsSync(beside) ? beside : `${backup}.keys`)
@@ -117,7 +117,10 @@ function findKeyring({ backup, store, keys }: RestoreOptions): { path: string; o
   return { path, opens: existsSync(beside) && beside !== path ? [path, beside] : [path] }
 }
 
-/** Opens a keyring: what goes on afterwards needs it to. What only copies does without a root key that is elsewhere. */
+/**
+ * Opens a keyring as far as needed: a mere copy does without a root key held elsewhere; a log that is to go on does
+ * not.
+ */
 async function openAsFar(
   path: string,
   { rootKey, acceptRollback = false, entropy }: RestoreOptions,

@@ -14,18 +14,20 @@ import { findLostErasures } from './lost-erasures.ts'
 import type { StoreOptions } from './store-options.ts'
 import { treeHead } from './tree.ts'
 
-/** What a log says when it goes on after a restore that was accepted. */
+/** What a log records when it goes on after an accepted restore. */
 export interface Resumed {
-  /** The name that it goes on under, and the verifier key line of its checkpoints. */
+  /** Its new name, and the verifier key line of its checkpoints. */
   readonly origin: string
   readonly key: string
-  /** The log that it goes on from, as it was: its name, its events and the root over them. */
+  /** The log that it continues: its name, its number of events and the root over them. */
   readonly before: string
   readonly size: number
   readonly root: string
-  /** The mark that it is behind of, where there was one. */
+  /** The mark that it is behind, where there was one. */
   readonly lost?: { readonly size: number; readonly root: string }
-  /** How many erasures are lost with it, and when the first was: these persons are back, and have to be erased again. */
+  /**
+   * How many erasures are lost with it, and when the first was: these persons are back, and have to be erased again.
+   */
   readonly lostErasures?: { readonly count: number; readonly since: Instant }
 }
 
@@ -34,7 +36,7 @@ export function keyLineOf(origin: string, signer: Signer): string {
   return writeVerifierKey(createVerifierKey(origin, signer.publicKey))
 }
 
-/** What is held against a mark. */
+/** What is compared with a mark. */
 interface Held {
   readonly connection: Connection
   readonly keyring: Pick<Keyring, 'signer' | 'erased'>
@@ -60,7 +62,7 @@ export async function holdAgainstMark({ connection, keyring, options, mark, appe
   }
 }
 
-/** The event with which a restored log goes on. What is owed comes due, so that it is looked at before anything new. */
+/** The event with which a restored log goes on. Owed calls come due, so that they are looked at before anything new. */
 function* resumeAs(origin: string, keyring: Held['keyring'], at: Instant, mark?: string): Steps<Append> {
   const { size, root = '' } = yield* treeHead()
   const lost = mark === undefined ? undefined : parseCheckpoint(mark)
@@ -95,7 +97,7 @@ export function* readResumed(): Steps<{ position: number; resumed: Resumed } | u
 /**
  * Says how a log contradicts its high-water mark, if it does.
  *
- * @param signer the key of the log's keyring: a mark that it has not signed is that of another log
+ * @param signer the key of the log's keyring: a mark that it did not sign belongs to another log
  */
 async function contradiction(
   connection: Pick<Connection, 'read'>,
@@ -109,13 +111,13 @@ async function contradiction(
   if (!signed || signed.length === 0) return 'its high-water mark is that of another log'
   return connection.read(function* () {
     const lost = (yield* readResumed())?.resumed.lost
-    // A crash between the event that accepts the restore and its own mark.
+    // A crash came between the event that accepts the restore and its mark.
     if (lost && lost.size === checkpoint.size && lost.root === checkpoint.root) return undefined
     return yield* markFault(mark)
   })
 }
 
-/** What is done to keys is nobody else's, and keeps its time: older backups live until then. */
+/** Work on keys concerns nobody else, and keeps its time: older backups live until then. */
 const makeDue = `update effect set due_at = ? where is_open = 1 and due_at > ?
   and state in ('owed', 'deferred', 'started') and type not like 'keys.%'`
 const selectResumed = `select event.position, event.header from event join stream on stream.key = event.stream

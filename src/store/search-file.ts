@@ -8,8 +8,8 @@ const chunkBytes = 4 * 1024 * 1024
 const pieceBytes = 16
 
 /**
- * A descriptor for each file that was searched. They stay open for as long as the file is there: closing any descriptor of
- * a file would drop the locks that SQLite holds on it in this process.
+ * A descriptor for each file that was searched, open for as long as the file exists: closing any descriptor of a file
+ * would drop SQLite's locks on it in this process.
  */
 const descriptors = new Map<string, number>()
 
@@ -46,7 +46,7 @@ function descriptorOf(path: string): number | undefined {
   return descriptor
 }
 
-/** A file that was removed takes up space until nobody has it open. */
+/** Closes the files that were removed: they take up space as long as somebody has them open. */
 function closeRemoved(): void {
   for (const [name, descriptor] of descriptors) {
     if (fstatSync(descriptor).nlink > 0) continue

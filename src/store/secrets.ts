@@ -15,12 +15,12 @@ interface Row {
 }
 
 /**
- * Secrets that live for a while, such as a bearer token, and digests of secrets that changed: for the other processes of
- * the file, sealed under the keyring, at most one of a name, and never in the log. A token that is not there is asked for
- * again; what a secret was before nobody else knows, so that all of them outlive the epoch that they were sealed under.
+ * Secrets that live for a while, such as a bearer token, and digests of secrets that changed: for the other processes
+ * of the file, sealed under the keyring, at most one of a name, and never in the log. A lost token could be requested
+ * again, but nobody else knows a former secret, so all of them outlive the epoch that they were sealed under.
  */
 export class Secrets {
-  /** Who may get a new one, where only one process may ask for it. */
+  /** Who may get a new one, where only one process may request it. */
   readonly leases: Leases
   readonly #connection: Connection
   readonly #vault: Vault
@@ -42,7 +42,7 @@ export class Secrets {
     return row && value !== undefined ? { generation: row.generation, value } : undefined
   }
 
-  /** Keeps a secret in place of an older one. What is older than the one that is there is not kept. */
+  /** Keeps a secret in place of an older one. One that is older than what is there is dropped. */
   async keep(name: string, { generation, value }: SharedSecret): Promise<void> {
     const { epoch, sealed } = this.#vault.sealSecret(placeOf(name, generation), value)
     const parameters = [name, generation, epoch, sealed]
@@ -50,8 +50,9 @@ export class Secrets {
   }
 
   /**
-   * Puts what is made of the value of a name in its place, and gives what stands there then; of `undefined` nothing is
-   * made. It is made again where somebody else was faster, so that neither is lost, whatever their clocks say.
+   * Replaces the value of a name by what a function makes of it, and gives the value then; where that makes
+   * `undefined`, nothing changes. It is called again where another process was faster, so that no change is lost,
+   * whatever the clocks say.
    *
    * @throws {AverbaError} as `find`
    */
@@ -68,7 +69,7 @@ export class Secrets {
     }
   }
 
-  /** Removes a secret that is older than a generation, and overwrites where it stood. */
+  /** Removes a secret that is older than a generation, and overwrites it. */
   async drop(name: string, before: number): Promise<void> {
     await this.#connection.transact(() => run(deleteSecret, [name, before]))
   }
@@ -84,7 +85,7 @@ export class Secrets {
     return this.#vault.openSecret(placeOf(name, generation), epoch, sealed)
   }
 
-  /** False where another generation stands there by now. */
+  /** False where another generation is there by now. */
   #replace(name: string, before: number, value: string): Promise<boolean> {
     const generation = before + 1
     const { epoch, sealed } = this.#vault.sealSecret(placeOf(name, generation), value)
@@ -95,7 +96,7 @@ export class Secrets {
   }
 }
 
-/** Seals every secret that still opens under the newest epoch: an older one may be destroyed. */
+/** Seals every secret that still opens under the newest epoch, so that an older one may be destroyed. */
 export function* resealSecrets(vault: Vault): Steps<void> {
   const older = yield* rows<Row & { name: string }>({ sql: selectOlder, parameters: [vault.keyring.epoch] })
   const resealed = older.flatMap(({ name, generation, epoch, sealed }) => {

@@ -15,7 +15,7 @@ export interface NamedPart {
   readonly hash: string
   /** The hash of its event in the tree, in hexadecimal. */
   readonly leaf: string
-  /** The last bytes of it as it stands in the file; absent where it is not there. */
+  /** Its last bytes as they are in the file; absent where it is not there. */
   readonly ending?: string
   /** It was moved out to a bundle, and may come back. */
   readonly isOut?: true
@@ -27,13 +27,13 @@ export interface Survey {
   readonly parts: readonly NamedPart[]
   /** The streams that speak of the person. */
   readonly streams: readonly string[]
-  /** The ids of the commands that those events came of, and all other events of the consents and validations among them. */
+  /** The ids of the commands of those events, and of all other events of the person's consents and validations. */
   readonly commands: readonly string[]
-  /** The calls that are owed and have not ended, but for those that an erasure owes. */
+  /** The owed calls that have not ended, except those that an erasure owes. */
   readonly effects: readonly string[]
   /** The keyed digests that lead to the person, or to what is theirs. */
   readonly claims: readonly { readonly kind: string; readonly digest: Uint8Array }[]
-  /** The last bytes of the key as it stands in the file. */
+  /** The last bytes of the key as they are in the file. */
   readonly keyEnding?: string
 }
 
@@ -41,17 +41,17 @@ export interface Survey {
 const pagePositions = 5_000
 /** How many rows of the index are read at a time. */
 const pageClaims = 5_000
-/** What marks sealed bytes in a file: the end of their tag. */
+/** What identifies sealed bytes in a file: the end of their tag. */
 const endingBytes = 16
 
-/** Looks through the log for all that it holds of a person. Nothing is opened. */
+/** Searches the log for all that it holds of a person. Nothing is opened. */
 export async function survey(connection: Connection, subject: string): Promise<Survey> {
   const { values, ...found } = await findMarks(connection, subject)
   const claims = await findClaims(connection, values)
   return connection.read(() => readRest(`subject-${subject}`, { ...found, claims }))
 }
 
-/** Looks through the headers for the parts that the log names, or named, of a person. */
+/** Searches the headers for the parts that the log names, or named, of a person. */
 export async function findMarks(connection: Connection, subject: string): Promise<Marked> {
   const owner = `subject-${subject}`
   const parts: NamedPart[] = []
@@ -65,7 +65,7 @@ export async function findMarks(connection: Connection, subject: string): Promis
       streams.set(row.key, row.stream)
       const { parts: marks = [], data, commandId }: SurveyedHeader = parseHeader(row.header)
       if (commandId !== undefined) commands.add(commandId)
-      // What has no stream of its own is found under the id that the event gives it.
+      // What has no stream of its own is found by the id that the event gives it.
       if (typeof data.record === 'string') values.add(data.record)
       for (const { name, hash } of marks.filter(mark => mark.owner === owner))
         parts.push({ position: row.position, type: row.type, name, hash, leaf: toHex(row.leaf) })
@@ -74,7 +74,7 @@ export async function findMarks(connection: Connection, subject: string): Promis
     if (last >= end) break
     await giveWay()
   }
-  // These are of one person each.
+  // Each of these streams is of one person.
   const own = [...streams].filter(([, name]) => name === owner || /^(consent|validation)-/.test(name))
   for (const [key] of own) for (const id of await commandsOf(connection, key)) commands.add(id)
   for (const name of streams.values()) values.add(name).add(name.slice(name.indexOf('-') + 1))
@@ -98,7 +98,7 @@ async function commandsOf(connection: Connection, key: number): Promise<Readonly
   }
 }
 
-/** No index leads from a value to its digests: none is needed otherwise. */
+/** No index leads from a value to its digests: nothing else needs one. */
 async function findClaims(connection: Connection, values: ReadonlySet<string>): Promise<Survey['claims']> {
   const claims: Survey['claims'][number][] = []
   let after: Pick<ClaimRow, 'kind' | 'digest'> = { kind: '', digest: new Uint8Array() }

@@ -26,9 +26,11 @@ export interface VerifyStoreOptions {
   readonly entropy: Entropy
   /** The kinds of keyed digests to compare with the log; none when absent. */
   readonly claimedKinds?: readonly ClaimedKind[]
-  /** Verifier key lines that the log has to be signed with; those of the keyring beside it, or else its own, otherwise. */
+  /**
+   * Verifier key lines that the log has to be signed with; otherwise those of the keyring beside it, or else its own.
+   */
   readonly keys?: readonly string[]
-  /** Who holds the root key of the log. Without it, a keyring that has none is as good as not there. */
+  /** Who holds the root key of the log. Without it, a keyring that lacks its root key counts as absent. */
   readonly rootKey?: Keys
   /** A signed checkpoint that was kept outside, or the path of its file; `<store>.mark` otherwise. */
   readonly mark?: string
@@ -106,7 +108,7 @@ function toGiven({ note, anchor }: StoredCheckpoint): GivenCheckpoint {
   return { note, anchor: anchor ?? undefined }
 }
 
-/** The keys that the log has to be signed with. Those that stand in it are only as good as it is. */
+/** The keys that the log has to be signed with. Keys from the log itself are only as good as the log. */
 async function keysOf(
   snapshot: Snapshot,
   options: VerifyStoreOptions,
@@ -141,11 +143,11 @@ async function keyringBeside(
     faults.add('keys', error instanceof Error ? error.message : 'the keyring cannot be read')
     return undefined
   }
-  // That it does not open may be for want of the key, or of who holds it, and then says nothing of the log.
+  // It may fail to open for want of the root key, which says nothing about the log.
   return rootKey && openKeyringFileUnder(rootKey, path, entropy)
 }
 
-/** Lines that stand in a damaged log may be anything; those that were given are checked before. */
+/** Lines in a damaged log may be anything; given ones were checked before. */
 function readKeys(lines: readonly string[]): VerifierKey[] {
   return lines.flatMap(line => parseVerifierKey(line.trim()) ?? [])
 }
@@ -211,7 +213,7 @@ function* readHead(): Steps<readonly { id: number; schema: number }[]> {
   return yield* rows({ sql: 'select id, schema from head', parameters: [] })
 }
 
-/** Of an owner who was erased there is a row, and no key; whether that is right is looked at elsewhere. */
+/** An erased owner has a row without a key; whether that is right is checked elsewhere. */
 function* readOwnerKeys(): Steps<readonly { owner: string; epoch: number; wrapped: Uint8Array }[]> {
   return yield* rows({ sql: selectOwnerKeys, parameters: [] })
 }
