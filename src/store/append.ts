@@ -35,7 +35,7 @@ export interface NewEvent {
   readonly parts?: Parts
 }
 
-/** A stream with what it must look like. A name that was made just now cannot be there: nobody looks for it. */
+/** A stream with the state that it must be in. A name that was made just now cannot exist yet: it is not looked up. */
 export interface ExpectedStream {
   readonly stream: string
   readonly expect: Expectation
@@ -45,34 +45,34 @@ export interface ExpectedStream {
 /** One indivisible append. */
 export interface Append {
   readonly at: Instant
-  /** Every stream that is written, and every one whose state the decision rests on. */
+  /** Every stream that is written, and every other one that the decision rests on. */
   readonly streams: readonly ExpectedStream[]
   readonly events: readonly (NewEvent & { readonly stream: string })[]
   readonly about?: { commandId?: string; correlationId?: string; actor?: Actor; basis?: Basis }
   /** What to remember of the command: asked for again, it gives the same answer. */
   readonly receipt?: AskedReceipt
-  /** The stream that it is about, where it names none. */
+  /** The stream that it is about, where it writes to none. */
   readonly concerns?: string
   /** The effect that the last event ends. It must still be open. */
   readonly settles?: { readonly effect: string; readonly as: Settlement; readonly because: string }
-  /** The effect that the last event puts off, parks, lets go, or begins an attempt at. */
+  /** The effect that the last event puts off, parks, releases, or begins an attempt at. */
   readonly moves?: Move
-  /** Keyed digests that come to stand for a value. Each must stand for what is expected, or nothing. */
+  /** Keyed digests to be given a value. Each must have the expected value now, or none. */
   readonly claims?: readonly Claim[]
-  /** What nothing may have been recorded under for a while; what is recorded after it under the same is in its way. */
+  /** A digest under which nothing may have been recorded recently; a later append under the same fails in turn. */
   readonly recent?: RecentDigest
-  /** What is destroyed with it: it has to be there, or nothing be recorded of the person since it was looked for. */
+  /** What is destroyed with it: parts that are there; of an erased person, nothing was recorded meanwhile. */
   readonly destroys?: Destruction
   /** What moves out, or back, with it. All of it must still be where it leaves from. */
   readonly relocates?: Relocation
   /**
    * What becomes of a fact whose owner was erased: it conflicts, to be delivered again under another owner, or is
-   * recorded without its parts and claims. A command is refused.
+   * recorded without parts and claims. A command is refused.
    */
   readonly whenErased?: 'conflict' | 'bare'
 }
 
-/** A keyed digest that comes to stand for a value; `replaces` is what it stands for until then. */
+/** A keyed digest to be given a value; `replaces` is its value until then. */
 export interface Claim {
   readonly kind: string
   readonly digest: Uint8Array
@@ -89,7 +89,7 @@ export interface NewReceipt {
   readonly detail: string
 }
 
-/** The receipt to be of an append. An id that was made just now cannot be known: nobody looks for it. */
+/** The receipt that an append asks for. An id that was made just now cannot be known yet: it is not looked up. */
 export type AskedReceipt = NewReceipt & { readonly isNew?: boolean }
 
 /** A receipt as it was kept. `effect` is empty when the command owed none. */
@@ -106,7 +106,7 @@ export type Appended =
   | { readonly status: 'conflict'; readonly because: string }
   | { readonly status: 'known'; readonly receipt: Receipt }
 
-/** Where a stream that an append names was found, and where the append brings it. A key of 0 is not given yet. */
+/** Where a stream that an append names was found, and where the append brings it. A key of 0 is still to be given. */
 interface Place {
   readonly found: KnownStream | undefined
   key: number
@@ -125,8 +125,8 @@ export interface Desk {
 }
 
 /**
- * Checks an append against the log and the appends staged before it, and stages it. Whatever is refused or
- * throws here leaves no trace: what was known changes in the last step only.
+ * Checks an append against the log and the appends staged before it, and stages it. A refusal or an error leaves no
+ * trace: what is known changes only in the last step.
  */
 export function* stage(desk: Desk, input: Append): Steps<Appended> {
   const { batch, known } = desk
@@ -186,14 +186,14 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
   return appended
 }
 
-/** Writes every event, which can fail, and only then counts them in, which cannot. */
+/** Writes every event, which can fail, and only then counts them, which cannot. */
 function commit(
   { known, batch, vault, schemas }: Desk,
   input: Append,
   streams: ReadonlyMap<string, Place>,
   owners: ReadonlyMap<string, KnownOwner>,
 ): Appended {
-  // The clock of the machine may go back; the log does not.
+  // The system's clock may go back; the log's times do not.
   let { at } = known
   if (input.at > at) at = input.at
   const staged: StagedEvent[] = []
@@ -269,11 +269,11 @@ function toStaged(
     const { sealed, hash, recordKey } = vault.seal(owner, `${id}/${name}`, part.value, machine.name)
     const commits = owner.isNew && { key: Buffer.from(owner.commitment).toString('hex') }
     const own = recordKey !== undefined && { recordKey }
-    // In the order in which the header has them.
+    // In the order of the header.
     marks.push({ bytes: sealed.length, hash, ...commits, name, owner: part.owner, ...own })
     parts.push({ name, owner: owner.key, sealed })
   }
-  // One copy of the event, and then what most events do not have: every append comes through here.
+  // One copy of the event, and then what most events do not have: every append passes here.
   const recorded: Writable<Recorded> = { ...event, position, at, stream, version, id, because, machine }
   if (given) recorded.given = given
   if (about) Object.assign(recorded, about)
@@ -284,7 +284,7 @@ function toStaged(
   return { recorded, stream: key, header, leaf: leafHash(header), parts }
 }
 
-/** What an append to the log of an erased person is left with: nothing that finds the person. */
+/** What is left of an append about an erased person: nothing by which the person could be found. */
 function bare({ recent: _, claims: __, ...input }: Append): Append {
   return input
 }
@@ -302,7 +302,7 @@ function* findOwner(known: Known, name: string): Steps<KnownOwner | undefined> {
   return known.owners.get(name) ?? (yield* known.readOwner(name))
 }
 
-/** What it ends, in whichever way: each has to be open until then. */
+/** The effects that it ends, in any way: each has to be open until then. */
 function endsOf({ settles, events }: Append): string[] {
   const ends = settles ? [settles.effect] : []
   for (const { event } of events) if (event.cancels) ends.push(...event.cancels)

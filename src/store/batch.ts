@@ -35,12 +35,12 @@ export class Batch {
   readonly destroyed: Destruction[] = []
   readonly relocated: Relocation[] = []
 
-  /** Reports whether every append of it was turned away. */
+  /** Reports whether every append of it was refused. */
   get isEmpty(): boolean {
     return this.events.length + this.receipts.size + this.claims.size + this.ended.size === 0
   }
 
-  /** Writes everything but the views, and the checkpoints that move with them. Most batches have little of most. */
+  /** Writes everything but the views, and the checkpoints that move with them. Most batches have little of each. */
   *write(tiles: readonly Tile[], recents: RecentDigests): Steps<void> {
     if (this.streams.length > 0)
       yield { sql: insertStream, forEach: this.streams.map(({ key, name }) => [key, name]) }

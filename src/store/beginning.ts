@@ -29,8 +29,9 @@ interface KeyringOptions {
 }
 
 /**
- * Opens the file of a log, or makes one, but not where the keyring of a log is and the log is not. The keyring is looked for
- * first: it comes after the file, also where another process begins the log right now. Throws as `openSqlite` does.
+ * Opens the file of a log, or makes one, except where a keyring is left and its log is gone. The keyring is looked for
+ * first: it is made after the file, even where another process begins the log at this moment. Throws as `openSqlite`
+ * does.
  *
  * @throws {AverbaError} `KEYS_MISMATCH` when the log is gone
  */
@@ -40,8 +41,8 @@ export async function openFile(path: string): Promise<Connection> {
 }
 
 /**
- * Makes the tables, or brings them forward. The keyring is made after the tables: where it is and they are not, a
- * log stood once, and a new one would hide that it is lost.
+ * Makes the tables, or migrates them. The keyring is made after the tables: a keyring without tables means that a log
+ * was lost, and a new one would hide that.
  */
 export function* prepareTables(connection: Connection, path: string): Steps<void> {
   const isEmpty = (yield* rows(connection.listTables)).length === 0
@@ -57,7 +58,7 @@ function lost(path: string): AverbaError {
   })
 }
 
-/** Opens the keyring beside a file, or makes the first one: where it is empty, and none is there. */
+/** Opens the keyring beside a file, or makes the first one, for an empty log without a keyring. */
 export async function openKeyring(options: KeyringOptions, isEmpty: boolean): Promise<Keyring> {
   const { keys, entropy } = options
   if (options.path === ':memory:') return createKeyring(entropy)

@@ -12,16 +12,16 @@ import { ViewTable } from './view-table.ts'
 export interface CatchUpParts {
   readonly connection: Connection
   readonly schemas: Schemas
-  /** Told in the transaction that lets a view stand at the end of the log again, before its commit. */
+  /** Told in the transaction by which a view rejoins the end of the log, before its commit. */
   readonly onRejoined: () => void
 }
 
 /**
  * Brings a view that stopped up to the end of the log from where it stands, a page at a time and outside appends, and
- * lets it rejoin in one transaction. Another process may do the same: what it did counts, and nothing is folded twice.
+ * lets it rejoin in one transaction. Another process may do the same: its work counts, and nothing is folded twice.
  *
  * @returns whether it rejoined by this process's hand
- * @throws what the view throws: it stays where it is, and says which event and why
+ * @throws what the view throws: the view stays where it is, and says which event and why
  */
 export async function catchUp(parts: CatchUpParts, view: View, signal?: AbortSignal): Promise<boolean> {
   const { connection } = parts
@@ -35,14 +35,14 @@ export async function catchUp(parts: CatchUpParts, view: View, signal?: AbortSig
     }
     return false
   } catch (error) {
-    // That it failed is told either way.
+    // Its failure is told either way.
     if (!(error instanceof AverbaError))
       await connection.transact(() => explain(parts, view, table, error)).catch(() => undefined)
     throw error
   }
 }
 
-/** What was folded of the log, and where the view stood before. */
+/** What a page folded, and where the view stood before. */
 interface Page {
   readonly from: number
   readonly folding: Folding
@@ -57,7 +57,7 @@ function* foldNext(parts: CatchUpParts, view: View, table: ViewTable): Steps<Pag
   return { from, folding }
 }
 
-/** Says whether the view rejoined. Writes nothing where somebody else has moved it meanwhile. */
+/** Writes the page, and says whether the view rejoined. Writes nothing where another process has moved it meanwhile. */
 function* takeOver(
   parts: CatchUpParts,
   view: View,
@@ -65,7 +65,7 @@ function* takeOver(
   { from, folding }: Page,
 ): Steps<boolean> {
   if ((yield* stoppedAt(view)) !== from) return false
-  // What was appended since belongs to the transaction in which it rejoins.
+  // Events appended meanwhile belong to the transaction in which it rejoins.
   if (folding.isAtEnd) yield* folding.pages()
   yield* table.write(folding.held.values())
   if (folding.isAtEnd) yield* rejoin(parts, view)
@@ -73,13 +73,13 @@ function* takeOver(
   return folding.isAtEnd
 }
 
-/** Whoever remembers which views run has to forget it before the commit: right after it, the next append begins. */
+/** The memory of which views run has to be dropped before the commit: the next append begins right after it. */
 export function* rejoin({ onRejoined }: Pick<CatchUpParts, 'onRejoined'>, view: View): Steps<void> {
   yield* joinHead(view)
   onRejoined()
 }
 
-/** Looks for the event that a view fails at: it may be another one than when the view stopped. */
+/** Finds the event that a view fails at: it may be another one than when the view stopped. */
 function* explain(parts: CatchUpParts, view: View, table: ViewTable, error: unknown): Steps<void> {
   const after = yield* stoppedAt(view)
   if (after === undefined) return
@@ -87,13 +87,13 @@ function* explain(parts: CatchUpParts, view: View, table: ViewTable, error: unkn
   yield* explainStop(view, error, (yield* findFailing(view, table, events))?.position)
 }
 
-/** Says why a view stands still, which is shown to operators; nothing of one that runs. */
+/** Records why a view stands still, for operators; not for one that runs. */
 export function* explainStop(view: View, error: unknown, position: number | undefined): Steps<void> {
   if ((yield* stoppedAt(view)) === undefined) return
   yield* rows({ sql: setBecause, parameters: [describeStop(error, position), view.name] })
 }
 
-/** Where a view stands still; `undefined` when it runs, or is of another version by now. */
+/** Where a view stands still; `undefined` when it runs, or is now of another version. */
 function* stoppedAt({ name, version }: View): Steps<number | undefined> {
   const checkpoint = (yield* readCheckpoints()).find(each => each.view === name && each.version === version)
   return checkpoint?.isRunning ? undefined : checkpoint?.position

@@ -12,7 +12,7 @@ export class Differences {
   rows = 0
   count = 0
   readonly examples: string[] = []
-  /** Up to which key they were compared; `undefined` once all were. */
+  /** The key up to which they were compared; `undefined` once all were. */
   after: string | undefined = ''
 
   add(key: string): void {
@@ -26,7 +26,7 @@ export interface Compared {
   readonly serving: ViewTable
   /** Rows that are built, and not written yet. */
   readonly held?: ReadonlyMap<string, Row | undefined>
-  /** Otherwise they are counted only. */
+  /** When false, they are only counted. */
   readonly isCompared?: boolean
 }
 

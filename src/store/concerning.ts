@@ -8,8 +8,8 @@ import { type Place, present } from './relocation.ts'
 const pagePositions = 5_000
 
 /**
- * The streams of which an event's header holds the ref of a person, in order of their first such event, and the end of
- * the log up to which it was looked at. Looks through the whole log: no index leads from a person to what concerns them.
+ * Finds the streams with an event whose header holds the ref of a person, in order of the first such event, and the end
+ * of the log at that moment. Reads the whole log: no index leads from a person to these.
  */
 export async function streamsHolding(
   reader: Pick<Connection, 'read'>,
@@ -33,7 +33,7 @@ function* readHolding(subject: string, after: number, last: number): Steps<reado
 /** Where a part is: beside its event, in a bundle outside of the store, or nowhere. */
 export type Whereabouts = 'held' | 'archived' | 'gone'
 
-/** Says where each of some parts is that headers name. Opens nothing. */
+/** Says where each of the given parts is that headers name. Opens nothing. */
 export function* whereAre(parts: readonly Place[]): Steps<Whereabouts[]> {
   const found: Whereabouts[] = []
   const moved = new MovedParts()

@@ -5,7 +5,7 @@ import type { Schema } from './schema.ts'
 export interface Statement {
   readonly sql: string
   readonly parameters: readonly unknown[]
-  /** Its rows have one column, and come as what is in it: a row of its own for each is a tenth of reading the log. */
+  /** Its rows have one column and come as plain values: making an object of each takes a tenth of reading the log. */
   readonly isColumn?: true
 }
 
@@ -15,21 +15,21 @@ export interface StatementForEach {
   readonly forEach: readonly (readonly unknown[])[]
 }
 
-/** Steps that may fail by themselves: what they wrote is undone, and the rows are what they threw, if anything. */
+/** Steps that may fail by themselves: then their writes are undone, and the rows are the error, if any. */
 export interface Attempt {
   readonly attempt: () => Steps<void>
 }
 
 /**
- * A piece of work on the database, written once for every dialect: a generator that yields statements and is
- * given their rows. SQLite runs it in one go, without an `await` in which another statement could slip in;
- * PostgreSQL awaits each statement.
+ * A piece of work on the database, written once for every dialect: a generator that yields statements and is given
+ * their rows. SQLite runs it in one go, without an `await` at which another statement could slip in; PostgreSQL awaits
+ * each statement.
  */
 export type Steps<T> = Generator<Statement | StatementForEach | Attempt, T, readonly unknown[]>
 
 /**
- * Throws when one of the tables that a statement reads may not be read. `perhaps` says that the names are all the words
- * of one that cannot be run: those that are no tables are none to refuse then.
+ * Throws when a statement reads a table that it may not read. `perhaps` says that the names are all words of a
+ * statement that cannot be run: then those that are not tables are ignored.
  */
 export type CheckTables = (tables: readonly string[], isSure?: 'perhaps') => Steps<void>
 
@@ -38,34 +38,34 @@ export interface Connection {
   readonly dialect: 'sqlite' | 'postgres'
   /** Compiles statements and runs none. */
   readonly compiler: Kysely<Schema>
-  /** The statement that names the tables that are there. */
+  /** The statement that lists the names of all tables. */
   readonly listTables: CompiledQuery<{ name: string }>
   /**
-   * Gives one value that names what the database holds as others left it: another one says that somebody else has written since,
-   * and that what was remembered may be wrong. Asked inside a write transaction.
+   * Gives a value that changes when another process has written: what was remembered may then be wrong. Asked inside a
+   * write transaction.
    */
   readonly foreignWrites: Statement
   /**
    * Runs the steps in one write transaction, durable when it resolves. Rolls back when they throw. Write transactions
-   * exclude each other from their first statement on, whatever process they are of: what one reads, nobody changes before
-   * it ends. A lock that another process holds is waited for, for seconds, without holding up the event loop.
+   * exclude each other from their first statement on, across processes: nobody changes what one has read before it
+   * ends. A lock that another process holds is waited for, for seconds, without holding up the event loop.
    */
   transact<T>(steps: () => Steps<T>): Promise<T>
   /** Runs the steps on one consistent reading of the database. */
   read<T>(steps: () => Steps<T>): Promise<T>
   /**
-   * Runs one statement of a host, and refuses all that is not a reading. The tables that it reads are checked first, on
-   * the same reading of the database; nothing is, without a check.
+   * Runs one statement of a host, and refuses all that is not a reading. With a check, the tables that it reads are
+   * checked first, on the same reading of the database.
    */
   readOnly(query: CompiledQuery, check?: CheckTables): Promise<readonly unknown[]>
-  /** Moves all that was written into the file, and empties its journal. False while a reader still needs that. */
+  /** Moves everything written into the file, and empties its journal. False while a reader still needs the journal. */
   emptyJournal(): Promise<boolean>
   /**
-   * Writes the whole file anew, and takes as long: nothing stays in it but what its tables hold. The journal has to be
-   * emptied afterwards.
+   * Rewrites the whole file, which takes as long as its size: nothing stays in it but what its tables hold. The journal
+   * has to be emptied afterwards.
    */
   rewrite(): Promise<void>
-  /** Searches the raw file for pieces of 16 bytes, which what was overwritten no longer holds. */
+  /** Searches the raw file for pieces of 16 bytes that should have been overwritten. */
   searchFile(pieces: readonly Uint8Array[]): Promise<Searched>
   close(): Promise<void>
 }
@@ -95,7 +95,7 @@ export function* first<R>(query: Query<R>): Steps<R | undefined> {
   return (yield* rows(query))[0]
 }
 
-/** Runs steps that may fail by themselves, and returns what they threw; `undefined` when all went well. */
+/** Runs steps that may fail by themselves, and returns their error; `undefined` when all went well. */
 export function* attempt(steps: () => Steps<void>): Steps<unknown> {
   return (yield { attempt: steps })[0]
 }

@@ -1,6 +1,6 @@
 import { AverbaError } from '../errors.ts'
 
-/** What is thrown of a log that contradicts itself. */
+/** The error for a log that contradicts itself. */
 export function damaged(message: string, cause?: unknown): AverbaError {
   return new AverbaError('CORRUPT', message, {
     ...(cause !== undefined && { cause }),

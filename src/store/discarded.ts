@@ -1,11 +1,13 @@
 import { giveWay } from '../clock.ts'
 import { type Connection, rows, type Steps } from './connection.ts'
 
-/** Few enough that deleting them, zeros and all, takes milliseconds. */
+/** Few enough for deleting them, overwritten with zeros, to take only milliseconds. */
 const rowsAtOnce = 500
 const prefix = 'discarded_'
 
-/** Takes a table out of the way in one step, however long it is: `sweep` removes it. Nothing when it is not there. */
+/**
+ * Takes a table out of the way in one step, however long it is; `sweep` removes it later. Nothing when it is not there.
+ */
 export function* discard(connection: Connection, table: string): Steps<void> {
   const tables = yield* listTables(connection)
   if (!tables.includes(table)) return
@@ -19,8 +21,8 @@ export async function hasDiscarded(connection: Connection): Promise<boolean> {
 }
 
 /**
- * Removes the tables that were discarded, by this process or one that ended before it could. What is deleted is
- * overwritten, which takes time: it is done a few rows at a time, and others append between.
+ * Removes discarded tables, even those of a process that ended before it could. What is deleted is overwritten, which
+ * takes time: it is done a few rows at a time, and others append in between.
  */
 export async function sweep(connection: Connection, signal?: AbortSignal): Promise<void> {
   while (!signal?.aborted) {
@@ -34,7 +36,7 @@ export async function sweep(connection: Connection, signal?: AbortSignal): Promi
 /** Removes some rows of a table, and the table with the last of them. Another process may have been faster. */
 function* remove(connection: Connection, table: string): Steps<void> {
   if (!(yield* listTables(connection)).includes(table)) return
-  // PostgreSQL gives the file of a table back as a whole.
+  // PostgreSQL frees the file of a table as a whole.
   if (connection.dialect === 'sqlite') {
     yield* rows({
       sql: `delete from ${table} where rowid in (select rowid from ${table} limit ${rowsAtOnce})`,

@@ -6,9 +6,9 @@ import { readTexts } from './read.ts'
 import type { Schemas } from './schemas.ts'
 import { foldOne, type Row, type ViewTable } from './view-table.ts'
 
-/** Few enough that what a page leaves behind is collected young: with 250 a rebuild of a long log took 60 MB more. */
+/** Few enough for a page's leftovers to be collected young: with 250, a rebuild of a long log took 60 MB more. */
 const pageRows = 125
-/** How many pages are folded in one go, and where others append meanwhile: more than they append in one go. */
+/** How many pages are folded in one go, and in one where others append meanwhile: more than they append. */
 const [pagesAtOnce, pagesMax] = [2, 8]
 /** How many events are folded in two goes at most, where others append in the second. */
 export const foldedMax = pageRows * (pagesAtOnce + pagesMax)
@@ -43,7 +43,7 @@ export class Folding {
     this.position = position
   }
 
-  /** Passes over the first so many keys that come: the table has their rows as they will be. 0 ends that. */
+  /** Skips the next `keys` keys, whose rows are final already; 0 stops skipping. */
   pass(keys: number): void {
     this.#passes = keys
     this.#passed.clear()
@@ -56,7 +56,7 @@ export class Folding {
     const page = yield* readTexts(connection, { after: this.position, limit })
     for (const text of page) {
       const event = readWhole(text, schemas)
-      // What was appended together has one instant: rows that share its text leave less to collect.
+      // Events appended together have the same instant: sharing its text leaves less to collect.
       if (event.at === this.#at) event.at = this.#at
       this.#at = event.at
       this.position = event.position
@@ -78,7 +78,7 @@ export class Folding {
     return this.#pages(pagesAtOnce)
   }
 
-  /** Folds what came meanwhile: more in one go, so that whoever appends all the time is overtaken all the same. */
+  /** Folds what came meanwhile: more in one go, to catch up even with somebody who appends all the time. */
   pages(): Steps<void> {
     return this.#pages(pagesMax)
   }
@@ -98,8 +98,8 @@ export class Folding {
 }
 
 /**
- * Takes over what changed into a row of our own. Rows that are replaced for every event of a long log live just long
- * enough to make the collector of garbage ask for more memory; most columns stay as they are.
+ * Copies what changed into a row of our own. A new row for every event would live just long enough to make the garbage
+ * collector ask for more memory; most columns stay as they are.
  */
 function takeOver(held: Row, row: Row): void {
   if (held === row) return

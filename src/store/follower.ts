@@ -5,9 +5,9 @@ import { isOver, type Lease } from './leases.ts'
 /** Where a follower of the log stands. */
 export interface Follower {
   readonly name: string
-  /** The types of events that it follows, sorted; null for a handler of notifications, which says that by its name. */
+  /** The types of events that it follows, sorted; null for a handler of notifications, whose name tells its event. */
   readonly types: readonly string[] | null
-  /** Up to here its handler has done all events of its types. */
+  /** Its handler has done all events of its types up to here. */
   readonly position: number
   /** Parked: its handler failed too often, and it waits for a person. */
   readonly isParked: boolean
@@ -35,7 +35,7 @@ export class FollowerTable {
   readonly #connection: Connection
   readonly #lease: () => Lease
 
-  /** `lease` says who this process is, and what time it is. */
+  /** `lease` tells who this process is, and the time. */
   constructor(connection: Connection, lease: () => Lease) {
     this.#connection = connection
     this.#lease = lease
@@ -46,7 +46,7 @@ export class FollowerTable {
     return this.#connection.transact(() => take(name, this.#lease()))
   }
 
-  /** Reports whether a follower that was taken is still this process's, and where it was; takes it again if it is free. */
+  /** Reports whether a follower is still this process's, and where it was; takes it again if it is free. */
   async holds({ name, position }: Follower): Promise<boolean> {
     const lease = this.#lease()
     const row = await this.#connection.read(() => first<Row>({ sql: selectFollower, parameters: [name] }))
@@ -70,8 +70,8 @@ export class FollowerTable {
   }
 
   /**
-   * Says at which event the handler failed, and when it is tried again; `null` parks it, right before that event. False
-   * as for `move`.
+   * Records at which event the handler failed, and when it is tried again; `null` parks it right before that event.
+   * False as for `move`.
    */
   fail(follower: Follower, at: number, dueAt: Instant | null, because: string): Promise<boolean> {
     const { name, position, attempts } = follower
@@ -85,7 +85,7 @@ export class FollowerTable {
     await this.#change({ sql: releaseOne, parameters: [name, this.#lease().owner] })
   }
 
-  /** Finds where the next event of some types stands, or of any, without reading it: it may be damaged. */
+  /** Finds the next event of some types, or of any, without reading it: it may be damaged. */
   next(after: number, types?: readonly string[]): Promise<number | undefined> {
     let query = this.#connection.compiler.selectFrom('event').select('position').where('position', '>', after)
     if (types) query = query.where('type', 'in', [...types])
@@ -95,7 +95,7 @@ export class FollowerTable {
     })
   }
 
-  /** Lists every follower that there ever was, by name. */
+  /** Lists every follower that ever existed, by name. */
   list(): Promise<Follower[]> {
     return this.#connection.read(function* (): Steps<Follower[]> {
       return (yield* rows<Row>({ sql: selectAll, parameters: [] })).map(toFollower)

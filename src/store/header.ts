@@ -9,8 +9,8 @@ const headerFormat = 1
 
 /** Writes an event's clear header: the exact text that is stored, hashed and verified. */
 export function writeHeader(event: Recorded, schema: number): string {
-  // Named one by one: nothing else that an object may carry can slip into the log. Sorted, so that the
-  // canonical writer has nothing to put in order.
+  // Named one by one: nothing else that an object may carry can get into the log. Sorted, so that the canonical writer
+  // need not sort.
   return canonicalJson({
     actor: event.actor,
     anomaly: event.anomaly,
@@ -38,7 +38,7 @@ export function writeHeader(event: Recorded, schema: number): string {
 }
 
 /**
- * Takes a header as it stands, without making it today's.
+ * Reads a header as it was written, without upcasting.
  *
  * @throws {AverbaError} `CORRUPT` when it is no JSON object: a damaged page may read as nothing at all
  */
@@ -54,9 +54,9 @@ export function parseHeader(text: string) {
   return header as ReturnType<typeof JSON.parse> // Who asks knows what the log writes.
 }
 
-/** What the key of a part's record is known by; `undefined` where the part is sealed under its owner's key itself. */
+/** What the key of a part's record is known by; `undefined` where the owner's key itself seals the part. */
 export function recordKeyIn(text: string, name: string): string | undefined {
-  // Most headers name none, and are not parsed for it.
+  // Most headers name none, and need not be parsed.
   if (!text.includes('"recordKey":"')) return undefined
   const marks: readonly PartMark[] = parseHeader(text).parts ?? []
   return marks.find(mark => mark.name === name)?.recordKey
@@ -69,16 +69,13 @@ interface Whole extends Recorded {
   readonly schema?: number
 }
 
-/**
- * Reads a header: the one place where stored events become today's. Members that this version does not know
- * are kept.
- */
+/** Reads a header: the one place where stored events become today's. Unknown members are kept. */
 export function readHeader(text: string, schemas: Schemas): Recorded {
   const { format: _, schema: __, ...event } = readWhole(text, schemas)
   return event
 }
 
-/** The same for who looks at members by their names: copying an event takes a tenth of a rebuild. */
+/** The same with the members of the header: not copying the event saves a tenth of a rebuild. */
 export function readWhole(text: string, schemas: Schemas): Whole {
   const event = parseHeader(text)
   if (event.format !== headerFormat) {

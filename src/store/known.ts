@@ -10,7 +10,7 @@ export interface KnownStream {
   version: number
 }
 
-/** An owner's key with its number. Of one who was erased there is none, and never will be. */
+/** An owner's key with its number. One who was erased has no key, and never will. */
 export type KnownOwner = OwnerKey & {
   readonly key: number
   readonly isErased: 0 | 1
@@ -22,8 +22,8 @@ const streamsMax = 100_000
 const ownersMax = 20_000
 
 /**
- * What the writer need not read again while nobody else writes: the end of the log, the growing edge of its
- * tree, the versions of streams, the keys of owners. Thrown away whole when a commit fails or others wrote.
+ * What the writer need not read again while nobody else writes: the end of the log, the growing edge of its tree, the
+ * versions of streams, the keys of owners. Thrown away as a whole when a commit fails or others have written.
  */
 export class Known {
   position: number
@@ -58,7 +58,7 @@ export class Known {
     return new Known({ position, at, views, epoch, stream, owner }, yield* Tree.load(position))
   }
 
-  /** Keeps memory bounded: what is forgotten is read again. */
+  /** Bounds its memory: what is dropped is read again. */
   trim(): void {
     if (this.streams.size > streamsMax) this.streams.clear()
     if (this.owners.size > ownersMax) this.owners.clear()

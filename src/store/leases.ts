@@ -1,29 +1,29 @@
 import type { Instant } from '../message.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
 
-/** Who wants something for itself for a while, and until when nobody else may have it. */
+/** Who wants something for itself, and until when nobody else may have it. */
 export interface Lease {
   readonly owner: string
   readonly now: Instant
   readonly until: Instant
-  /** None ends later, however much the clocks differ of processes that share a store. */
+  /** No lease ends later than this, however much the clocks of processes that share a store differ. */
   readonly latest: Instant
 }
 
 /**
- * Whether a lease holds nobody off any more: its end has come, or lies so far ahead that a clock gave it which was ahead
- * and has been put right since. Without that it would last for as long as the clock had been ahead.
+ * Whether a lease no longer keeps others off: its end has come, or lies so far ahead that it came from a clock that was
+ * ahead and has been put right since. Otherwise it would last for as long as that clock was ahead.
  */
 export function isOver(until: Instant | null, { now, latest }: Pick<Lease, 'now' | 'latest'>): boolean {
   return until === null || until <= now || until > latest
 }
 
-/** What one process of a file does at a time, such as logging in somewhere. Disposable. */
+/** What only one process of a file does at a time, such as logging in somewhere. Disposable. */
 export class Leases {
   readonly #connection: Connection
   readonly #lease: () => Lease
 
-  /** `lease` says who this process is, and what time it is. */
+  /** `lease` tells who this process is, and the time. */
   constructor(connection: Connection, lease: () => Lease) {
     this.#connection = connection
     this.#lease = lease

@@ -8,7 +8,7 @@ import { isOver, type Lease } from './leases.ts'
 import type { Schema } from './schema.ts'
 import type { Schemas } from './schemas.ts'
 
-/** The ledger of calls owed to the outside. An effect's id is `<stream>/<version>/<n>`. */
+// The ledger of calls owed to the outside. An effect's id is `<stream>/<version>/<n>`.
 
 /** Writes down an effect that an event owes, in the event's own transaction: takes a row of `effectRows`. */
 export const insertEffect = `insert into effect (position, n, stream, type, state, is_open, due_at, given_at, attempts,
@@ -56,7 +56,7 @@ export function* endEffect(
   yield* rows({ sql: endOne, parameters: [as, isOpen, because, position, ...parseEffectId(effect)] })
 }
 
-/** Ends an effect for good that nobody may perform any more: whoever has it cannot end it in another way. */
+/** Ends an effect for good that nobody may perform any longer: whoever has it cannot end it differently. */
 export function* cancelEffect(
   effect: string,
   { type, position }: Pick<Recorded, 'type' | 'position'>,
@@ -76,13 +76,13 @@ export function* resolveEffect(
   if (newest) yield* endEffect({ effect: idOf(newest), as, because: 'it was found out' }, position)
 }
 
-/** An effect that an operator holds or lets go, that is put off or given up, or that an attempt is made at. */
+/** A step of an effect: held or released by an operator, put off, given up, or begun. */
 export interface Move {
   readonly effect: string
   readonly to: 'deferred' | 'parked' | 'owed' | 'started'
-  /** Where it has to stand for it. */
+  /** The states that it must be in. */
   readonly from: readonly EffectState[]
-  /** And how often it was tried: another attempt may be another process's. */
+  /** How often it must have been tried: another attempt may be another process's. */
   readonly attempts: number
   readonly dueAt: Instant
   readonly because: string
@@ -105,7 +105,7 @@ export function* moveEffect(
   yield* rows({ sql: moveOne, parameters: [to, dueAt, givenAt, counted, because, ...parseEffectId(effect)] })
 }
 
-/** Reports whether an effect still stands where a move has to find it. */
+/** Reports whether an effect still stands where a move requires it to. */
 export function* canMove({ effect, from, attempts, lease }: Move): Steps<boolean> {
   const row = yield* first<Row>({ sql: selectEffect, parameters: parseEffectId(effect) })
   if (!row || !from.includes(row.state) || row.attempts !== attempts) return false
@@ -126,7 +126,7 @@ function aheadOf({ now }: Pick<Lease, 'now'>): Instant {
   return toInstant(fromInstant(now) + clocksDifferMaxMs)
 }
 
-/** Which of the effects that are due: of some types, and how many at most. */
+/** Which due effects: of some types, and how many at most. */
 export interface DueFilter {
   readonly types?: readonly string[]
   readonly limit?: number
@@ -177,13 +177,13 @@ export interface Claimable {
 
 /** What taking an effect found. */
 export interface Claimed extends Omit<Claimable, 'move'> {
-  /** The end of the log when it was taken: the answer knows of nothing that is recorded after it. */
+  /** The end of the log when it was taken: the answer does not know of later events. */
   readonly since: number
 }
 
 /**
- * Finds an effect that may be taken for one attempt. Nothing is returned when it has ended, is not due yet, or when
- * another holder's lease still runs.
+ * Finds an effect that may be taken for one attempt; nothing when it has ended, is not due yet, or another holder's
+ * lease still runs.
  */
 export function* findClaimable(schemas: Schemas, id: string, lease: Lease): Steps<Claimable | undefined> {
   const row = yield* first<Row>({ sql: selectEffect, parameters: parseEffectId(id) })
@@ -206,7 +206,7 @@ export function* claimEffect(schemas: Schemas, id: string, lease: Lease): Steps<
 /** An attempt: the effect, with the attempt counted. */
 export type AttemptAt = Pick<Owed, 'id' | 'attempts'>
 
-/** Until when an attempt is its owner's, or was and nobody has taken the effect since; `undefined` when it is not. */
+/** Until when an attempt is its owner's, or was if nobody has taken the effect since; `undefined` otherwise. */
 export function* heldUntil({ id, attempts }: AttemptAt, owner: string): Steps<Instant | undefined> {
   const parameters = [...parseEffectId(id), attempts, owner]
   return (yield* first<{ until: Instant }>({ sql: selectLease, parameters }))?.until
@@ -219,8 +219,8 @@ export function* extendEffect({ id, attempts }: AttemptAt, { owner, now, until }
 }
 
 /**
- * Puts an effect off until a known time: this attempt has certainly not done it. Whose lease ran out changes nothing:
- * another process may be about it now, or have ended it.
+ * Puts an effect off until a known time: this attempt certainly did nothing. Without its lease it changes nothing:
+ * another process may be at it now, or have ended it.
  */
 export function* deferEffect(
   id: string,
@@ -247,7 +247,7 @@ export function* isOpen(id: string): Steps<boolean> {
 export interface EffectFilter {
   readonly stream?: string
   readonly states?: readonly EffectState[]
-  /** Those that stand behind this one. */
+  /** Only those after this one. */
   readonly after?: Pick<Owed, 'id' | 'position'>
   readonly limit?: number
 }
@@ -285,7 +285,7 @@ function allEffects({ compiler }: Connection) {
     .select(['event.version', 'event.header', 'stream.name'])
 }
 
-/** The literal lets the small index of open effects serve. */
+/** A literal in place of a parameter, so that the small index of open effects is used. */
 function openEffects(connection: Connection) {
   return allEffects(connection).where('effect.is_open', '=', eb => eb.lit(1))
 }
@@ -294,7 +294,7 @@ function idOf({ name, version, n }: Pick<Row, 'name' | 'version' | 'n'>): string
   return `${name}/${version}/${n}`
 }
 
-/** Addresses that begin with `./` are those of the event's own parts. */
+/** Makes an effect of its row. Addresses that begin with `./` are those of the event's own parts. */
 function toOwed(row: Row, schemas: Schemas): Owed {
   const event = readHeader(row.header, schemas)
   const { data = {}, opens = {} } = event.effects?.[row.n] ?? {}

@@ -9,7 +9,7 @@ export type AtWrite = (when: 'beforeWrite' | 'afterWrite') => boolean
 
 /**
  * What a store stands on when its engine may die: the database, and in memory the keyring too, which outlive it. An
- * engine that is cut off does nothing any more, and is told nothing: what it had committed stands, and nothing else.
+ * engine that is cut off does and hears nothing more: what it had committed stands, and nothing else.
  */
 export class Medium {
   readonly #path: string
@@ -81,7 +81,7 @@ export class Medium {
     await this.#limitPages()
   }
 
-  /** The root of the Merkle tree over every header, which hold the hashes of their sealed parts. */
+  /** The root of the Merkle tree over every header; headers hold the hashes of their sealed parts. */
   async root(): Promise<string | undefined> {
     return this.#database?.read(treeRoot)
   }
@@ -96,12 +96,12 @@ export class Medium {
     return this.#path === ':memory:'
   }
 
-  /** SQLite takes a bound below what is there as what is there. */
+  /** SQLite raises a bound below the present size to that size. */
   async #limitPages(): Promise<void> {
     const sql = `pragma max_page_count = ${this.#isFull ? 1 : pagesMax}`
     await this.#database?.read(() => rows({ sql, parameters: [] }))
   }
 }
 
-/** What SQLite itself takes at most. */
+/** SQLite's own maximum. */
 const pagesMax = 4_294_967_294

@@ -6,12 +6,14 @@ import { createTables } from './schema.ts'
 export type Migration = (dialect: Connection['dialect']) => readonly string[]
 
 /**
- * Every version of the tables there ever was, the oldest first: the first makes an empty database, and each of the
- * others leads from the version before it. Forward only; what was released is never edited.
+ * Every version of the tables, the oldest first: the first makes an empty database, and each other one leads from the
+ * version before it. Forward only; a released one is never edited.
  */
 export const migrations: readonly Migration[] = [createTables]
 
-/** The statements that bring tables of a version to today's, as they are run. Version 0 is an empty database. */
+/**
+ * The statements that bring tables of a version to the present one, as they are run. Version 0 is an empty database.
+ */
 export function statementsFrom(
   version: number,
   dialect: Connection['dialect'],

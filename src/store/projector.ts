@@ -18,20 +18,20 @@ export interface Checkpoint {
   readonly because: string
 }
 
-/** Who is told of views, once a transaction is over. */
+/** Told of views once a transaction is over. */
 export interface ViewHearer {
-  /** Which of them stood at the end of the log when something was appended, each by `nameOf`. */
+  /** The views that stood at the end of the log at an append, each by `nameOf`. */
   hear(running: ReadonlySet<string>): void
-  /** One that failed in this process. */
+  /** A view that failed in this process. */
   hearStopped(view: string): void
 }
 
 /**
  * Keeps the views in step with the log, in the transaction of each append.
  *
- * The row of the head names the views that stand where the log stands: their checkpoint is the log's own. A view
- * leaves that list when it fails, or when a version of the library that does not know it appends, and returns to
- * it only when it has caught up.
+ * The row of the head names the views at the end of the log: their checkpoint is the log's own. A view leaves that list
+ * when it fails, or when a version of the library that does not know it appends, and returns to it only when it has
+ * caught up.
  */
 export class Projector {
   readonly #connection: Connection
@@ -63,16 +63,16 @@ export class Projector {
       yield* rows(db.deleteFrom('projection').where('view', '=', name))
       const because = 'not built yet: rebuild it'
       yield* rows(db.insertInto('projection').values({ view: name, version, position: 0, because }))
-      // The version before it does not run any more: left in the head, it would be taken for this one stopping.
+      // The former version no longer runs: left in the head, it would be taken for a stop of this one.
       yield* leaveHead(name)
       if (position === 0) yield* joinHead(view)
     }
   }
 
   /**
-   * Folds new events into every running view. One that fails stops alone: its rows are undone to where they were
-   * before these events, and the mark that says so is committed with them. The others stand at the end of the log
-   * again, which takes no writing.
+   * Folds new events into every running view. One that fails stops alone: its rows are undone to where they were before
+   * these events, and the mark that says so is committed with them. The others are at the end of the log again, which
+   * needs no writing.
    */
   *project(events: readonly Recorded[], known: Known): Steps<void> {
     const before = known.views
@@ -94,14 +94,14 @@ export class Projector {
       if (because === undefined) continue
       running.delete(nameOf(view))
       yield* rows({ sql: stopOne, parameters: [from, because, view.name] })
-      // Told once the transaction is over: who hears of it may read the store.
+      // Told once the transaction is over: the listener may read the store.
       queueMicrotask(() => this.#hearer()?.hearStopped(view.name))
     }
     known.views = [...running].join(' ')
     if (known.views !== before) yield* rows({ sql: setViews, parameters: [known.views] })
   }
 
-  /** Says why it failed, if it did. */
+  /** Folds events into one view. Gives the reason where it failed. */
   *#foldInto(view: View, table: ViewTable, events: readonly Recorded[]): Steps<string | undefined> {
     const changed = new Map<string, Row | undefined>()
     let at: Recorded | undefined
@@ -125,7 +125,7 @@ export class Projector {
   }
 }
 
-/** The first event whose row cannot be made or written: one by one, as they were written together before. */
+/** The first event whose row cannot be made or written, found one by one: they had been written together. */
 export function* findFailing(
   view: View,
   table: ViewTable,
@@ -155,7 +155,7 @@ export function* readCheckpoints(): Steps<readonly Checkpoint[]> {
   })
 }
 
-/** The same for a process that reads these views: one that another version has serves nothing there. */
+/** The same for a process that reads these views: one that another version took over counts as stopped there. */
 export function* readCheckpointsOf(views: readonly View[]): Steps<readonly Checkpoint[]> {
   return (yield* readCheckpoints()).map(found => {
     const own = views.find(({ name }) => name === found.view)
@@ -170,14 +170,14 @@ export function* readRunning(): Steps<ReadonlySet<string>> {
   return readViews((yield* first<{ views: string }>({ sql: selectViews, parameters: [] }))?.views ?? '')
 }
 
-/** Puts a view among those that stand at the end of the log. */
+/** Adds a view to those at the end of the log. */
 export function* joinHead(view: View): Steps<void> {
   const head = yield* first<{ views: string }>({ sql: selectViews, parameters: [] })
   const running = readViews(head?.views ?? '').add(nameOf(view))
   yield* rows({ sql: setViews, parameters: [[...running].join(' ')] })
 }
 
-/** Takes every version of a view from those that stand at the end of the log. */
+/** Removes every version of a view from those at the end of the log. */
 function* leaveHead(view: string): Steps<void> {
   const head = yield* first<{ views: string }>({ sql: selectViews, parameters: [] })
   const running = [...readViews(head?.views ?? '')].filter(name => !name.startsWith(`${view}@`))
@@ -194,7 +194,7 @@ function readViews(text: string): Set<string> {
   return new Set(text.split(' ').filter(name => name !== ''))
 }
 
-/** Why a view stands still. The name of the error only: its message may hold what the event holds. */
+/** Why a view stands still: only the error's name, since its message may quote the event. */
 export function describeStop(error: unknown, position: number | undefined): string {
   const at = position === undefined ? 'where its rows were written' : `at position ${position}`
   return `${error instanceof Error ? error.name : 'Error'} ${at}`

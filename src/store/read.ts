@@ -15,7 +15,7 @@ export interface ReadFilter {
   /** The machine whose streams are read, such as `consent`. */
   readonly kind?: string
   readonly stream?: string
-  /** Of a stream: from this version of it on, or from it down. */
+  /** Of a stream: from this version on, or from it down. */
   readonly fromVersion?: number
   readonly backward?: boolean
   readonly limit?: number
@@ -49,16 +49,16 @@ export function* readLast(
 }
 
 /**
- * Reads one page of the log as it is stored, for those who look at one event after the other: a thousand events that
- * are read at once live long enough for the collector of garbage to make room for them.
+ * Reads one page of the log as it is stored, for readers that take one event after the other: a thousand parsed events
+ * at once would live long enough to grow the heap.
  */
 export function* readTexts(connection: Connection, filter: ReadFilter): Steps<readonly string[]> {
   return yield* column(pageOf(connection, filter))
 }
 
 /**
- * Reads one page, with the end of the log as it was then. It ends before an event that cannot be read, and throws when
- * that is its first: what comes before is not held up by it.
+ * Reads one page, with the end of the log at that moment. It ends before an event that cannot be read, and throws only
+ * when that is the first: what comes before is not held up.
  */
 export function* readOn(
   connection: Connection,
@@ -79,18 +79,18 @@ export function* readOn(
 
 function pageOf(connection: Connection, filter: ReadFilter): Statement {
   const { after = 0, types, kind, stream, fromVersion, backward = false, limit = pageRows } = filter
-  // What replays and rebuilds ask for, again and again, needs no compiling.
+  // Replays and rebuilds ask for this again and again: it is not compiled each time.
   if (!types && kind === undefined && fromVersion === undefined && !backward) {
     if (stream === undefined) return { sql: selectAfter, parameters: [after, limit] }
     return { sql: selectOfStream, parameters: [stream, after, limit] }
   }
   let query = connection.compiler.selectFrom('event').select('event.header').limit(limit)
-  // Within a stream both orders are one, and the index has that of versions.
+  // Within a stream both orders are the same, and the index has versions.
   const order = stream === undefined ? 'event.position' : 'event.version'
   query = query.orderBy(order, backward ? 'desc' : 'asc')
   if (filter.after !== undefined) query = query.where('event.position', backward ? '<' : '>', after)
   if (types) query = query.where('event.type', 'in', [...types])
-  // Events are named after their machine, and '/' comes right after '.'.
+  // Events are named after their machine, and '/' is the character after '.'.
   if (kind !== undefined)
     query = query.where('event.type', '>', `${kind}.`).where('event.type', '<', `${kind}/`)
   if (fromVersion !== undefined) query = query.where('event.version', backward ? '<=' : '>=', fromVersion)
@@ -114,7 +114,7 @@ export function* readAt(schemas: Schemas, position: number): Steps<Recorded | un
 
 const selectAt = 'select header from event where position = ?'
 
-/** An event as the tree has it: the text that was hashed, and the hash, in hexadecimal. */
+/** An event as it is in the tree: the text that was hashed, and its hash, in hexadecimal. */
 export interface Leaf {
   readonly header: string
   readonly leaf: string
@@ -145,7 +145,7 @@ export function* openPart(vault: Vault, address: PartAddress, moved: MovedParts)
 }
 
 /**
- * A part that was moved out is no damage: the one who asks is told where it went.
+ * Throws for a part that was moved out, which is not damage: the error tells where it went.
  *
  * @throws {AverbaError} `PART_ARCHIVED`
  */

@@ -11,7 +11,7 @@ export interface RebuildAll extends Pick<RebuildOptions, 'signal' | 'compare'> {
 }
 
 /**
- * Builds views one after the other. Ended, it gives those done.
+ * Builds views one after the other. Ended by a signal, it gives the finished ones.
  *
  * @throws {AverbaError} `INVALID_INPUT` for a name of none, and as a rebuild of one
  */

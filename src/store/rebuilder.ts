@@ -16,9 +16,9 @@ import { foldOne, type Row, ViewTable } from './view-table.ts'
 /** What a rebuild of one view found. */
 export interface Rebuilt {
   readonly view: string
-  /** How many it has, as they were counted page by page. */
+  /** How many rows it has, counted page by page. */
   readonly rows: number
-  /** Rows that differed from the serving view: 0 means equal, where they were compared. */
+  /** Rows that differed from the serving view, where they were compared: 0 means equal. */
   readonly differences: number
   /** Keys of some rows that differed: ids of ours, never personal data. */
   readonly examples: readonly string[]
@@ -26,7 +26,7 @@ export interface Rebuilt {
 
 /** How a rebuild goes. */
 export interface RebuildOptions {
-  /** Told of each page, with the position it has come to and the end of the log as it began. */
+  /** Told of each page, with the position reached and the end of the log at the start. */
   readonly onProgress?: (position: number, end: number) => void
   /** Ends it between two pages. What was built is kept, and the next rebuild goes on from there. */
   readonly signal?: AbortSignal
@@ -43,7 +43,7 @@ export interface AsOf {
 const heldRowsMax = 100_000
 /** How many rows one transaction writes: more would hold up the event loop, and everyone else who writes. */
 const writeRows = 1_000
-/** A crash loses no more work than this. */
+/** A crash loses no more than this much work. */
 const saveEveryMs = 30_000
 
 /** What a rebuilder is made of. */
@@ -92,7 +92,7 @@ export class Rebuilder {
     return rebuilt
   }
 
-  /** The same, and leaves what served before to be swept. */
+  /** The same, but the former table is left to be swept. */
   async build(
     view: View,
     { onProgress, signal, compare = true }: RebuildOptions = {},
@@ -105,7 +105,7 @@ export class Rebuilder {
     try {
       return await this.#build(building, end, compare)
     } catch (error) {
-      // That it failed is told either way.
+      // Its failure is told either way.
       if (!(error instanceof AverbaError))
         await this.#connection
           .transact(() => explainStop(view, error, folding.failing))
@@ -127,7 +127,7 @@ export class Rebuilder {
     return { view: view.name, rows: found.rows, differences: found.count, examples: found.examples }
   }
 
-  /** Comes to where an interrupted rebuild was when it wrote rows down, and writes the others of them. */
+  /** Returns to where an interrupted rebuild was when it saved its rows, and writes the remaining ones. */
   async #finishWriting(building: Building): Promise<boolean> {
     const { side, folding, signal, onPage } = building
     const { written, until } = side.mark
@@ -144,7 +144,7 @@ export class Rebuilder {
     return true
   }
 
-  /** Folds the log to its end. Interrupted, it writes down what there is. */
+  /** Folds the log to its end. Interrupted, it saves what there is. */
   async #fold(building: Building, end: number): Promise<boolean> {
     const { side, folding, signal, onPage } = building
     const { rowsMax = heldRowsMax } = this.#parts
@@ -168,8 +168,8 @@ export class Rebuilder {
   }
 
   /**
-   * Compares the rows with the serving ones, page by page, each page on one reading, with what was appended by then
-   * folded in: so rows differ that no append has changed between the two.
+   * Compares the rows with the serving ones page by page, each on one reading and with all appends folded in, so that
+   * no append in between makes rows differ.
    */
   async #compare(building: Building, isCompared: boolean): Promise<Differences | undefined> {
     const { view, side, folding, signal } = building
@@ -191,7 +191,7 @@ export class Rebuilder {
     return differences
   }
 
-  /** Writes down the rows that are held where they are more than one transaction writes. */
+  /** Writes the held rows where they are more than one transaction writes. */
   async #writeMany(building: Building): Promise<void> {
     if (building.folding.held.size > writeRows) await this.#write(building)
   }
@@ -211,7 +211,7 @@ export class Rebuilder {
     held.clear()
   }
 
-  /** Folds what came since, unless that is much, and changes places. The view stands at the end of the log then. */
+  /** Folds what came since, unless that is much, and swaps the tables. The view is at the end of the log then. */
   *#swap({ view, side, folding }: Building): Steps<boolean> {
     yield* foldAlone(side, folding.pages())
     if (!folding.isAtEnd) return false
@@ -220,7 +220,7 @@ export class Rebuilder {
     return true
   }
 
-  /** The rows of a view as they were at a position or an instant of the log: built in memory, and kept nowhere. */
+  /** The rows of a view as they were at a position or an instant of the log: built in memory, and not kept. */
   async buildAsOf(view: View, { position, at }: AsOf): Promise<Row[]> {
     const built = new Map<string, Row | undefined>()
     const last = position ?? (await this.#connection.read(endOfLog))

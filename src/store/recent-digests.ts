@@ -5,48 +5,48 @@ import { each, first, rows, type Steps } from './connection.ts'
 /** A keyed digest under which nothing may have been recorded a short while ago. */
 export interface RecentDigest {
   readonly digest: Uint8Array
-  /** What was recorded before it is too long ago. In milliseconds, as a clock has it. */
+  /** Anything recorded before this is too long ago. In milliseconds, by a clock. */
   readonly since: number
   /**
-   * What was recorded after it is of a clock that was ahead, and has gone back since: nobody knows how long ago that is,
-   * and it is in nobody's way. In milliseconds.
+   * Anything recorded after this came from a clock that was ahead and has been put back: its age is unknown, and it
+   * does not count. In milliseconds.
    */
   readonly until: number
 }
 
-/** What was recorded under a digest: the last event of its append, and when that was for the clock of its process. */
+/** What was recorded under a digest: the last event of its append, and when, by the clock of its process. */
 interface Seen {
   readonly position: number
-  /** The log may be ahead of it: its times never go back, and a clock's do. */
+  /** The log's time may be later: it never goes back, and a clock's may. */
   readonly at: Instant
 }
 
 /** What a batch records under a digest. */
 export type NewlySeen = RecentDigest & Seen
 
-/** How many are kept, be they as young as they may: then the oldest give way. */
+/** How many are kept at most, however young: the oldest go first. */
 const keptMax = 100_000
-/** After how many new ones those go that are too old. */
+/** How many new ones come between two removals of old ones. */
 const sweepEvery = 1_000
 
 /**
- * What was recorded a short while ago, found by keyed digests: a table in the order of the log, to which adding costs
- * next to nothing, and all of it in memory, where it is looked up. An index would be written at random places.
+ * What was recorded a short while ago, found by keyed digests: kept in a table in the order of the log, where adding
+ * costs next to nothing, and looked up in memory. An index on disk would be written at random places.
  */
 export class RecentDigests {
   /** By digest, the oldest first. */
   readonly #seen = new Map<string, Seen>()
-  /** What others added beyond this position has not been read. */
+  /** Rows of other processes beyond this position have not been read. */
   #position = 0
   #isBehind = true
   #unswept = 0
 
-  /** Somebody else has written: what that added is read when it is needed. */
+  /** Another process has written: its rows are read when they are needed. */
   fallBehind(): void {
     this.#isBehind = true
   }
 
-  /** Nothing that was added counts: its commit failed. */
+  /** Drops what was added, since its commit failed. */
   forget(): void {
     this.#seen.clear()
     this.#position = 0
@@ -59,12 +59,12 @@ export class RecentDigests {
     const parameters = [this.#position]
     const found = yield* rows<Seen & { digest: Uint8Array }>({ sql: selectAfter, parameters })
     for (const { digest, position, at } of found) this.#put(keyOf(digest), { position, at })
-    // Of those who add a few and are gone, nobody else would sweep after.
+    // A process that adds a few and ends leaves its rows to be swept by others.
     this.#unswept += found.length
     this.#isBehind = false
   }
 
-  /** The event that memory has under a digest, unless that is too long ago: most digests have none, and ask no table. */
+  /** The event in memory under a digest, unless it is too long ago. Most digests have none, and need no query. */
   remembered(recent: RecentDigest): number | undefined {
     const seen = this.#seen.get(keyOf(recent.digest))
     return seen && isWithin(recent, seen) ? seen.position : undefined
@@ -78,7 +78,7 @@ export class RecentDigests {
     return row?.position
   }
 
-  /** Writes what a batch recorded, all of it since the last time that others were read. */
+  /** Writes what a batch recorded, once all of the others' rows have been read. */
   *add(added: ReadonlyMap<string, NewlySeen>): Steps<void> {
     const newest = [...added.values()].at(-1)
     if (!newest) return
@@ -103,7 +103,7 @@ export class RecentDigests {
   }
 
   #put(key: string, seen: Seen): void {
-    // Deleted first, to stand at the end.
+    // Deleted first, so that it is inserted at the end.
     this.#seen.delete(key)
     this.#seen.set(key, seen)
     this.#position = seen.position
@@ -120,7 +120,7 @@ export function keyOf(digest: Uint8Array): string {
   return Buffer.from(digest.buffer, digest.byteOffset, digest.length).toString('latin1')
 }
 
-/** Removes what was recorded under digests with events whose parts are destroyed. */
+/** Removes the digests of events whose parts are destroyed. */
 export function* forgetRecent(positions: readonly number[]): Steps<void> {
   yield* each(
     deleteOne,

@@ -39,8 +39,9 @@ export interface Schema {
     is_erased: 0 | 1
   }
   /**
-   * What a command id led to. `digest` is keyed, so that it cannot be used to guess the input, and empty once the person
-   * was erased. `stream` is what a command was about that recorded nothing: no header leads to its receipt.
+   * What a command id led to. `digest` is keyed, so that it cannot be used to guess the input, and empty once the
+   * person was erased. `stream` is set for a command that recorded nothing, to tell what it was about: no header leads
+   * to its receipt.
    */
   receipt: {
     command_id: string
@@ -89,7 +90,7 @@ export interface Schema {
   secret: { name: string; generation: number; epoch: number; sealed: Uint8Array }
   /** What one process of the file does at a time, such as logging in somewhere. Rows may go at any time. */
   lease: { name: string; owner: string; until: string }
-  /** How far a view has come that is built anew, in a table of its own, beside the serving one: see `SideTable`. */
+  /** How far a rebuild of a view has come, in a table beside the serving one: see `SideTable`. */
   rebuild: { view: string; version: number; position: number; until: number; written: number; run: number }
 }
 
@@ -105,7 +106,7 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
   const integer = isSqlite ? 'integer' : 'bigint'
   const end = isSqlite ? 'strict' : ''
   const table = (name: string, ...columns: string[]) => `create table ${name} (${columns.join(', ')}) ${end}`
-  /** A table that is nothing but its primary key and what hangs on it: one tree instead of two. */
+  /** A table whose rows are stored in its primary key: one tree instead of two. */
   const indexed = (name: string, ...columns: string[]) =>
     `${table(name, ...columns)}${isSqlite ? ', without rowid' : ''}`
   return [

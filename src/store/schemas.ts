@@ -1,7 +1,7 @@
 import { AverbaError } from '../errors.ts'
 import type { Recorded } from '../message.ts'
 
-/** Turns the clear data of an event, as one schema version has it, into that of the next version. */
+/** Turns the clear data of an event, in one schema version, into that of the next. */
 export type Upcaster = (data: unknown, event: Recorded) => unknown
 
 /**
@@ -19,8 +19,8 @@ export function schemaOf(type: string, schemas: Schemas): number {
 }
 
 /**
- * Brings an event from the schema version that it was written under to today's. Types that nobody names are
- * left as they are.
+ * Brings an event from the schema version that it was written under to the present one. Types without upcasters stay as
+ * they are.
  *
  * @throws {AverbaError} `NOT_OURS` when it was written under a version that this library does not know yet
  */

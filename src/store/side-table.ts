@@ -8,11 +8,11 @@ import { createViewIndexes, createViewTable, type Row, ViewTable } from './view-
 type Mark = Omit<Schema['rebuild'], 'view'>
 
 /**
- * The table in which a view is built anew, beside the serving one, with a mark of how far it has come. Rows are
- * written some at a time: until all are, the mark says how many show the log as it was at `until`, counted in the
- * order in which the log touches them after `position`; the others show it as it was there.
+ * The table in which a view is built anew, beside the serving one, with a mark of how far it has come. Rows are written
+ * some at a time. Until all are, the mark says how many show the log as it was at `until`, in the order in which the
+ * log touches them after `position`; the others show it as it was at `position`.
  *
- * Whoever begins takes the table over from whoever had it, by the number of the run: the other one writes no more.
+ * A new rebuild takes the table over by the number of its run: the former one writes nothing more.
  */
 export class SideTable {
   readonly table: ViewTable
@@ -43,12 +43,14 @@ export class SideTable {
     return side
   }
 
-  /** How far it has come, and what of it is written beyond that. */
+  /** How far it has come, and how much is written beyond that. */
   get mark(): Readonly<Pick<Mark, 'position' | 'until' | 'written'>> {
     return this.#mark
   }
 
-  /** Writes some rows as they are at a position, which makes so many that are written; all of them, without a number. */
+  /**
+   * Writes rows as they are at a position, and how many are then written beyond the mark; without a number, all are.
+   */
   *write(some: readonly (Row | undefined)[], until: number, written?: number): Steps<void> {
     yield* this.checkAlone()
     yield* this.table.write(some)
@@ -62,7 +64,7 @@ export class SideTable {
     yield* this.table.write(last)
     yield* discard(this.#connection, this.#view.name)
     yield* rows({ sql: `alter table ${this.table.name} rename to ${this.#view.name}`, parameters: [] })
-    // No view has this version: the next one begins anew, with a run of its own.
+    // No view has this version: the next rebuild begins anew, with a run of its own.
     yield* this.#setMark({ ...this.#mark, version: 0 })
   }
 
@@ -72,19 +74,19 @@ export class SideTable {
     yield* rows({ sql: saveMark, parameters: [this.#view.name, version, position, until, written, run] })
   }
 
-  /** Refuses to go on when somebody else has taken it over. */
+  /** Throws when another rebuild has taken it over. */
   *checkAlone(): Steps<void> {
     const found = yield* first<Mark>({ sql: selectMark, parameters: [this.#view.name] })
     if (found?.run !== this.#mark.run) throw busy(this.#view, 'another process rebuilds it')
   }
 }
 
-/** Makes the table that serves, of a version that is new: what is built of another is nobody's any more. */
+/** Makes the serving table of a new version: what is being built for another one no longer counts. */
 export function* makeServingTable(connection: Connection, view: View): Steps<void> {
   yield* makeTable(connection, view, view.name, yield* takeOver(view))
 }
 
-/** Begins a run, with a number that no other one of the view has or had. */
+/** Begins a run, with a number that no other run of the view ever had. */
 function* takeOver({ name }: View): Steps<number> {
   return (yield* first<{ run: number }>({ sql: raiseRun, parameters: [name] }))?.run ?? 0
 }

@@ -8,7 +8,7 @@ import { guarded } from './sqlite-errors.ts'
 import { SqliteRunner } from './sqlite-runner.ts'
 
 const openTimeoutMs = 2_000
-/** Between two steps of a copy the event loop turns: 2 MB of pages take it a few milliseconds. */
+/** How many pages are copied in one go: 2 MB take a few milliseconds, and then the event loop turns. */
 const copyPages = 500
 
 /**
@@ -32,7 +32,7 @@ export class Snapshot {
   }
 
   /**
-   * Opens a store or a backup of one. Errors call it by another name where it has that only for a while.
+   * Opens a store or a backup of one. Errors call it `named`, for a file that has its present name only for a while.
    *
    * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
    */
@@ -62,7 +62,7 @@ export class Snapshot {
     })
   }
 
-  /** Runs steps on what stood there. Tables of its own are temporary ones. */
+  /** Runs steps on the snapshot. Tables that it makes are temporary. */
   run<T>(steps: () => Steps<T>): T {
     try {
       return guarded(this.#named, () => this.#runner.run(steps()), this.#database)
@@ -71,7 +71,7 @@ export class Snapshot {
     }
   }
 
-  /** What finds an event damaged does not know which file it is of. */
+  /** Names the file in an error about a damaged event, which does not know it. */
   #naming(error: unknown): unknown {
     if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') return error
     const name = `"${this.#named}"`
@@ -90,8 +90,8 @@ export class Snapshot {
   }
 
   /**
-   * Copies it page by page to a file that is empty; the copy is a single file, without a write-ahead log. Errors call that
-   * by another name where it has its own only for a while.
+   * Copies it page by page to a file that is empty; the copy is a single file, without a write-ahead log. Errors call
+   * the copy by its later name.
    */
   async copyTo(
     path: string,
@@ -99,7 +99,7 @@ export class Snapshot {
     onProgress: (done: number, pages: number) => void = () => undefined,
   ): Promise<void> {
     try {
-      // A transaction is open on this connection, so that other writers do not make the copy begin anew.
+      // A transaction is open on this connection, so that other writers do not make the copy start again.
       await this.#database.backup(path, {
         progress({ totalPages, remainingPages }) {
           onProgress(totalPages - remainingPages, totalPages)

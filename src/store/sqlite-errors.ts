@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3'
 import { AverbaError, type ErrorCode } from '../errors.ts'
 import { migrations, statementsFrom } from './migrations.ts'
 
-/** Says in words what SQLite says in codes. The database tells damage from what another version did to its tables. */
+/** Turns SQLite's codes into words. The database tells damage from what another version did to its tables. */
 export function guarded<T>(path: string, work: () => T, database?: Database): T {
   try {
     return work()
@@ -11,7 +11,7 @@ export function guarded<T>(path: string, work: () => T, database?: Database): T 
   }
 }
 
-/** Reports whether a statement names a table or a column that is not there. */
+/** Reports whether a statement names a table or column that does not exist. */
 export function isNamingNone(cause: unknown): boolean {
   return (
     cause instanceof Error &&
@@ -20,7 +20,7 @@ export function isNamingNone(cause: unknown): boolean {
   )
 }
 
-/** Reports whether a table that no list has is there all the same: a damaged page hides it. */
+/** Reports whether a table exists although no list has it: a damaged page hides it. */
 function isThere(cause: unknown): boolean {
   return cause instanceof Error && /^table \w+ already exists$/.test(cause.message)
 }
@@ -39,7 +39,7 @@ export function tablesOf(database: Database): 'ours' | 'others' | 'torn' {
   }
 }
 
-/** What a command has led to is not known by who was told of a disk. */
+/** A caller told of a disk error does not know what became of the command. */
 const sameId = 'What was asked for may go on by itself: ask for it again under the same command id only'
 
 function explain(path: string, cause: unknown, database?: Database): AverbaError | undefined {
@@ -56,7 +56,7 @@ function explain(path: string, cause: unknown, database?: Database): AverbaError
     return cannot('NOT_OURS', 'another version of averba changed its tables', hint)
   }
   if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_IOERR_CORRUPTFS' || isNone || isThere(cause)) {
-    // SQLite says so of a disk that cannot read a page, too: then the file may be whole.
+    // SQLite also says so for a disk that cannot read a page: the file itself may be whole.
     const hint = 'Check the disk; if it reads well, keep the file as it is, and restore a backup elsewhere'
     return cannot('CORRUPT', 'the file is damaged', hint)
   }

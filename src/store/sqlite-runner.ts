@@ -2,14 +2,14 @@ import type { Database, Statement as Prepared } from 'better-sqlite3'
 import type { Attempt, Statement, StatementForEach, Steps } from './connection.ts'
 
 const statementsKeptMax = 500
-/** How many rows one statement inserts: from here on, more of them save little. */
+/** How many rows one statement inserts: more would save little. */
 const rowsAtOnce = 16
 
 /** Runs steps on one SQLite connection, in one go, with statements prepared once. */
 export class SqliteRunner {
   readonly #database: Database
   readonly #statements = new Map<string, Prepared>()
-  /** The inserts of many rows, by those of one. */
+  /** Inserts of many rows, by those of one row. */
   readonly #wide = new Map<string, string>()
 
   constructor(database: Database) {
@@ -23,7 +23,7 @@ export class SqliteRunner {
     return step.value
   }
 
-  /** Prepares a statement, or finds it prepared: one of ours is made steady, one of a host stands as it is. */
+  /** Prepares a statement, or finds it prepared: one of ours is made steady, a host's stays as it is. */
   prepare(sql: string, write = steady): Prepared {
     const known = this.#statements.get(sql)
     if (known) return known
@@ -48,7 +48,7 @@ export class SqliteRunner {
     return []
   }
 
-  /** Many rows are inserted by the dozen, which takes two thirds of the time of one by one. */
+  /** Inserts many rows per statement, which takes two thirds of the time of one by one. */
   #answerEach({ sql, forEach }: StatementForEach): readonly unknown[] {
     let done = 0
     if (forEach.length >= rowsAtOnce && insertedRow.test(sql)) {
@@ -62,7 +62,7 @@ export class SqliteRunner {
     return []
   }
 
-  /** Makes of an insert of one row one of many. */
+  /** Turns an insert of one row into one of many. */
   #insertingMany(sql: string): string {
     let text = this.#wide.get(sql)
     if (!text) {
@@ -72,7 +72,7 @@ export class SqliteRunner {
     return text
   }
 
-  /** SQLite ends the whole transaction on some errors, such as a full disk: then there is nothing to go on with. */
+  /** On some errors, such as a full disk, SQLite ends the whole transaction: then the attempt cannot go on. */
   #attempt(steps: () => Steps<void>): readonly unknown[] {
     this.prepare('savepoint attempt').run()
     try {
@@ -88,7 +88,7 @@ export class SqliteRunner {
   }
 }
 
-/** The statement is as it was afterwards: who asks for its rows shares it. */
+/** Leaves the statement as it was: others share it and ask for rows. */
 function allOfColumn(statement: Prepared, parameters: readonly unknown[]): readonly unknown[] {
   try {
     return statement.pluck(true).all(...parameters)
@@ -98,7 +98,7 @@ function allOfColumn(statement: Prepared, parameters: readonly unknown[]): reado
 }
 
 /**
- * SQLite looks at the values of parameters to choose its plan, and then compiles the statement anew for every other value:
+ * SQLite looks at the values of parameters to choose its plan, and compiles the statement anew for every other value:
  * for most of ours that takes many times as long as their work. It does not look behind a plus, which changes nothing
  * else. No statement of ours has a question mark in a literal.
  */

@@ -23,7 +23,7 @@ import { TablesRead, wordsOf } from './tables-read.ts'
 const inMemory = ':memory:'
 /** How long opening waits for a lock, in one piece. */
 const openTimeoutMs = 2_000
-/** How long a transaction knocks at a lock, which holds the event loop up, and how often, with waits between. */
+/** How long one try for a lock holds up the event loop; tries are repeated, with waits in between. */
 const knockMs = 10
 const knocksMax = 250
 
@@ -63,18 +63,18 @@ export async function openSqlite(path: string): Promise<Connection> {
 }
 
 /**
- * Makes an empty file for its owner only, where there is none: SQLite would go by the umask. Its journals take its mode. One
- * that is there is not touched: to close it would drop the locks of an engine in this process.
+ * Makes an empty file readable for its owner only, where there is none: SQLite would follow the umask. Its journals
+ * inherit the mode. An existing file is not touched: closing it would drop the locks of an engine in this process.
  */
 function makeFile(path: string): void {
   try {
     closeSync(openSync(endOfLinks(path), 'wx', 0o600))
   } catch {
-    // It is there; or else SQLite says better why it cannot be made.
+    // It exists; if not, SQLite explains better why it cannot be made.
   }
 }
 
-/** What every connection promises, beside the journal. */
+/** The pragmas of every connection, beside the journal's. */
 export const promisedPragmas = {
   synchronous: 2,
   foreign_keys: 1,
@@ -86,7 +86,7 @@ export const promisedPragmas = {
 /** Marks a file as a log of averba ("aver"), in the place that SQLite keeps for it. */
 export const applicationId = 0x61766572
 
-/** A database with tables of someone else is left as it is, down to its journal mode. */
+/** Leaves a database with foreign tables as it is, down to its journal mode. */
 function checkOwner(database: Database, path: string): void {
   const id = database.pragma('application_id', { simple: true })
   const { tables } = database.prepare('select count(*) as tables from sqlite_schema').get() as {
@@ -105,8 +105,8 @@ function checkWhole(database: Database, path: string): void {
 }
 
 /**
- * Reports whether a file ends within a page: SQLite reads zeros for what is missing. With a write-ahead log beside
- * it, that holds what is missing.
+ * Reports whether a file ends within a page: SQLite reads zeros for the missing rest. A write-ahead log beside it may
+ * hold that rest.
  */
 export function isCutOff(path: string, pageBytes: number): boolean {
   const { size } = statSync(path)
@@ -119,7 +119,7 @@ function setPragmas(database: Database, path: string): void {
   database.pragma(`journal_mode = ${mode}`)
   for (const [name, value] of Object.entries(promisedPragmas)) database.pragma(`${name} = ${value}`)
   database.pragma('fullfsync = 1')
-  // 8 MB of log before pages move into the file: a page that changes often moves once.
+  // 8 MB of log before pages move into the file: a page that changes often moves only once.
   database.pragma('wal_autocheckpoint = 2000')
   database.pragma(`application_id = ${applicationId}`)
   const promised = { ...promisedPragmas, journal_mode: mode }
@@ -132,7 +132,7 @@ function setPragmas(database: Database, path: string): void {
   }
 }
 
-/** A host's text may have a question mark anywhere. */
+/** A host's text may have a question mark anywhere, so it is not changed. */
 const asItIs = (sql: string) => sql
 
 class SqliteConnection implements Connection {
@@ -165,7 +165,7 @@ class SqliteConnection implements Connection {
   }
 
   async transact<T>(steps: () => Steps<T>): Promise<T> {
-    // Whoever has the lock keeps it: what the steps throw is theirs, whatever its code.
+    // Once the lock is held, an error of the steps is theirs, whatever its code.
     let hasBegun = false
     const begun = () => {
       hasBegun = true
@@ -178,7 +178,7 @@ class SqliteConnection implements Connection {
         const isBusy = error instanceof AverbaError && error.code === 'STORE_BUSY'
         if (hasBegun || !isBusy || knocks >= knocksMax) throw error
       }
-      // Another process's lock is held in real time, whatever clock drives this one.
+      // Another process holds its lock in real time, whatever clock drives this one.
       await systemClock.sleep(knockMs)
     }
   }
@@ -197,9 +197,12 @@ class SqliteConnection implements Connection {
     return statement.all(...query.parameters)
   }
 
-  /** A host that names what no view has is wrong, and the file is not: unless it is a view of another version. */
+  /**
+   * A host that names something no view has is wrong, and the file is not, unless the name is a view's of another
+   * version.
+   */
   *#prepareReading({ sql }: CompiledQuery, check?: CheckTables): Steps<Prepared> {
-    // A pragma takes effect while it is prepared: only what begins as a reading gets that far.
+    // A pragma takes effect while it is prepared: only what begins like a query gets that far.
     const isReading = /^\s*(select|with)\b/i.test(sql)
     try {
       const statement = isReading ? this.#runner.prepare(sql, asItIs) : undefined

@@ -23,14 +23,14 @@ const waitBaseMs = 1_000
 const waitMaxMs = 5 * 60_000
 
 /**
- * Brings views back that stand still, outside appends: when a log is opened, and while a process works. The first try is
- * made at once, the next ones after 1 s, 2 s and so on up to 5 minutes. What was tried is forgotten once a view has run
- * for as long as it would have waited: one that stops again and again is not brought back all the time.
+ * Brings views back that stand still, outside appends: when a log is opened, and while a process works. The first try
+ * is made at once, the next ones after 1 s, 2 s and so on up to 5 minutes. The tries are forgotten once a view has run
+ * for as long as it would have waited, so that a view that stops again and again is not brought back all the time.
  */
 export class StoppedViews implements ViewHearer {
   readonly #parts: StoppedViewsParts
   readonly #tried = new Map<string, Tried>()
-  /** Those that stand still, as was told; `undefined` until they were restored. */
+  /** Those that stand still, as told; `undefined` until they were restored. */
   #known: Set<string> | undefined
   #looking: Promise<void> | undefined
 
@@ -38,7 +38,7 @@ export class StoppedViews implements ViewHearer {
     this.#parts = parts
   }
 
-  /** Hears which views stand at the end of the log: what this process did not stop was another one's doing. */
+  /** Hears which views are at the end of the log: those that this process did not stop were stopped by another. */
   hear(running: ReadonlySet<string>): void {
     for (const view of this.#known ? this.#parts.options.views : []) {
       if (running.has(nameOf(view))) this.#known?.delete(view.name)
@@ -55,7 +55,7 @@ export class StoppedViews implements ViewHearer {
     this.#parts.options.onViewStopped?.(view)
   }
 
-  /** A view that stopped catches up; one that was never built, or would be folded in another way now, is built. */
+  /** Lets a stopped view catch up; one that was never built, or would now be folded differently, is built. */
   async restore(): Promise<void> {
     for (const { view, position } of await this.#listStopped()) {
       await this.#bring(view, () =>
@@ -65,7 +65,7 @@ export class StoppedViews implements ViewHearer {
     this.#known = new Set((await this.#listStopped()).map(({ view }) => view.name))
   }
 
-  /** Tries those that are due, until the signal. One look at a time, whoever asks. */
+  /** Tries those that are due, until the signal. One round at a time, shared by all who ask. */
   look(signal: AbortSignal): Promise<void> {
     this.#looking ??= this.#look(signal).finally(() => {
       this.#looking = undefined
@@ -84,7 +84,7 @@ export class StoppedViews implements ViewHearer {
       const tried = this.#tried.get(view.name)
       if (signal.aborted) return
       if (tried && tried.dueAt > clock.now()) continue
-      // Beside the serving rows it would be taken from whoever rebuilds it: this way nobody is in the other's way.
+      // Building it beside the serving rows would take it from another rebuild: this way neither disturbs the other.
       await this.#bring(view, async () => {
         if (await catchUp(this.#parts, view, signal)) options.onViewBack?.(view.name)
       })
@@ -99,14 +99,14 @@ export class StoppedViews implements ViewHearer {
     try {
       await work()
     } catch (error) {
-      // Another process builds it: it rejoins by that one's hand.
+      // Another process builds it, and lets it rejoin.
       if (error instanceof AverbaError && error.code === 'STORE_BUSY') return
       if (error instanceof AverbaError) throw error
       this.hearStopped(view.name)
     }
   }
 
-  /** Those of this version: another version's are none of ours. */
+  /** The stopped views of this version: those of another version are not ours. */
   async #listStopped(): Promise<{ view: View; position: number }[]> {
     const { connection, options } = this.#parts
     const checkpoints = await connection.read(() => readCheckpoints())

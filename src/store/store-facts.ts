@@ -8,7 +8,7 @@ export interface StoreFacts {
   readonly origin: string
   /** The keyring that the log was made with. */
   readonly keyring: string
-  /** The epochs of the keyring that its owners' keys are wrapped by. */
+  /** The epochs of the keyring under which owners' keys are wrapped. */
   readonly epochs: readonly number[]
   readonly position: number
   /** The time of the last event. */

@@ -9,7 +9,7 @@ import type { Schemas } from './schemas.ts'
 
 /** How to open a store. */
 export interface StoreOptions {
-  /** The path of a SQLite file, or `:memory:`. */
+  /** What it stands on, where that outlives an engine that dies. */
   readonly path: string
   /** What it stands on, where that outlives an engine that dies. */
   readonly medium?: Pick<Medium, 'open' | 'keyring'>
@@ -27,7 +27,7 @@ export interface StoreOptions {
   readonly onKeyringCreated?: (path: string) => void
   /** Told of a view that failed, or failed again, and stands still. */
   readonly onViewStopped?: (view: string) => void
-  /** Told of a view that another process left standing still, or took over for another version. */
+  /** Told of a view that another process stopped, or took over for another version. */
   readonly onViewTaken?: (view: string) => void
   /** Told of a view that caught up and rejoined in this process. */
   readonly onViewBack?: (view: string) => void
@@ -43,6 +43,6 @@ export interface StoreOptions {
   readonly onTrouble?: (what: string, error: unknown) => void
   /** Told after every commit of this process, with the end of the log. */
   readonly onCommitted?: (position: number) => void
-  /** Told how long each committed transaction took, in milliseconds: the event loop stood still for so long. */
+  /** Told how long each committed transaction took, in milliseconds: the event loop stood still for that time. */
   readonly onTransacted?: (ms: number) => void
 }

@@ -151,7 +151,7 @@ export class Store {
     }
   }
 
-  /** Goes on beside everything else; what it leaves is removed when the log is opened again. */
+  /** Runs beside everything else; what it leaves is removed when the log is next opened. */
   #sweep({ onTrouble = () => undefined }: StoreOptions): void {
     const failed = (error: unknown) => onTrouble('discarded tables could not be removed', error)
     this.#sweeping = sweep(this.#connection, this.#closing.signal).catch(failed)
@@ -172,7 +172,7 @@ export class Store {
     return this.#connection.read(() => readAt(this.#schemas, position))
   }
 
-  /** Reads a page of the log, with the end of the log as it was then. */
+  /** Reads a page of the log, with the end of the log at that moment. */
   readOn(filter: ReadFilter): Promise<{ events: Recorded[]; end: number }> {
     return this.#connection.read(() => readOn(this.#connection, this.#schemas, filter))
   }
@@ -225,14 +225,14 @@ export class Store {
   }
 
   /**
-   * Reports whether an attempt is still this process's, and keeps it for longer where a quarter of its time is over:
-   * whoever goes on at once waits for no disk.
+   * Reports whether an attempt is still this process's, and extends it once a quarter of its time is over: a process
+   * that goes on at once waits for no disk.
    */
   async holdEffect(attempt: AttemptAt): Promise<boolean> {
     const until = await this.#connection.read(() => heldUntil(attempt, this.#owner))
     if (until === undefined) return false
     const leftMs = fromInstant(until) - this.#clock.now()
-    // What a clock says that was ahead is over for others already.
+    // An end that a fast clock set is over for others already.
     if (leftMs >= this.leaseMs * 0.75 && leftMs <= this.leaseMs) return true
     return this.#connection.transact(() => extendEffect(attempt, this.#lease()))
   }
@@ -260,12 +260,12 @@ export class Store {
     return this.#connection.read(countOwed)
   }
 
-  /** Builds every view anew from the log and says how the serving rows differed. Ended, it gives those done. */
+  /** Builds every view anew from the log, and tells how the serving rows differed. Ended, it gives those done. */
   rebuild(options: RebuildAll = {}): Promise<Rebuilt[]> {
     return rebuildAll(this.#rebuilder, this.#views, options)
   }
 
-  /** Lets views that stand still catch up, those whose next try is due, and rejoin: outside appends, until the signal. */
+  /** Lets stopped views whose next try is due catch up and rejoin: outside appends, until the signal. */
   bringViewsBack(signal: AbortSignal): Promise<void> {
     return this.#stoppedViews.look(AbortSignal.any([signal, this.#closing.signal]))
   }
@@ -286,7 +286,7 @@ export class Store {
     return this.#connection.read(treeRoot)
   }
 
-  /** Signs where the log stands, and leaves the mark. The newest checkpoint again when nothing was added. */
+  /** Signs where the log stands, and writes the mark. Gives the newest checkpoint again when nothing was added. */
   checkpoint(): Promise<StoredCheckpoint> {
     return this.#checkpointer.make()
   }
@@ -296,12 +296,12 @@ export class Store {
     return position <= this.#resumedAt
   }
 
-  /** How far every view has come, and which of them stand still. One that another version has serves nothing here. */
+  /** How far every view has come, and which stand still: also one that another version took over. */
   checkpoints(): Promise<readonly Checkpoint[]> {
     return this.#connection.read(() => readCheckpointsOf(this.#views))
   }
 
-  /** Who is ahead by more than a lease takes over all the same. */
+  /** A process whose clock is ahead by more than a lease takes over all the same. */
   #lease(now = this.#clock.now()): Lease {
     const [until, latest] = [now + this.leaseMs, now + this.leaseMs + clocksDifferMaxMs]
     return { owner: this.#owner, now: toInstant(now), until: toInstant(until), latest: toInstant(latest) }

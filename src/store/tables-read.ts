@@ -2,17 +2,17 @@ import type { Database, Statement } from 'better-sqlite3'
 import type { CompiledQuery } from 'kysely'
 
 const statementsKeptMax = 500
-/** Functions that make rows of a text, and read nothing. */
+/** Functions that make rows from a text, and read nothing. */
 const harmless: ReadonlySet<string> = new Set(['json_each', 'json_tree'])
 
 /**
- * Tells which tables a statement of a host reads: the program that SQLite makes of it opens each of them. Whatever else
- * gives rows, such as the settings of the database, is named as well, unless it reads nothing.
+ * Tells which tables a host's statement reads: the program that SQLite compiles it to opens each of them. Any other
+ * source of rows, such as the settings of the database, is named as well, unless it reads nothing.
  */
 export class TablesRead {
   readonly #database: Database
   readonly #found = new Map<string, readonly string[]>()
-  /** The tables, by the page where they or one of their indexes begin, as of a version of the schema. */
+  /** The tables, by the page where they or their indexes begin, as of a version of the schema. */
   #roots: ReadonlyMap<number, string> = new Map()
   #version = -1
   #selectVersion: Statement | undefined
@@ -37,7 +37,7 @@ export class TablesRead {
     return [...tables]
   }
 
-  /** The program says that there is one, and not which. */
+  /** The program says that there is a virtual table, but not which. */
   #virtualIn(sql: string): string[] {
     const modules = new Set(
       this.#database.prepare('select lower(name) from pragma_module_list').pluck().all(),

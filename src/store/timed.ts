@@ -1,8 +1,8 @@
 import type { Connection } from './connection.ts'
 
 /**
- * Tells how long each write transaction took that was committed, from its first statement: a lock of another process is
- * waited for before that, and does not count. Tells why one failed, too.
+ * Measures each committed write transaction from its first statement: waiting for another process's lock comes before,
+ * and does not count. Tells why one failed, too.
  */
 export function timed(
   connection: Connection,

@@ -20,8 +20,8 @@ interface Edge {
 }
 
 /**
- * The Merkle tree of the log at its growing edge. A hash of level `n` stands for 256 of the level below, so
- * that only the last tile of each level is held, and a leaf costs one hash now and one when its tile is full.
+ * The Merkle tree of the log at its growing edge. A hash of level `n` stands for 256 of the level below: only the last
+ * tile of each level is held, and a leaf costs one hash now and one when its tile is full.
  */
 export class Tree {
   #size = 0
@@ -63,7 +63,7 @@ export class Tree {
     return this.#edges[level]
   }
 
-  /** The tiles that changed since it was last asked. */
+  /** The tiles that changed since the last call. */
   takeChanged(): Tile[] {
     if (this.#changed.size === 0) return []
     const changed = [...this.#changed.values()]

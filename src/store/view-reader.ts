@@ -21,8 +21,8 @@ export interface ViewReaderParts {
 }
 
 /**
- * Reads what views show. One that stands still shows what may be over since, so its table is not read: a row is made of
- * the log then, and a statement is refused.
+ * Reads what views show. A stopped view may show what is no longer true, so its table is not read: a row is made from
+ * the log instead, and a statement is refused.
  */
 export class ViewReader {
   readonly #parts: ViewReaderParts
@@ -47,7 +47,7 @@ export class ViewReader {
   }
 
   /**
-   * Finds a row: in the view while that runs, else in what the events of the row's stream make.
+   * Finds a row: in the view while that runs, else from the events of the row's stream.
    *
    * @throws {AverbaError} `VIEW_STOPPED` when the view stands still, and fails at one of these events
    */
@@ -114,7 +114,7 @@ function stopped(view: string, cause?: unknown): AverbaError {
   })
 }
 
-/** What was read, or `undefined` where a view stands still. */
+/** The result of a query, or `undefined` where a view stands still. */
 export async function unlessStopped<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading
@@ -124,7 +124,7 @@ export async function unlessStopped<T>(reading: Promise<T>): Promise<T | undefin
   }
 }
 
-/** Reports whether something could not be read since a view stands still. */
+/** Reports whether something could not be read because a view stands still. */
 export function isViewStopped(error: unknown): boolean {
   return error instanceof AverbaError && error.code === 'VIEW_STOPPED'
 }

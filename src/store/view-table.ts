@@ -13,7 +13,7 @@ export class ViewTable {
   readonly #upsert: string
   #isEmpty: boolean
 
-  /** @param isEmpty it was made just now, and nobody else writes into it: then nothing is looked for before a write */
+  /** @param isEmpty it was made just now, and nobody else writes to it: then nothing is read before a write */
   constructor(view: View, name: string = view.name, isEmpty = false) {
     this.name = name
     this.#isEmpty = isEmpty
@@ -40,14 +40,14 @@ export class ViewTable {
   }
 }
 
-/** A view whose fold gave nothing where there was a row. */
+/** A view whose fold returned nothing for an existing row. */
 class RowDroppedError extends Error {
   override readonly name = 'RowDroppedError'
 }
 
 /**
- * Folds one event into the row of its key. A row that is there stays: a table that is written from what changed could
- * not tell one that went from one that did not change.
+ * Folds one event into the row of its key. A row cannot be removed: a table written from changes alone could not tell a
+ * removed row from an unchanged one.
  */
 export function foldOne(view: View, key: string, before: Row | undefined, event: Recorded): Row | undefined {
   const row = view.fold(before, event) as Row | undefined // A view's row holds cells only.
@@ -57,7 +57,10 @@ export function foldOne(view: View, key: string, before: Row | undefined, event:
   return row && withAllColumns(view, row)
 }
 
-/** A column that a fold leaves out is empty, as in the table: the next event finds the same wherever the row is kept. */
+/**
+ * Fills in the columns that a fold leaves out, as the table does: the next event finds the same row wherever it is
+ * kept.
+ */
 function withAllColumns({ columns }: View, row: Row): Row {
   for (const column in columns) {
     if (row[column] !== undefined) continue
@@ -74,7 +77,7 @@ function keyColumnOf({ columns }: View): string {
 /** The statement that makes the table of a view. */
 export function createViewTable(view: View, name: string, dialect: Connection['dialect']): string {
   const types = { text: 'text', integer: dialect === 'sqlite' ? 'integer' : 'bigint' }
-  // Keys are ordered by their bytes, as SQLite does.
+  // Keys are ordered by their bytes, as in SQLite.
   const key = dialect === 'sqlite' ? ' primary key' : ' collate "C" primary key'
   const columns = Object.entries(view.columns).map(([column, type], i) => {
     return `${column} ${types[type]}${i === 0 ? key : ''}`
@@ -82,7 +85,7 @@ export function createViewTable(view: View, name: string, dialect: Connection['d
   return `create table ${name} (${columns.join(', ')}) ${dialect === 'sqlite' ? 'strict' : ''}`
 }
 
-/** The statements that make the indexes of a table of a view, and grow with it. Every run of a rebuild has its own. */
+/** The statements that make the indexes of a view's table while it is empty. Every run of a rebuild has its own. */
 export function createViewIndexes({ name, indexes = [] }: View, table: string, run: number): string[] {
   return indexes.map(column => {
     return `create index ${name}_${column}_${run} on ${table} (${column}) where ${column} is not null`

@@ -2,10 +2,10 @@ import { type Clock, isWithin } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Leases } from './leases.ts'
 
-/** For so long a write that failed says more than a small one that fits. */
+/** For this long, a failed write says more than a small one that fits. */
 const rememberedMs = 60_000
 
-/** Whether a store can be written: a full disk may still have room for a row where it has none for work. */
+/** Whether a store can be written: a full disk may have room for one row and none for work. */
 export class WriteTrial {
   readonly #clock: Clock
   #last: { readonly error: AverbaError; readonly at: number } | undefined
@@ -23,7 +23,7 @@ export class WriteTrial {
   /**
    * Writes a row and takes it away again, unless a write has failed within the last minute.
    *
-   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `CLOSED` when nothing can be written, or could not be
+   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `CLOSED` when nothing can be written, or recently could not be
    */
   async make(leases: Leases): Promise<void> {
     if (this.#last && isWithin(rememberedMs, this.#last.at, this.#clock.now())) throw this.#last.error

@@ -32,16 +32,16 @@ type Result = { readonly appended: Appended } | { readonly error: unknown }
 
 /** How many appends share a transaction: more would hold the event loop for too long. */
 const batchMax = 512
-/** How many turns of the event loop are waited for appends that come in one after the other, as over sockets. */
+/** For how many turns of the event loop appends are gathered that come one after the other, as over sockets. */
 const turnsMax = 16
-/** How many commits callers that ask again at once make before the event loop turns: others have to get in too. */
+/** How many commits callers that ask again at once get before the event loop turns: others have to get in too. */
 const turnlessMax = 16
-/** How many appends may wait. Only those of commands are turned away: what happened outside has to get in. */
+/** How many appends may wait. Only commands are refused: facts from outside have to get in. */
 const waitingMax = 10_000
 
 /**
- * Group commit: appends that are asked for in the same turn of the event loop, or in turns right after each other,
- * share one transaction, and each gets its own answer. A caller that is alone waits for nobody.
+ * Group commit: appends asked for in the same turn of the event loop, or in turns right after each other, share one
+ * transaction, and each gets its own answer. A single caller does not wait for others.
  */
 export class Writer {
   /** What was recorded a short while ago. */
@@ -54,10 +54,10 @@ export class Writer {
   #isScheduled = false
   /** The last commit was for one caller, who may ask again at once. */
   #isAlone = false
-  /** How many callers there were around the last commit: when so many wait again, nobody else is waited for. */
+  /** How many callers the last commit had: once as many wait again, nobody else is waited for. */
   #callers = 0
   #endWait: (() => void) | undefined
-  /** How many commits more may do without a turn of the event loop. */
+  /** How many more commits may go without a turn of the event loop. */
   #turnlessLeft = turnlessMax
 
   constructor(parts: WriterParts) {
@@ -87,7 +87,7 @@ export class Writer {
     this.#known = undefined
   }
 
-  /** Gathers until a turn of the event loop brings nobody. Those who came back at once are not kept waiting. */
+  /** Gathers until a turn of the event loop brings nobody new. Those who came back at once are not kept waiting. */
   #schedule(): void {
     const mayGo = this.#turnlessLeft > 0
     if (!this.#isScheduled) {
@@ -106,7 +106,7 @@ export class Writer {
     queueMicrotask(() => void this.#flush())
   }
 
-  /** An empty turn costs microseconds, a commit for one who was in front of many a thousand times as much. */
+  /** An empty turn costs microseconds; a commit for one caller alone costs those behind it a thousand times as much. */
   #gather(before: number, turns: number): void {
     this.#endWait = afterTurn(() => {
       this.#endWait = undefined
@@ -124,7 +124,7 @@ export class Writer {
       const { connection, vault, onCommitted } = this.#parts
       const { keyring } = vault
       const results = await keyring.whenRefreshed(() => connection.transact(() => this.#steps(batch)))
-      // Also where no other key is wrapped anew: what was erased opens in memory no more.
+      // Even where no other key is wrapped anew: what was erased must no longer open in memory.
       if (batch.some(({ input }) => input.destroys?.person)) vault.forget()
       if (this.#known) onCommitted(this.#known.position)
       for (const [i, { resolve, reject }] of batch.entries()) {
@@ -140,7 +140,7 @@ export class Writer {
       this.#isScheduled = false
       this.#callers = batch.length + this.#waiting.length
       if (this.#waiting.length > 0) this.#schedule()
-      // Who does not ask again at once is gone: whoever asks next came from outside, where others may stand behind.
+      // Who does not ask again at once is gone: the next caller comes from outside, where others may follow.
       process.nextTick(() => {
         this.#callers = 0
         if (!this.#isScheduled) this.#isAlone = false
@@ -151,7 +151,7 @@ export class Writer {
   *#steps(waiting: readonly Waiting[]): Steps<Result[]> {
     const { connection, vault, schemas, project } = this.#parts
     const known = yield* this.#refresh(connection)
-    // Another process has begun an epoch: a key under an older one would be lost with it.
+    // Another process has begun an epoch: a key under an older one would be lost with that.
     if (known.epoch > vault.keyring.epoch) throw new EpochMissingError(known.epoch)
     const batch = new Batch()
     const desk = { vault, schemas, known, recents: this.recents, batch }
@@ -174,7 +174,7 @@ export class Writer {
     return results
   }
 
-  /** What is known stands until somebody else has written. */
+  /** What is known holds until another process has written. */
   *#refresh(connection: Connection): Steps<Known> {
     const [found] = (yield connection.foreignWrites) as readonly Readonly<Record<string, unknown>>[] // As the connection has it.
     const mark = Object.values(found ?? {})[0]
