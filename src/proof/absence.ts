@@ -1,14 +1,14 @@
 import type { Faults } from './faults.ts'
 import { archivedType, logStream, restoredType } from './log-stream.ts'
 
-/** A part that its header names, and that is not there. */
+/** A part that is named by its header, but is not there. */
 export interface MissingPart {
   readonly position: number
   readonly name: string
   readonly owner: string
 }
 
-/** What is looked at of an event that may explain an absence. */
+/** The members of an event that may explain an absence. */
 export interface ExplainingEvent {
   readonly position: unknown
   readonly stream: string
@@ -22,25 +22,24 @@ export type AbsenceKind = 'archived' | 'erased'
 /** How many parts are missing, by what explains it. */
 export type AbsenceCounts = Readonly<Record<AbsenceKind, number>>
 
-/** An erasure: it explains all that was its owner's before it, but for the parts that it names as kept. */
+/** An erasure explains the absence of everything that was its owner's before it, except parts that it names as kept. */
 interface Erasure {
   readonly position: number
   readonly kept: ReadonlySet<string>
 }
 
 /**
- * Holds what is missing against what the log says is gone. What explains an absence stands behind it in the log, so
- * that it is judged at the end. Parts are named one by one, as `<position>/<name>`: nothing explains another part than
- * the one that it names.
+ * Compares what is missing with what the log says is gone. An event that explains an absence comes after the part, so
+ * it is judged at the end. Parts are named one by one, as `<position>/<name>`: none explains another.
  */
 export class Absence {
   readonly #missing: MissingPart[] = []
-  /** By the owner, in the order of the log. */
+  /** By owner, in the order of the log. */
   readonly #erasures = new Map<string, Erasure[]>()
   /** The parts that retention destroyed and that moves took out, each with the position of the event that says so. */
   readonly #destroyed = new Map<string, number>()
   readonly #out = new Map<string, number>()
-  /** Those that retention destroyed and that came back. */
+  /** The destroyed parts that came back. */
   readonly #broughtBack = new Set<string>()
 
   miss(part: MissingPart): void {
@@ -72,7 +71,7 @@ export class Absence {
     else this.#erasures.set(stream, [erasure])
   }
 
-  /** What came back has to be there from then on, whatever was said of it before. */
+  /** What came back has to be there from then on, whatever was recorded before. */
   #hearRestored({ data }: ExplainingEvent): void {
     for (const place of textsOf(data.parts)) {
       this.#out.delete(place)
@@ -80,7 +79,7 @@ export class Absence {
     }
   }
 
-  /** The parts that retention said it destroyed, as `<position>/<name>`: none of them may be there. */
+  /** The parts that retention says it destroyed, as `<position>/<name>`: none of them may be there. */
   get destroyed(): readonly string[] {
     return [...this.#destroyed.keys(), ...this.#broughtBack]
   }
@@ -100,7 +99,7 @@ export class Absence {
 
   #isErased(part: MissingPart, place: string): boolean {
     if (isBehind(part, this.#destroyed.get(place))) return true
-    // The newest first: those that are passed over name the part, so that this takes no longer than reading them.
+    // The newest first: those that are skipped name the part, so that this takes no longer than reading them.
     const deciding = this.#erasures
       .get(part.owner)
       ?.findLast(({ position, kept }) => position <= part.position || !kept.has(place))
@@ -108,7 +107,7 @@ export class Absence {
   }
 }
 
-/** Reports whether an event stands behind a part: no other can say where it went. */
+/** Reports whether an event comes after a part: no earlier one can say where it went. */
 function isBehind(part: MissingPart, event: number | undefined): boolean {
   return event !== undefined && event > part.position
 }

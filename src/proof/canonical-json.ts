@@ -1,10 +1,10 @@
 import type { Json } from '../message.ts'
 
 /**
- * Writes the one JSON text of a value: keys sorted, no white space (a strict subset of RFC 8785). What
- * could be read in two ways is refused, since these bytes are hashed and kept for ever: numbers that are
- * not safe integers, text with lone surrogates, `undefined` but as a member, and objects that are not plain.
- * A member that is `undefined` is left out, as JSON has it.
+ * Writes the one JSON text of a value: keys sorted, no white space (a strict subset of RFC 8785). What could be read in
+ * two ways is refused, since these bytes are hashed and kept for ever: numbers that are not safe integers, text with
+ * lone surrogates, `undefined` except as a member, and objects that are not plain. A member that is `undefined` is left
+ * out, as in JSON.
  *
  * `fractions` also lets finite numbers with a fraction pass: for digests that are compared with their own
  * kind only.
@@ -12,18 +12,18 @@ import type { Json } from '../message.ts'
  * @throws {TypeError} on anything ambiguous, naming where it stands
  */
 export function canonicalJson(value: unknown, { fractions = false } = {}): string {
-  // The runtime's own writer is several times as fast, once the members stand in order.
+  // The runtime's own writer is several times as fast, once the members are in order.
   const arranged = arrange(value)
   if (arranged === unarranged) return write(value, '$', fractions)
   const text = JSON.stringify(arranged)
-  // So does the runtime write a lone surrogate: one look at the whole text instead of one at each.
+  // The runtime writes lone surrogates like this: one look at the whole text instead of one at each.
   return text.includes('\\ud') ? write(value, '$', fractions) : text
 }
 
-/** What has to be written member by member, or refused with its place. */
+/** Marks what has to be written member by member, or refused with its place. */
 const unarranged = Symbol('unarranged')
 
-/** The value with its members in order, itself where they are: what `JSON.stringify` writes canonically. */
+/** The value with its members in order, or itself where they already are: what `JSON.stringify` writes canonically. */
 function arrange(value: unknown): unknown {
   switch (typeof value) {
     case 'string':
@@ -53,14 +53,14 @@ function arrangeItems(items: readonly unknown[]): unknown {
 }
 
 function arrangeMembers(value: Record<string, unknown>): unknown {
-  // Members that are in order already are looked at in place: nothing is copied for them.
+  // Members that are in order already are looked at in place, without a copy.
   let before = ''
   let isInOrder = true
   let arranged: Record<string, unknown> | undefined
   for (const key in value) {
     const member = value[key]
     if (member === undefined) continue
-    // The runtime puts keys that look like numbers first, whatever we do.
+    // The runtime always puts keys that look like numbers first.
     if (!isPlainKey(key)) return unarranged
     if (key < before) isInOrder = false
     before = key
@@ -76,7 +76,7 @@ function arrangeMembers(value: Record<string, unknown>): unknown {
 const keysKeptMax = 1_000
 const plainKeys = new Set<string>()
 
-/** Most keys have been seen before: the log has few names for its members. */
+/** Most keys have been seen before: a log uses few names for members. */
 function isPlainKey(key: string): boolean {
   if (plainKeys.has(key)) return true
   if ((key < ':' && /^\d+$/.test(key)) || key === '__proto__') return false

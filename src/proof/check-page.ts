@@ -30,8 +30,8 @@ export type PageFault = 'checkpoint' | 'path' | 'position'
  * Checks the proof of a page with WebCrypto alone: the hash of every event from its exact bytes, the path to the root
  * of the checkpoint, and the Ed25519 signature under it.
  *
- * Its own text is put into pages, so that it calls nothing outside of itself. It shares no line with what makes the
- * proofs, so that it cannot agree with a mistake.
+ * Its own text is put into pages, so it uses nothing from outside. It shares no line with what makes the proofs, so
+ * that it cannot repeat their mistakes.
  */
 export async function checkPageProof(proof: PageProof, subtle: typeof crypto.subtle): Promise<PageCheck> {
   const utf8 = (text: string) => new TextEncoder().encode(text)

@@ -1,7 +1,7 @@
 import { fromBase64, fromHex, toBase64, toHex } from './encoding.ts'
 import { parseNote, type SignedNote, type Signer, signNote } from './note.ts'
 
-/** What a checkpoint says: the log of this name has so many events, and this root over them. */
+/** What a checkpoint says: the log of this name has this many events, with this root over them. */
 export interface Checkpoint {
   readonly origin: string
   readonly size: number
@@ -19,7 +19,7 @@ export function signCheckpoint({ origin, size, root }: Checkpoint, signer: Signe
   return signNote(`${origin}\n${size}\n${toBase64(fromHex(root))}\n`, origin, signer)
 }
 
-/** Reads a checkpoint; `undefined` when its form is another. No signature is verified. */
+/** Reads a checkpoint; `undefined` for a text of another form. Verifies no signature. */
 export function parseCheckpoint(text: string): SignedCheckpoint | undefined {
   const note = parseNote(text)
   const [origin = '', size = '', base64 = ''] = note?.text.split('\n') ?? []

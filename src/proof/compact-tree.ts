@@ -18,20 +18,20 @@ export function hashNode(left: string, right: string): string {
 /** The root of a tree without leaves. */
 export const emptyRoot: string = sha256('')
 
-/** A full subtree at the edge, and beside it the place of the one that it is hashed with. */
+/** A full subtree at the edge, beside a place for the one that it is hashed with. */
 interface Edge {
-  /** What is hashed for the node over both: a byte that says so, and 32 bytes of each. */
+  /** The input of the hash over both: a marking byte, and 32 bytes of each. */
   readonly pair: Uint8Array
   isFull: boolean
 }
 
 /**
- * A Merkle tree of which only the roots of its full subtrees are held, so that it takes no room however large it is.
- * Hashes stay bytes in it, and each is written once: a leaf costs little more than the hashing.
+ * A Merkle tree that holds only the roots of its full subtrees, and so stays small however large it is. Hashes stay
+ * bytes in it, and each is written once: a leaf costs little more than its hash.
  */
 export class CompactTree {
   #size = 0
-  /** Of `2 ** level` leaves each. */
+  /** Each over `2 ** level` leaves. */
   readonly #edges: Edge[] = []
 
   /** How many leaves it has. */
@@ -39,7 +39,7 @@ export class CompactTree {
     return this.#size
   }
 
-  /** Adds a leaf by what it is hashed from: a zero byte and its text. */
+  /** Adds a leaf, given as what is hashed: a zero byte and its text. */
   add(leaf: Uint8Array): void {
     let hash = digest(leaf)
     let level = 0
@@ -71,7 +71,7 @@ export class CompactTree {
   }
 }
 
-/** Puts a hash into bytes that has a character for each of its own. */
+/** Writes a hash, given as a text with one character per byte, into bytes. */
 function put(hash: string, bytes: Uint8Array, at: number): void {
   for (let i = 0; i < 32; i++) bytes[at + i] = hash.charCodeAt(i)
 }

@@ -1,11 +1,11 @@
 import { isObject } from './is-object.ts'
 import type { RecordedHeader } from './recorded-header.ts'
 
-/** Where a stream may stand: of each region, the states that its events may have led to. */
+/** Where a stream may stand: for each region, the states that its events may have led to. */
 export interface Standing {
   readonly key: string
   readonly regions: readonly (readonly string[])[]
-  /** Where an event of a type leads whose data does not matter. */
+  /** Where events lead whose data does not matter, by type. */
   readonly next: Map<string, Standing>
 }
 
@@ -13,14 +13,14 @@ export interface Standing {
 export interface CompiledMachine {
   readonly name: string
   readonly version: number
-  /** What the names of its streams begin with. */
+  /** The beginning of its streams' names. */
   readonly prefix: string
   readonly start: Standing
-  /** Says why an event may not be recorded by what it says it was made by, if it may not. */
+  /** Says why an event may not be recorded by the command or fact that it names; `undefined` where it may. */
   judge(standing: Standing, event: RecordedHeader): string | undefined
   /** Where an event leads. */
   move(standing: Standing, event: RecordedHeader): Standing
-  /** The same states, as this version has them. */
+  /** The same states, in this version. */
   take(standing: Standing): Standing
 }
 
@@ -48,10 +48,10 @@ interface Table {
   readonly makes: Readonly<Record<string, readonly Rule[]>>
 }
 
-/** The moves by state and type: maps, since what a log holds may name anything. */
+/** The moves by state and type: maps, since a log may hold any names. */
 type Moves = ReadonlyMap<string, ReadonlyMap<string, readonly Move[]>>
 
-/** Reads a table; `undefined` when it is none. */
+/** Reads a table; `undefined` for anything else. */
 export function compileMachine(given: unknown): CompiledMachine | undefined {
   if (!isTable(given)) return undefined
   const { name, version, start, makes } = given
@@ -102,7 +102,7 @@ export function compileMachine(given: unknown): CompiledMachine | undefined {
   }
 }
 
-/** Adds where an event may lead from a state, and reports whether that hangs on its type alone. */
+/** Adds the states that an event may lead to, and reports whether they depend on its type alone. */
 function step(moves: Moves, state: string, event: RecordedHeader, after: Set<string>): boolean {
   let isFixed = true
   for (let at = state; ; at = at.includes('.') ? at.slice(0, at.lastIndexOf('.')) : '') {
@@ -120,7 +120,7 @@ function step(moves: Moves, state: string, event: RecordedHeader, after: Set<str
   return isFixed
 }
 
-/** Why a rule does not let an event pass; `undefined` when it does. */
+/** Why a rule does not allow an event; `undefined` when it does. */
 function breach(rule: Rule, { regions }: Standing, event: RecordedHeader): string | undefined {
   const { type, effects, anomaly } = event
   if (rule.if && !has(event.data, rule.if)) return `"${event.because}" leads to another "${type}"`
@@ -134,7 +134,7 @@ function breach(rule: Rule, { regions }: Standing, event: RecordedHeader): strin
   return owed && `"${type}" does not owe "${owed.type}"`
 }
 
-/** Reports whether one of the states is among those allowed, where its region is named at all. */
+/** Reports whether one of the states is allowed, where its region is named at all. */
 function isIn(states: readonly string[], allowed: readonly string[], isParallel: boolean): boolean {
   const isNamed = (state: string) => allowed.some(each => state === each || state.startsWith(`${each}.`))
   if (states.some(isNamed)) return true

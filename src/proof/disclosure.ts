@@ -21,11 +21,11 @@ export interface OpenedPart {
   readonly value: Json
 }
 
-/** What a disclosure was found to be: proven when the event is, and each of its parts is the one that the event names. */
+/** The verdict on a disclosure: proven when the event is, and each part is the one that the event names. */
 export interface DisclosureVerdict extends ProofVerdict {
   /** The exact text of the event's header. */
   readonly header: string
-  /** What was sealed with the event; nothing unless all of the disclosure is right. */
+  /** What was sealed with the event; empty unless the whole disclosure is right. */
   readonly opened: readonly OpenedPart[]
   /** The names of the event's other parts: destroyed, moved out, or not sealed under a key of the record. */
   readonly closed: readonly string[]
@@ -46,7 +46,7 @@ export function writeDisclosure({ proof, keys, parts }: Disclosure): string {
   return `${JSON.stringify(disclosed, null, 2)}\n`
 }
 
-/** Reads a disclosure; `undefined` when its form is another. Nothing of it is verified yet. */
+/** Reads a disclosure; `undefined` for a text of another form. Verifies nothing yet. */
 function parseDisclosure(text: string): Disclosure | undefined {
   const { format: given, proof, keys, parts } = parseObject(text) ?? {}
   if (given !== format || typeof proof !== 'string' || !Array.isArray(keys) || !Array.isArray(parts))
@@ -66,8 +66,8 @@ function bytesOf(text: unknown): Uint8Array<ArrayBuffer> | undefined {
 
 /**
  * Verifies a disclosure, and opens what it discloses: the proof of the event as `verifyTlogProof` does, then each part
- * against its hash in the proven header, each key against the commitment there, and only then the text itself, which
- * opens at this place alone.
+ * against its hash in the proven header, each key against the commitment there, and only then opens the text itself,
+ * which opens at this place alone.
  *
  * @param keys keys that the verifier trusts: the first is the log's, all others are witnesses'
  */
@@ -114,7 +114,7 @@ async function openParts({ keys, parts }: Disclosure, event: RecordedHeader): Pr
     opened.set(name, { name, owner: mark.owner, value: await open(key, `${record}/${name}`, sealed) })
   }
   const owners = new Set([...opened.values()].map(part => part.owner))
-  // One that opens nothing here can only be there to open something else.
+  // A key without a part here can only be meant to open something else.
   if (keys.length !== owners.size || !keys.every(({ owner }) => owners.has(owner)))
     throw new Refused('it holds a key for none of its parts')
   return [...opened.values()]

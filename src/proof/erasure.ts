@@ -18,7 +18,7 @@ export interface ProvenEvent {
   readonly header: string
 }
 
-/** What of a receipt can be checked without the log. */
+/** What can be checked of a receipt without the log. */
 export interface CheckedReceipt {
   readonly subject: string
   readonly requester: string
@@ -37,7 +37,7 @@ export interface CheckedReceipt {
   readonly events: readonly ProvenEvent[]
 }
 
-/** What a header says that a receipt repeats. */
+/** The members of a header that a receipt repeats. */
 interface Said {
   readonly type?: unknown
   readonly position?: unknown
@@ -47,18 +47,18 @@ interface Said {
   readonly data?: { readonly [name: string]: Json }
 }
 
-/** One line for each part: what the event of an erasure has the hash of. */
+/** One line for each part: the text whose hash the event of an erasure holds. */
 export function listOf(parts: readonly Pick<DestroyedPart, 'position' | 'name' | 'hash'>[]): string {
   return parts.map(({ position, name, hash: of }) => `${position} ${name} ${of}\n`).join('')
 }
 
 /**
- * Checks a receipt of an erasure against itself, without the log: the leaves are those of its events, the list of parts is
- * the one that the erasure recorded, and the receipt says what its events say. That the
- * leaves, those of the parts among them, are of the log that `log` names needs proofs of inclusion; that no later event is
- * missing, where something is null, needs the log.
+ * Checks a receipt of an erasure against itself, without the log: the leaves are those of its events, the list of parts
+ * is the one that the erasure recorded, and the receipt says what its events say. That the leaves, including those of
+ * the parts, belong to the log named by `log` takes proofs of inclusion; that no later event is missing, where
+ * something is null, takes the log.
  *
- * @returns what is wrong; nothing is the good news
+ * @returns what is wrong; empty when nothing is
  */
 export function checkErasureReceipt(receipt: CheckedReceipt): string[] {
   const { events, destroyed } = receipt
@@ -109,7 +109,7 @@ export function checkErasureReceipt(receipt: CheckedReceipt): string[] {
   return [...faults, ...expected.filter(isOther).map(([what]) => what)]
 }
 
-/** While the key is kept, no time ends what copies open. */
+/** While the key is kept, copies stay open without a limit. */
 function completedBy(event: Said | undefined, isKeyKept: boolean): object | null {
   if (!event) return null
   return { ...event.data, at: event.at, ...(isKeyKept && { copiesOpenUntil: null }) }

@@ -1,4 +1,4 @@
-/** What a check looks at. */
+/** The subject of a check. */
 export type CheckName =
   | 'file'
   | 'references'
@@ -31,7 +31,7 @@ export interface Fault {
 
 const examplesMax = 10
 
-/** Collects what checks find, bounded however much it is. */
+/** Collects what checks find, bounded however much that is. */
 export class Faults {
   readonly #found = new Map<CheckName, { count: number; examples: string[] }>()
 

@@ -1,28 +1,28 @@
 import { toBytes } from './encoding.ts'
 import type { Leaf } from './leaf.ts'
 
-/** A text or a number that differs from header to header, and what stands before it. */
+/** A text or a number that differs between headers, and the text before it. */
 export interface Hole {
   readonly before: string
   readonly isText: boolean
-  /** The place in what is taken; -1 for what is only looked at. */
+  /** Its place among the values taken; -1 for one that is only passed. */
   readonly slot: number
 }
 
-/** The bytes of a header, but for its holes. Lets pass what is JSON of this form, and nothing else. */
+/** The bytes of a header except its holes. Matches exactly the JSON of this form. */
 export class HeaderForm {
-  /** Where each text that was taken of the last leaf begins and ends in its text, by slot. */
+  /** Where each text taken of the last leaf begins and ends in that leaf, by slot. */
   readonly begins: Int32Array
   readonly ends: Int32Array
-  /** Each number that was taken, by slot. */
+  /** Each number taken, by slot. */
   readonly numbers: Float64Array
-  /** What stands before the holes and behind the last, one after the other, and how long each is. */
+  /** The bytes before the holes and after the last, one after the other, and the length of each. */
   readonly #fixed: DataView
   readonly #lengths: Int32Array
   readonly #areTexts: readonly boolean[]
   readonly #slots: Int32Array
 
-  /** @param behind what stands behind the last hole; it and what stands before them are plain */
+  /** @param behind the text after the last hole; it and the texts before the holes are plain */
   constructor(holes: readonly Hole[], behind: string) {
     const fixed = [...holes.map(({ before }) => before), behind]
     const taken = 1 + Math.max(-1, ...holes.map(({ slot }) => slot))
@@ -36,7 +36,7 @@ export class HeaderForm {
     this.#slots = Int32Array.from(holes, ({ slot }) => slot)
   }
 
-  /** Reports whether a leaf, which is plain, has this form; what is taken is then that of this leaf. */
+  /** Reports whether a plain leaf has this form; the values taken are then those of this leaf. */
   match({ words, bytes }: Leaf): boolean {
     const fixed = this.#fixed
     const holes = this.#areTexts.length
@@ -44,8 +44,8 @@ export class HeaderForm {
     let from = 0
     for (let i = 0; ; i++) {
       const until = from + (this.#lengths[i] as number) // One more than holes.
-      // Eight bytes at a time, as a number: those of plain text are of none that differs from itself. None of them is zero
-      // as the one behind the leaf, so that this ends there at the latest.
+      // Compares eight bytes at a time, as a number: plain text never makes NaN, which would differ from itself. Nor is
+      // a plain byte zero like the one after the leaf, so that this ends there at the latest.
       for (; from + 8 <= until; from += 8, at += 8)
         if (words.getFloat64(at, true) !== fixed.getFloat64(from, true)) return false
       for (; from < until; from++, at++) if (words.getUint8(at) !== fixed.getUint8(from)) return false
@@ -60,7 +60,7 @@ export class HeaderForm {
   #take(words: DataView, hole: number, at: number, end: number): void {
     const slot = this.#slots[hole] as number // One for each hole.
     if (slot < 0) return
-    // The text itself begins behind the zero byte.
+    // The text itself begins after the zero byte.
     this.begins[slot] = at - 1
     this.ends[slot] = end - 1
     if (!this.#areTexts[hole]) this.numbers[slot] = numberIn(words, at, end)
@@ -68,8 +68,8 @@ export class HeaderForm {
 }
 
 /**
- * Where a text ends: at a quote, or at what may not stand in one as it is (a backslash, or a byte below the blank). Of
- * each byte of a word, which are all plain, the highest bit tells whether it is one; of several, the first is right.
+ * Where a text ends: at a quote, or at a byte that must be escaped (a backslash, or a control character). The highest
+ * bit of each byte of a word, all of them plain, tells whether it is one; of several, the first is right.
  */
 function endOfText(words: DataView, from: number): number {
   for (let at = from; ; at += 4) {
@@ -82,7 +82,7 @@ function endOfText(words: DataView, from: number): number {
   }
 }
 
-/** Where a whole number of at most 15 digits ends; -1 when there is none, or it is written in another way. */
+/** Where a whole number of at most 15 digits ends; -1 when there is none, or it is written differently. */
 function endOfNumber(words: DataView, from: number): number {
   const isNegative = words.getUint8(from) === minus
   const first = isNegative ? from + 1 : from

@@ -3,8 +3,8 @@ import type { Leaf } from './leaf.ts'
 import { parseRecorded, type RecordedHeader } from './recorded-header.ts'
 
 /**
- * Reads headers, most of which differ from one before in nothing but texts and numbers. Such a leaf is matched with the
- * form of that one, which takes a quarter of the time of parsing it. Every other is parsed.
+ * Reads headers, most of which differ from an earlier one only in texts and numbers. Such a leaf is matched with the
+ * form of that one, in a quarter of the time of parsing. Every other is parsed.
  */
 export class HeaderReader {
   readonly #shapes = new Map<string, HeaderShape[]>()
@@ -17,7 +17,7 @@ export class HeaderReader {
     return this.#streamAt
   }
 
-  /** Reads the header of a leaf; `undefined` when its text is not that of one. */
+  /** Reads the header of a leaf; `undefined` when its text is not a header. */
   read(leaf: Leaf): RecordedHeader | undefined {
     const matched = leaf.isPlain ? this.#match(leaf) : undefined
     this.#streamAt = matched?.streamAt
@@ -54,7 +54,7 @@ export class HeaderReader {
   }
 }
 
-/** What a text says that it was made by: it only tells which shapes to try. */
+/** The type of the command in a text: it only tells which shapes to try. */
 function becauseIn(text: string): string {
   const from = text.indexOf(becauseStart) + becauseStart.length
   return text.slice(from, text.indexOf('"', from))

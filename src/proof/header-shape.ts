@@ -2,17 +2,17 @@ import { HeaderForm, type Hole } from './header-form.ts'
 import type { Leaf } from './leaf.ts'
 import { parseRecorded, type RecordedHeader } from './recorded-header.ts'
 
-/** What the texts of many headers have in common: all but the values of most strings and numbers. */
+/** What the texts of many headers have in common: everything but the values of most strings and numbers. */
 export interface HeaderShape {
-  /** The header of a plain leaf of this shape; `undefined` when it has another. */
+  /** The header of a plain leaf of this shape; `undefined` for one of another. */
   read(leaf: Leaf): MatchedHeader | undefined
 }
 
-/** Makes the shape of a header's text; `undefined` where it is not the text that its own value is written as. */
+/** Makes the shape of a header's text; `undefined` where the text is not what its own value is written as. */
 export function shapeOf(text: string): HeaderShape | undefined {
   const sample = parseRecorded(text)
   const value: unknown = sample && JSON.parse(text)
-  // Of a text with blanks, or with a member twice, the form would say something else than its value does.
+  // A text with blanks, or with a member twice, has a form that differs from its value.
   if (!sample || JSON.stringify(value) !== text) return undefined
   if (!areNumbersAndTexts(sample) || hasPathAsKey(value)) return undefined
   const writer = new FormWriter()
@@ -34,7 +34,7 @@ export function shapeOf(text: string): HeaderShape | undefined {
   return { read: leaf => (form.match(leaf) ? new MatchedHeader(same, form, leaf.text) : undefined) }
 }
 
-/** Reports whether what is taken from a match, as a number or as text, is one: `"3"` is no position. */
+/** Reports whether what a match takes as a number or text is one: `"3"` is not a position. */
 function areNumbersAndTexts({ position, version, parts }: RecordedHeader): boolean {
   if (typeof position !== 'number' || typeof version !== 'number') return false
   return parts.every(
@@ -43,20 +43,20 @@ function areNumbersAndTexts({ position, version, parts }: RecordedHeader): boole
   )
 }
 
-/** Reports whether a key holds what separates the keys of a path: a member `"parts/0/hash"` has the path of another. */
+/** Reports whether a key holds the separator of paths: a member `"parts/0/hash"` would have another's path. */
 function hasPathAsKey(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).some(([key, member]) => /[/~]/.test(key) || hasPathAsKey(member))
 }
 
-/** What every header of a shape has, and in which slot the rest is taken. */
+/** What every header of a shape has, and the slots of the rest. */
 interface Same
   extends Pick<RecordedHeader, 'format' | 'type' | 'because' | 'machine' | 'anomaly' | 'effects'> {
   readonly marks: readonly { name: string; bytes: number; hash: number; owner: number }[]
   readonly slots: readonly [at: number, position: number, stream: number, version: number]
 }
 
-/** A header whose leaf matched: only what differs is made for each. Its data is parsed when somebody asks, which is seldom. */
+/** A header whose leaf matched: only what differs is made for each. Its data is parsed on demand, which is seldom. */
 export class MatchedHeader implements RecordedHeader {
   readonly stream: string
   /** Where that stands in the bytes of its leaf. */
@@ -125,15 +125,15 @@ function partsOf(marks: Same['marks'], form: HeaderForm, text: string): Recorded
 
 const none: readonly never[] = []
 
-/** Members that differ from header to header, and that a verifier looks at. */
+/** Members that differ between headers, and that a verifier looks at. */
 const takenPaths = /^\/(at|position|stream|version|parts\/\d+\/(bytes|hash|owner))$/
-/** Members that decide how a header is judged, with all that is in them: another value is another shape. */
+/** Members that decide how a header is judged, with all that they contain: another value makes another shape. */
 const samePaths = /^\/(format|type|because|machine|anomaly|effects\/\d+\/type|parts\/\d+\/name)(\/|$)/
 
-/** Writes a value as JSON, with holes for what differs from header to header. */
+/** Writes a value as JSON, with holes for what differs between headers. */
 class FormWriter {
   readonly holes: Hole[] = []
-  /** The paths of what is taken, by slot. */
+  /** The paths of the values taken, by slot. */
   readonly taken: string[] = []
   /** What was written since the last hole. */
   literal = ''

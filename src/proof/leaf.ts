@@ -1,19 +1,19 @@
 import { toBytes } from './encoding.ts'
 
-/** Longer texts are few, and not read from their bytes: another of their form would not be met. */
+/** Longer texts are few, and not read from their bytes: their form would not occur again. */
 const textMax = 4_096
-/** How far behind a text words are read: it ends within the first of them. */
+/** How far beyond a text words are read: it ends within the first of them. */
 const wordBytes = 4
 const encoder = new TextEncoder()
 
 /**
- * The bytes of one leaf at a time, which are what is hashed and what is read: a zero byte, which says that it is a leaf,
- * and its text in UTF-8. They are written to one place again and again, so that a leaf takes no memory of its own.
+ * The bytes of one leaf at a time, to be hashed and read: a zero byte, which marks a leaf, and its text in UTF-8. They
+ * are written to the same place again and again, so that a leaf takes no memory of its own.
  */
 export class Leaf {
   readonly #room = new Uint8Array(1 + 3 * textMax + wordBytes)
   readonly #roomOfText = this.#room.subarray(1, -wordBytes)
-  /** Where the bytes of a plain text stand, from 1 on; behind them stands a zero byte. */
+  /** The bytes of a plain text, from 1 on; a zero byte follows them. */
   readonly words: DataView = new DataView(this.#room.buffer)
   #text = ''
   #bytes = this.#room.subarray(0, 1)
@@ -23,7 +23,7 @@ export class Leaf {
     return this.#text
   }
 
-  /** What is hashed. */
+  /** The input of the hash. */
   get bytes(): Uint8Array {
     return this.#bytes
   }
@@ -33,7 +33,7 @@ export class Leaf {
     return this.#isPlain
   }
 
-  /** Takes a text in the place of the one before. */
+  /** Takes a text in place of the former one. */
   hold(text: string): void {
     this.#text = text
     this.#isPlain = false
@@ -45,7 +45,7 @@ export class Leaf {
     const { written } = encoder.encodeInto(text, this.#roomOfText)
     this.#room[1 + written] = 0
     this.#isPlain = written === text.length
-    // Leaves in a row are often of one length.
+    // Leaves in a row are often of the same length.
     if (this.#bytes.length !== 1 + written || this.#bytes.buffer !== this.#room.buffer)
       this.#bytes = this.#room.subarray(0, 1 + written)
   }

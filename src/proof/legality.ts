@@ -9,7 +9,7 @@ import {
 } from './log-stream.ts'
 import type { RecordedHeader } from './recorded-header.ts'
 
-/** The table of the log's own machine, which is no chart: it stands here, and in no log. */
+/** The table of the log's own machine, which has no chart: it is here, and in no log. */
 const logTable = {
   name: 'log',
   version: 1,
@@ -24,14 +24,14 @@ const logTable = {
   },
 }
 
-/** Where a stream stands, by the machine that decided its last event; nowhere before its first. */
+/** Where a stream stands, by the machine that decided its last event; undefined before its first. */
 export interface StreamPlace {
   machine: CompiledMachine | undefined
   standing: Standing | undefined
 }
 
 /**
- * Looks every decision up in the tables that the log itself holds: each event has to be one that the command or fact
+ * Looks every decision up in the tables that the log itself holds: each event has to be one that its command or fact
  * may lead to, in the state that the events before it led to.
  */
 export class Legality {
@@ -42,14 +42,14 @@ export class Legality {
     this.#learn([logTable])
   }
 
-  /** Says why a decision is not in the tables, if it is not, and moves the place of its stream. */
+  /** Says why a decision is not in the tables; `undefined` if it is. Moves the place of its stream. */
   check(event: RecordedHeader, place: StreamPlace): string | undefined {
     const { stream, machine: by } = event
     const machine = this.#machineOf(by)
     if (!machine) return `no table is in the log of version ${by.version} of the machine "${by.name}"`
     if (!stream.startsWith(machine.prefix)) return `the machine "${by.name}" decided about "${stream}"`
     let { standing = machine.start } = place
-    // Another version knows the same states, by their names.
+    // Another version has the same states, by name.
     if (place.machine && place.machine !== machine) standing = machine.take(standing)
     const illegal = machine.judge(standing, event)
     place.standing = machine.move(standing, event)
@@ -59,7 +59,7 @@ export class Legality {
   }
 
   #machineOf({ name, version }: RecordedHeader['machine']): CompiledMachine | undefined {
-    // Events in a row are often decided by one machine.
+    // Events in a row often come from one machine.
     if (this.#last?.name !== name || this.#last.version !== version)
       this.#last = this.#machines.get(name)?.get(version)
     return this.#last

@@ -20,7 +20,7 @@ export interface PresentPart {
   readonly bytes: number
 }
 
-/** What was looked at, and what it came to. */
+/** The extent and the result of a verification. */
 export interface LogVerified {
   readonly events: number
   readonly parts: number
@@ -31,8 +31,8 @@ export interface LogVerified {
 }
 
 /**
- * Verifies a log event by event, from its first, and holds of it only where it stands: positions, times, versions, the
- * tree against every checkpoint, the parts against their headers, each decision against the tables in the log.
+ * Verifies a log event by event, from its first, and keeps only where it stands: positions, times, versions, the tree
+ * against every checkpoint, the parts against their headers, each decision against the tables in the log.
  */
 export class LogVerifier {
   readonly faults = new Faults()
@@ -40,7 +40,7 @@ export class LogVerifier {
   readonly #leaf = new Leaf()
   readonly #reader = new HeaderReader()
   readonly #names = new StreamNames()
-  /** By the numbers of their names. */
+  /** By the numbers of the streams' names. */
   readonly #places: (StreamPlace & { version: number })[] = []
   readonly #absence = new Absence()
   readonly #legality = new Legality()
@@ -52,7 +52,7 @@ export class LogVerifier {
   #parts = 0
 
   /**
-   * @param checkpoints whose signatures were verified, the smallest first
+   * @param checkpoints with verified signatures, the smallest first
    * @param keys the verifier key lines that they were verified with: the log has to name the same
    */
   constructor(checkpoints: readonly Checkpoint[], keys: readonly string[]) {
@@ -79,7 +79,7 @@ export class LogVerifier {
     this.#compareCheckpoints()
   }
 
-  /** Says what it came to, once the last event was taken. */
+  /** Gives the result, once the last event was taken. */
   finish(): LogVerified {
     for (const { size } of this.#checkpoints.slice(this.#next))
       this.faults.add('checkpoints', `a checkpoint is over ${size} events, and there are ${this.size}`)
@@ -121,7 +121,7 @@ export class LogVerifier {
     for (let i = 0; i < header.parts.length; i++) {
       const mark = header.parts[i] as PartMark // Within the parts.
       const { name, owner } = mark
-      // Most stand in the order of their header.
+      // Most are in the order of their header.
       const part = parts[i]?.name === name ? parts[i] : parts.find(each => each.name === name)
       if (!part) this.#absence.miss({ position, name, owner })
       else if (part.owner !== owner || part.hash !== mark.hash || part.bytes !== mark.bytes)

@@ -3,16 +3,16 @@ import { type Fault, Faults } from './faults.ts'
 import { type VerifierKey, verifyNote } from './note.ts'
 import { isStampOf, readTimeStamp } from './time-stamp.ts'
 
-/** A checkpoint as it stands beside a log, with what an anchor gave for it. */
+/** A checkpoint as it stands beside a log, with the answer of an anchor. */
 export interface GivenCheckpoint {
   readonly note: string
-  /** Its bytes, or why they cannot be looked at, in words. */
+  /** The answer's bytes, or why they cannot be read, in words. */
   readonly anchor?: Uint8Array | string | undefined
 }
 
 /** How long the answer of an anchor may be: ten times what a time stamp takes with the certificates of its authority. */
 export const anchorBytesMax = 64 * 1024
-/** Said of a longer one. */
+/** Told of a longer one. */
 export const anchorTooLong = 'is longer than 64 kB'
 
 /** A checkpoint that a time stamp names: over how many events, and when by the clock of the authority. */
@@ -26,7 +26,7 @@ export interface TrustedCheckpoints {
   readonly checkpoints: readonly SignedCheckpoint[]
   readonly anchored: number
   readonly stamped: StampedCheckpoint | undefined
-  /** Answers of anchors that say nothing of their checkpoints, and why. */
+  /** Answers of anchors that do not concern their checkpoints, and why. */
   readonly uncounted: readonly Fault[]
 }
 
@@ -61,7 +61,7 @@ export async function verifyCheckpoints(
     const bytes = typeof anchor === 'string' ? undefined : anchor
     const stamp = bytes && readTimeStamp(bytes)
     if (stamp && !(await isStampOf(stamp, note)))
-      // Its anchor is at fault, not the log: without this answer it would be as good as it is.
+      // The anchor is at fault, not the log, which is no worse for it.
       uncounted.add(
         'anchors',
         `the time stamp of checkpoint ${i + 1} is one of something else than the whole signed note`,
@@ -80,7 +80,7 @@ function readable(anchor: GivenCheckpoint['anchor']): GivenCheckpoint['anchor'] 
   return anchor && anchor.length > anchorBytesMax ? anchorTooLong : anchor
 }
 
-/** A checkpoint with a good signature of the log, or what is wrong with it, in words. */
+/** A checkpoint with a valid signature of the log, or what is wrong with it, in words. */
 export async function verifyCheckpoint(
   note: string,
   keys: readonly VerifierKey[],
@@ -103,7 +103,7 @@ async function cosigners(
   const found = new Set<string>()
   for (const text of texts) {
     const given = parseCheckpoint(text)
-    // What is no note is kept for who can read it.
+    // An answer that is not a note is kept for whoever can read it.
     if (given?.note.text !== note.text) continue
     const signed = await verifyNote(given.note, witnesses)
     if (!signed) return undefined

@@ -27,9 +27,9 @@ export interface NoteSignature {
   readonly signature: Uint8Array<ArrayBuffer>
 }
 
-/** A signed note (C2SP signed-note) as it was read: nothing of it is verified yet. */
+/** A signed note (C2SP signed-note) as read: nothing of it is verified yet. */
 export interface SignedNote {
-  /** With its last newline: exactly what is signed. */
+  /** With its last newline: exactly the signed text. */
   readonly text: string
   readonly signatures: readonly NoteSignature[]
 }
@@ -49,7 +49,7 @@ export function writeVerifierKey({ name, id, type, publicKey }: VerifierKey): st
   return `${name}+${id}+${toBase64(Uint8Array.from([type, ...publicKey]))}`
 }
 
-/** Reads a verifier key line; `undefined` when it is none of an Ed25519 key. */
+/** Reads a verifier key line; `undefined` when it is not one of an Ed25519 key. */
 export function parseVerifierKey(line: string): VerifierKey | undefined {
   const [, name = '', id = '', base64 = ''] = /^([^\s+]+)\+([0-9a-f]{8})\+([\w+/=]+)$/u.exec(line) ?? []
   const bytes = fromBase64(base64)
@@ -66,7 +66,7 @@ export function signNote(text: string, name: string, signer: Signer): string {
   return `${text}\n— ${name} ${toBase64(signature)}\n`
 }
 
-/** Reads a signed note; `undefined` when its form is another. */
+/** Reads a signed note; `undefined` for a text of another form. */
 export function parseNote(note: string): SignedNote | undefined {
   if (note.length > noteMax || !note.isWellFormed() || hasControls(note) || !note.endsWith('\n'))
     return undefined
@@ -94,8 +94,8 @@ function hasControls(text: string): boolean {
 }
 
 /**
- * The keys among the known ones that have signed a note. `undefined` when a signature of a known key is wrong: such a
- * note is to be believed in nothing.
+ * The keys among the known ones that have signed a note. `undefined` when a signature of a known key is wrong: nothing
+ * in such a note can be trusted.
  */
 export async function verifyNote(
   { text, signatures }: SignedNote,
@@ -123,7 +123,7 @@ async function isSigned(
   return crypto.subtle.verify({ name: 'Ed25519' }, imported, made, signedBytes(text, signature, key.type))
 }
 
-/** A cosignature is over the time as well (C2SP tlog-cosignature). */
+/** A cosignature covers the time as well (C2SP tlog-cosignature). */
 function signedBytes(
   text: string,
   signature: Uint8Array<ArrayBuffer>,

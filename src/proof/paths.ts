@@ -1,11 +1,11 @@
 import { emptyRoot, hashNode } from './compact-tree.ts'
 
-/** A range of leaves, the first counted from 0, and the one after the last: its root is a hash of a proof. */
+/** A range of leaves: the first, counted from 0, and the one after the last. Its root is a hash of a proof. */
 export type Range = readonly [from: number, to: number]
 
 /**
- * The ranges whose roots prove that the leaf at an index is in a tree of so many leaves, from its sibling upwards
- * (RFC 6962, section 2.1.1).
+ * The ranges whose roots prove that the leaf at an index is in a tree of `size` leaves, from its sibling upwards (RFC
+ * 6962, section 2.1.1).
  *
  * @throws {RangeError} when the tree has no such leaf
  */
@@ -48,12 +48,12 @@ export function consistencyRanges(before: number, after: number): Range[] {
       from = middle
     }
   }
-  // The smaller tree as a whole is known to who asks; a subtree of it is not.
+  // The verifier knows the root of the smaller tree as a whole, but not that of a subtree of it.
   if (from > 0) ranges.push([from, to])
   return ranges.reverse()
 }
 
-/** The root that a proof leads to; `undefined` when it has not the length that it must have. */
+/** The root that a proof leads to; `undefined` when the proof does not have the right length. */
 export function rootOfInclusion(
   leaf: string,
   index: number,
@@ -69,7 +69,7 @@ export function rootOfInclusion(
   }, leaf)
 }
 
-/** Reports whether a proof shows that the smaller tree is the beginning of the larger. From an empty tree, none does. */
+/** Reports whether a proof shows that the smaller tree is the beginning of the larger. For an empty tree none does. */
 export function isConsistent(
   before: { readonly size: number; readonly root: string },
   after: { readonly size: number; readonly root: string },
@@ -80,7 +80,7 @@ export function isConsistent(
   if (before.size === after.size) return path.length === 0 && before.root === after.root
   const ranges = consistencyRanges(before.size, after.size)
   if (ranges.length !== path.length) return false
-  // What lies within the smaller tree makes both roots; what lies behind it, the larger only.
+  // What lies within the smaller tree makes both roots; the rest makes the larger one only.
   const isWhole = ranges.every(([from]) => from >= before.size)
   let small = isWhole ? before.root : undefined
   let large = small
@@ -93,7 +93,7 @@ export function isConsistent(
   return small === before.root && large === after.root
 }
 
-/** The root over a range from the roots of full subtrees, which `read` gives for aligned ranges of 2 ** n leaves. */
+/** The root over a range, from the roots of full subtrees that `read` gives for aligned ranges of 2 ** n leaves. */
 export function* rootOfRange<Y, N>(
   [from, to]: Range,
   read: (range: Range) => Generator<Y, string, N>,

@@ -1,7 +1,7 @@
 import type { PartMark } from '../message.ts'
 import { isObject } from './is-object.ts'
 
-/** What a verifier looks at in a header. Its members are as the text has them: nothing is sure but what was checked. */
+/** The members of a header that a verifier looks at, as the text has them: only what was checked is certain. */
 export interface RecordedHeader {
   readonly format: unknown
   readonly position: unknown
@@ -17,7 +17,7 @@ export interface RecordedHeader {
   readonly anomaly?: unknown
 }
 
-/** Reads a header; `undefined` when it is not the text of one. */
+/** Reads a header; `undefined` when the text is not one. */
 export function parseRecorded(text: string): RecordedHeader | undefined {
   const header = parseObject(text)
   if (!header) return undefined
@@ -32,7 +32,7 @@ export function parseRecorded(text: string): RecordedHeader | undefined {
     typeof machine.name === 'string' &&
     typeof machine.version === 'number'
   if (!isHeader || !areObjects(parts) || !areObjects(effects)) return undefined
-  // Filled in where it stands: a copy of every event takes as long as looking at it.
+  // Filled in place: copying every event takes as long as checking it.
   if (!isObject(data)) header.data = {}
   if (parts === undefined) header.parts = none
   if (effects === undefined) header.effects = none

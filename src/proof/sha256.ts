@@ -1,6 +1,6 @@
 import { fromHex } from './encoding.ts'
 
-/** The runtime's own SHA-256, where it has one that answers at once: asked for by name, since browsers have no such module. */
+/** The runtime's own synchronous SHA-256, if any: looked up by name, since browsers have no such module. */
 const native = globalThis.process?.getBuiltinModule?.('node:crypto')?.hash
 
 /** SHA-256 of bytes, or of a text as UTF-8, in hexadecimal. Runs wherever JavaScript does, fastest on Node and Deno. */
@@ -8,7 +8,7 @@ export const sha256: (data: Uint8Array | string) => string = native
   ? data => native('sha256', data, 'hex')
   : portableSha256
 
-/** The same of bytes, as a text that has a character for each byte of the hash: given in two thirds of the time. */
+/** The same for bytes, as a text with one character per byte of the hash: in two thirds of the time. */
 export const digest: (data: Uint8Array) => string = native
   ? data => native('sha256', data, 'binary')
   : portableDigest
@@ -26,12 +26,12 @@ const roundConstants = fractions(Math.cbrt, 64)
 const initialState = fractions(Math.sqrt, 8)
 const words = new Int32Array(64)
 
-/** The hash in plain JavaScript, as a text that has a character for each of its bytes. */
+/** The hash in plain JavaScript, as a text with one character per byte. */
 export function portableDigest(data: Uint8Array): string {
   return String.fromCharCode(...fromHex(portableSha256(data)))
 }
 
-/** SHA-256 (FIPS 180-4) in plain JavaScript, for runtimes without one that answers at once. */
+/** SHA-256 (FIPS 180-4) in plain JavaScript, for runtimes without a synchronous one. */
 export function portableSha256(data: Uint8Array | string): string {
   const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data
   const padded = new Uint8Array(Math.ceil((bytes.length + 9) / 64) * 64)

@@ -1,18 +1,18 @@
 import { toBytes } from './encoding.ts'
 
 /**
- * Numbers the names of streams from 0 on, as they are met. It has copies of their bytes, in chains of those whose hashes
- * meet: a map takes three times as long, and would keep the texts that the names are pieces of. What a log holds may be
- * made so that all of it meets in one chain: chains have an end, and the names behind it stand in a map after all.
+ * Numbers the names of streams from 0 on, as they are met. It keeps copies of their bytes, in chains of names with
+ * equal hashes: a map takes three times as long, and would keep the texts that the names are cut from. A log may be
+ * made so that all its names share one chain: chains have a maximum, and further names go into a map.
  */
 export class StreamNames {
   readonly #chainMax: number
   readonly #bytesMax: number
-  /** The number that each chain begins with, and behind each number the one that follows in its chain; -1 at the end. */
+  /** The number that each chain begins with, and for each number the next one in its chain; -1 at the end. */
   #firsts = new Int32Array(1_024).fill(-1)
   #following = new Int32Array(1_024)
   #hashes = new Int32Array(1_024)
-  /** Where each name begins in the bytes, and the one behind it: by number. */
+  /** Where each name begins in the bytes, and where the last one ends: by number. */
   #begins = new Int32Array(1_025)
   #bytes = new Uint8Array(32_768)
   #words = new DataView(this.#bytes.buffer)
@@ -20,7 +20,7 @@ export class StreamNames {
   #count = 0
 
   /**
-   * @param chainMax how many names may stand in a chain: of those that nobody made for it, hardly ever so many do
+   * @param chainMax how many names a chain may hold: names that nobody chose for it hardly ever reach that
    * @param bytesMax how many bytes of names are held
    */
   constructor(chainMax = 16, bytesMax: number = 2 ** 30) {
@@ -31,7 +31,7 @@ export class StreamNames {
   /**
    * The number of a name.
    *
-   * @param words where it also stands, from `at` on, each of its characters as one byte
+   * @param words where its bytes are also found, from `at` on, one for each character
    */
   numberOf(name: string, words?: DataView, at = 0): number {
     const other = this.#others.size > 0 ? this.#others.get(name) : undefined
@@ -60,7 +60,7 @@ export class StreamNames {
     return hasRoom ? this.#add(hash, words, at, length) : this.#addOther(name)
   }
 
-  /** How many bytes are held. */
+  /** How many bytes are kept. */
   get #end(): number {
     return this.#begins[this.#count] as number // One more than names.
   }
@@ -78,14 +78,14 @@ export class StreamNames {
     return this.#next(begin + length)
   }
 
-  /** Such a name has no bytes here, and is in no chain. */
+  /** Numbers a name that has no bytes here, and is in no chain. */
   #addOther(name: string): number {
     const number = this.#next(this.#end)
     this.#others.set(name, number)
     return number
   }
 
-  /** Gives the next number away, for a name that ends there. */
+  /** Assigns the next number to a name that ends there. */
   #next(end: number): number {
     const number = this.#count
     this.#count += 1
@@ -100,7 +100,7 @@ export class StreamNames {
     this.#firsts[chain] = number
   }
 
-  /** Twice the room, and as many chains: none is longer than before. */
+  /** Doubles the room and the number of chains, so that none gets longer. */
   #growAll(): void {
     const length = 2 * this.#count
     this.#hashes = grown(this.#hashes, length)
@@ -123,7 +123,7 @@ function grown<A extends Int32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>>(old:
   return made as A // The same as it was made from.
 }
 
-/** Reports whether so many bytes are the same as others: by words, which takes a quarter of the time. */
+/** Compares two ranges of bytes, word by word, which takes a quarter of the time. */
 function areSame(a: DataView, at: number, b: DataView, from: number, length: number): boolean {
   let i = 0
   for (; i + 4 <= length; i += 4) if (a.getInt32(at + i, true) !== b.getInt32(from + i, true)) return false

@@ -1,6 +1,9 @@
 import { toBytes, toHex } from './encoding.ts'
 
-/** What a token of a time stamp (RFC 3161) says. That its authority says so is for its signature to show: not read here. */
+/**
+ * The content of a time-stamp token (RFC 3161). Whether it is the authority's, its signature would show, which is not
+ * read here.
+ */
 export interface TimeStamp {
   /** The hash that it stamps, in hexadecimal, and by which algorithm of WebCrypto it was made. */
   readonly imprint: string
@@ -9,7 +12,7 @@ export interface TimeStamp {
   readonly at: string
 }
 
-/** An element of DER: its tag, and what stands in it. */
+/** An element of DER: its tag, and its content. */
 interface Element {
   readonly tag: number
   readonly content: Uint8Array<ArrayBuffer>
@@ -30,12 +33,12 @@ const algorithms: Readonly<Record<string, string>> = {
 }
 
 /**
- * Reads a token of a time stamp, or the answer of an authority that holds one (RFC 3161, sections 2.4.2): as much of its
- * DER as tells what was stamped, and when. `undefined` for anything else, and for a hash that nobody should use any more.
+ * Reads a token of a time stamp, or the answer of an authority that holds one (RFC 3161, sections 2.4.2): as much of
+ * its DER as tells what was stamped, and when. `undefined` for anything else, and for a hash that is no longer safe.
  */
 export function readTimeStamp(bytes: Uint8Array): TimeStamp | undefined {
   const outer = within(elementsOf(new Uint8Array(bytes))[0], sequence)
-  // An answer is a status, and then the token.
+  // An answer is a status, followed by the token.
   const [kind, signed] = outer[0]?.tag === sequence ? within(outer[1], sequence) : outer
   if (hexOf(kind, objectId) !== signedData) return undefined
   const [, , encapsulated] = within(within(signed, explicit)[0], sequence)
@@ -55,16 +58,16 @@ export async function isStampOf({ algorithm, imprint }: TimeStamp, text: string)
   return toHex(new Uint8Array(await crypto.subtle.digest(algorithm, toBytes(text)))) === imprint
 }
 
-/** What we look into has at most ten in a row; how deep we look is as written above, whatever the bytes say. */
+/** What is read here has at most ten elements in a row; the depth is fixed by the code, whatever the bytes say. */
 const elementsMax = 32
 
-/** The elements in a row of them; none where it is no DER, or more than a time stamp has. */
+/** The elements in a row; none where the bytes are not DER, or hold more than a time stamp has. */
 function elementsOf(bytes: Uint8Array<ArrayBuffer>): Element[] {
   const elements: Element[] = []
   for (let at = 0; at < bytes.length; ) {
     if (elements.length === elementsMax) return []
     const [tag = 0, first = 0] = bytes.subarray(at, at + 2)
-    // From 128 on, it says in how many bytes the length stands; none of ours takes more than four.
+    // From 128 on, it tells how many bytes hold the length; ours take at most four.
     const more = first < 128 ? 0 : first - 128
     const start = at + 2 + more
     if (first === 128 || more > 4 || start > bytes.length) return []
@@ -93,7 +96,7 @@ function instantOf(bytes: Uint8Array): string | undefined {
     ) ?? []
   const whole = `${year}-${month}-${day}T${hour}:${minute}:${second}`
   const ms = Date.parse(`${whole}Z`)
-  // Some runtimes read 30 February as a day of March: only what reads back as itself is a time.
+  // Some runtimes read 30 February as a day of March: a time counts only if it is written back as it was.
   if (Number.isNaN(ms) || new Date(ms).toISOString() !== `${whole}.000Z`) return undefined
   return `${whole}${fraction}Z`
 }

@@ -4,7 +4,7 @@ import { fromBase64, fromHex, toBase64, toBytes, toHex } from './encoding.ts'
 import { type VerifierKey, verifyNote } from './note.ts'
 import { rootOfInclusion } from './paths.ts'
 
-/** A proof that one event is in a log (C2SP tlog-proof), as it was read: nothing of it is verified yet. */
+/** A proof that one event is in a log (C2SP tlog-proof), as read: nothing of it is verified yet. */
 export interface TlogProof {
   /** The exact text of the event's header, the leaf; `undefined` when the file does not carry it. */
   readonly header: string | undefined
@@ -22,7 +22,7 @@ export function writeTlogProof(header: string, index: number, path: readonly str
   return `${firstLine}\nextra ${toBase64(toBytes(header))}\nindex ${index}\n${hashes}\n${note}`
 }
 
-/** Reads a proof; `undefined` when its form is another. */
+/** Reads a proof; `undefined` for a text of another form. */
 export function parseTlogProof(text: string): TlogProof | undefined {
   const end = text.indexOf('\n\n')
   const checkpoint = parseCheckpoint(text.slice(end + 2))
@@ -41,7 +41,7 @@ export function parseTlogProof(text: string): TlogProof | undefined {
   }
 }
 
-/** What a proof was found to be. */
+/** The result of verifying a proof. */
 export interface ProofVerdict {
   readonly isProven: boolean
   /** What is wrong, in words; empty when nothing is. */
@@ -53,7 +53,7 @@ export interface ProofVerdict {
 /**
  * Verifies a proof against keys that the verifier trusts: the first is the log's, all others are witnesses'.
  *
- * @param header the exact text of the event's header; the one that the proof carries otherwise
+ * @param header the exact text of the event's header; when absent, the one that the proof carries
  */
 export async function verifyTlogProof(
   text: string,

@@ -5,47 +5,50 @@ import type { StampedCheckpoint } from './marks.ts'
 /**
  * What a log was found to be, the worst first:
  *
- * - `broken`: it contradicts itself, or what was said of it.
+ * - `broken`: it contradicts itself, or what is known of it.
  * - `self-consistent`: nothing in it contradicts anything else in it.
  * - `held`: it is also the continuation of a checkpoint that was kept outside of it.
  * - `anchored`: somebody else has signed a checkpoint of it as well.
  */
 export type Level = 'broken' | 'self-consistent' | 'held' | 'anchored'
 
-/** What a verification came to. */
+/** The result of a verification. */
 export interface Verdict {
   readonly level: Level
   /** Why it is not the next level; empty at the highest. */
   readonly next: string
-  /** What is wrong; none unless it is broken. */
+  /** What is wrong; empty unless it is broken. */
   readonly faults: readonly Fault[]
   /** What this level does not prove, in words. */
   readonly unproven: readonly string[]
   readonly origin: string
   readonly events: number
   readonly parts: number
-  /** Parts that are not there, by what explains it. */
+  /** Parts that are not there, by the reason. */
   readonly absent: AbsenceCounts
   readonly checkpoints: number
-  /** How many of the events are under a signed checkpoint. */
+  /** How many of the events a signed checkpoint covers. */
   readonly signed: number
-  /** Up to which event it was held against a checkpoint from outside, and up to which somebody else signed; else 0. */
+  /** Up to which event a checkpoint from outside confirms it, and up to which somebody else signed; else 0. */
   readonly held: number
   readonly anchored: number
   /**
-   * The newest checkpoint that a time stamp (RFC 3161) was kept for, which names that very checkpoint. Whether its authority
-   * gave it is not looked at, and so it is no level.
+   * The newest checkpoint with a time stamp (RFC 3161) that names it. Whether the stamp is its authority's is not
+   * checked, and so it is not a level.
    */
   readonly stamped?: StampedCheckpoint | undefined
-  /** Answers of anchors that say nothing of their checkpoints, and why: no fault of the log, which stands as if without them. */
+  /**
+   * Answers of anchors that do not concern their checkpoints, and why: not a fault of the log, which stands without
+   * them.
+   */
   readonly uncounted: readonly Fault[]
   /** The root over all events, in hexadecimal. */
   readonly root: string
 }
 
-/** What a verdict is reached from. */
+/** The findings that a verdict is reached from. */
 export type Findings = Omit<Verdict, 'level' | 'next' | 'unproven'> & {
-  /** Why it was not held against anything, in words. */
+  /** Why it was not compared with anything, in words. */
   readonly whyNotHeld: string
   /** Whether the key came from outside of what is verified. */
   readonly isKeyGiven: boolean

@@ -22,9 +22,9 @@ export type ReadFile = (name: BundleFile) => AsyncIterable<Uint8Array> | undefin
 
 /** How to verify a bundle. */
 export interface VerifyBundleOptions {
-  /** Verifier key lines that it has to be signed with; the one that lies in it otherwise. */
+  /** Verifier key lines that it has to be signed with; when absent, the one in the bundle. */
   readonly keys?: readonly string[]
-  /** A signed checkpoint of the same log that was kept elsewhere: it has to be a beginning of this one. */
+  /** A signed checkpoint of the same log that was kept elsewhere: the bundle has to continue it. */
   readonly mark?: string
   /** Verifier key lines of others who sign checkpoints. */
   readonly witnesses?: readonly string[]
@@ -40,7 +40,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * it is gone, all checkpoints, dense positions and versions, and each decision by the tables in the log. Needs no
  * database, no keyring and no network.
  *
- * @throws {TypeError} when a key line that was given is none
+ * @throws {TypeError} when a given key line is not one
  */
 export async function verifyBundle(read: ReadFile, options: VerifyBundleOptions = {}): Promise<Verdict> {
   const { mark: outside, witnesses = [] } = options
@@ -93,7 +93,7 @@ async function walk(
   await parts.end()
 }
 
-/** Parts stand in the order of their events: they are read beside the leaves, and never held. */
+/** Parts are in the order of their events: they are read along with the leaves, and never kept. */
 class PartsInOrder {
   readonly #lines: AsyncGenerator<Uint8Array>
   readonly #faults: Faults
@@ -163,7 +163,7 @@ async function keysIn(read: ReadFile, faults: Faults): Promise<VerifierKey[]> {
   return keys
 }
 
-/** All checkpoints, the smallest first; the newest has to be the one in the file of its own. */
+/** All checkpoints, the smallest first; the newest has to be the one in its own file. */
 async function checkpointsIn(read: ReadFile, faults: Faults): Promise<GivenCheckpoint[]> {
   const newest = await textOf(read, 'checkpoint', faults)
   const given: GivenCheckpoint[] = []
@@ -183,7 +183,7 @@ async function checkpointsIn(read: ReadFile, faults: Faults): Promise<GivenCheck
   return given
 }
 
-/** What an anchor gave, out of base64: what is too long is not even decoded. */
+/** An anchor's answer, decoded from base64; one that is too long is not even decoded. */
 function anchorIn(anchor: unknown): GivenCheckpoint['anchor'] {
   if (anchor === undefined) return undefined
   if (typeof anchor !== 'string') return 'is not base64'
