@@ -26,8 +26,8 @@ export function writeDurably(path: string, text: string): void {
 
 /**
  * Puts a file of mode 0600 in the place of the one that is there, if any, durable before it returns: either is there at
- * any time. Of a link, what it leads to is replaced. What lies under the name of the new one, such as what a crash left,
- * is removed first: no two writers may give the same `suffix` at a time.
+ * any time. Of a link, the target is replaced. A leftover of a crash under the new file's name is removed first: no two
+ * writers may use the same `suffix` at a time.
  */
 export function replaceDurably(path: string, text: string, suffix: string): void {
   const target = endOfLinks(path)
@@ -43,7 +43,7 @@ export function replaceDurably(path: string, text: string, suffix: string): void
   syncFolder(dirname(target))
 }
 
-/** Writes all of it: a disk that is nearly full takes the beginning, and refuses only what comes next. */
+/** Writes all of it: a nearly full disk accepts the beginning, and fails only at the rest. */
 export function writeWhole(descriptor: number, bytes: Uint8Array): void {
   for (let from = 0; from < bytes.length; ) from += writeSync(descriptor, bytes, from)
 }
@@ -58,7 +58,7 @@ export function syncFolder(path: string): void {
   }
 }
 
-/** Where a name leads to in the end; also through links to a file that is not there yet. */
+/** The target of a name, through all links, even to a file that does not exist yet. */
 export function endOfLinks(path: string): string {
   try {
     return realpathSync(path)

@@ -16,8 +16,8 @@ export function hmacKey(key: Buffer): HmacKey {
 }
 
 /**
- * HMAC-SHA-256 (RFC 2104) by two one-shot hashes: in Node several times as fast as an Hmac object for each. So is text
- * in hexadecimal than a buffer.
+ * HMAC-SHA-256 (RFC 2104) by two one-shot hashes: in Node several times as fast as an Hmac object for each. Hexadecimal
+ * text is faster than a buffer, too.
  */
 export function hmac({ inner, outer }: HmacKey, text: string): Buffer {
   const first = hash('sha256', Buffer.concat([inner, Buffer.from(text)]), 'hex')

@@ -5,7 +5,7 @@ import { AverbaError } from '../errors.ts'
 import { replaceDurably, syncFolder, writeDurably } from './durable-file.ts'
 import { areErasures, type RememberedErasures } from './remembered-erasures.ts'
 
-/** A keyring as its file has it. Without `root`, the root key is held elsewhere, and `digest` is wrapped by it too. */
+/** The content of a keyring file. Without `root`, the root key is held elsewhere, and `digest` is wrapped by it too. */
 export interface KeyringFile {
   readonly format: 1
   readonly id: string
@@ -13,7 +13,7 @@ export interface KeyringFile {
   readonly digest?: string
   /** The wrapped keys of the epochs, in base64. */
   readonly epochs: Readonly<Record<string, string>>
-  /** Erasures that a backup may be from before. */
+  /** Erasures that an existing backup may predate. */
   readonly erased?: RememberedErasures
 }
 
@@ -37,7 +37,7 @@ export function readKeyringFile(path: string): KeyringFile {
   }
 }
 
-/** What is thrown of a keyring that makes no sense. Without a cause: what reads it quotes the keys that stand in it. */
+/** The error for a damaged keyring. Without a cause: a parser quotes the keys in the file. */
 export function damaged(path: string): AverbaError {
   return new AverbaError('KEYS_MISMATCH', `Cannot read the keyring "${path}": it is damaged`, { path })
 }
@@ -73,7 +73,7 @@ export function createKeyringFileAt(path: string, file: KeyringFile, entropy: En
   const temporary = `${path}.${Buffer.from(entropy.bytes(8)).toString('hex')}`
   try {
     writeDurably(temporary, textOf(file))
-    // Unlike a rename, a link fails where a keyring is already.
+    // Unlike a rename, a link fails where a keyring exists.
     linkSync(temporary, path)
     syncFolder(dirname(path))
     return true
@@ -103,7 +103,7 @@ function textOf(file: KeyringFile): string {
   return `${JSON.stringify(file, null, 2)}\n`
 }
 
-/** A copy that stays behind is a key that nobody knows of: it is named. */
+/** Removes the first copy. One left behind is a key that nobody knows of: the error names it. */
 function removeCopy(path: string): void {
   try {
     rmSync(path, { force: true })

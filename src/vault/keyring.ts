@@ -30,13 +30,13 @@ export class EpochMissingError extends AverbaError {
   }
 }
 
-/** A key for an epoch to come: made, and wrapped, before anybody waits for it. */
+/** A key for a coming epoch: made and wrapped before anybody waits for it. */
 export interface PreparedEpoch {
   readonly key: KeyObject
   readonly wrapped: string
 }
 
-/** Where the keyring stands, and who holds its root key. */
+/** The place of a keyring, and who holds its root key. */
 interface Home {
   readonly path?: string
   readonly keys?: Keys
@@ -77,7 +77,7 @@ export class Keyring {
     return [...this.#opened.epochs.keys()].sort((a, b) => a - b)
   }
 
-  /** The erasures that a backup which still opens may be from before. */
+  /** The erasures that a backup which still opens may predate. */
   get erased(): RememberedErasures {
     return this.#opened.file.erased ?? {}
   }
@@ -114,7 +114,7 @@ export class Keyring {
     this.#opened = await openKeys(file, path, keys)
   }
 
-  /** Does work that may meet an epoch of another process: then once more, with the keyring read again. */
+  /** Does work that may meet an epoch of another process; in that case once more, with the keyring read again. */
   async whenRefreshed<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
@@ -161,7 +161,7 @@ export class Keyring {
   }
 
   /**
-   * Destroys an epoch that no key is wrapped by any more. The caller keeps all other processes from writing.
+   * Destroys an epoch that no longer wraps any key. The caller keeps all other processes from writing.
    *
    * @param lost the subjects whose erasures are remembered until they are done again
    */
@@ -172,7 +172,7 @@ export class Keyring {
     this.#opened.epochs.delete(epoch)
   }
 
-  /** Whoever holds the root key is told that an epoch is gone. */
+  /** Tells the holder of the root key that an epoch is gone. */
   async announceDestroyed(epoch: number): Promise<void> {
     await this.#home.keys?.destroyEpoch(epoch)
   }
@@ -188,7 +188,7 @@ export class Keyring {
   }
 }
 
-/** Makes a keyring that lives in memory only, for a log that does. */
+/** Makes a keyring that lives in memory only, for a log in memory. */
 export function createKeyring(entropy: Entropy): Keyring {
   const file = newRootedFile(entropy)
   return new Keyring(openRooted(file), {}, entropy)
@@ -260,10 +260,10 @@ export function hasRoot(path: string): boolean {
   return readKeyringFile(path).root !== undefined
 }
 
-/** What can be said of a keyring whose root key is not at hand. */
+/** What can be told of a keyring without its root key. */
 export type Inspected = Pick<Keyring, 'id' | 'epochs' | 'erased'>
 
-/** What a keyring file says of itself, opened as far as its root key is in it. Throws as `openKeyringFile` does. */
+/** What a keyring file tells of itself, opened if it holds its root key. Throws as `openKeyringFile` does. */
 export function inspectKeyringFile(path: string, entropy: Entropy): Inspected {
   const file = readKeyringFile(path)
   if (file.root !== undefined) return openKeyringFile(path, entropy)

@@ -8,7 +8,7 @@ import { decrypt, encrypt } from './encrypt.ts'
  * keyring beside the store, and nothing else. The log keeps `id`: keys of another id do not open it.
  */
 export interface Keys {
-  /** Names the root key: the same for as long as it is the same key. */
+  /** Names the root key: the same as long as it is the same key. */
   readonly id: string
   wrap(key: Uint8Array): Promise<Uint8Array>
   /** Undoes `wrap`. Rejects when the bytes were not wrapped by this key. */
@@ -48,7 +48,7 @@ export function environmentKeys({
 
 const about = 'averba keyring v1'
 
-/** Keys under a root key that is at hand. Its id tells nothing of it. */
+/** Keys under a given root key. Their id tells nothing of it. */
 function rootKeys(root: Uint8Array, entropy: Entropy): Keys {
   const key: KeyObject = createSecretKey(root)
   const digest = hash('sha256', Buffer.concat([Buffer.from('averba root key v1\0'), root]), 'hex')

@@ -7,7 +7,7 @@ import { damaged, type KeyringFile } from './keyring-file.ts'
 import type { Keys } from './keys.ts'
 import { type KeyringSigner, signerOf } from './signer.ts'
 
-/** The few keys that stand above all others, opened. */
+/** The few keys above all others, opened. */
 export interface Opened {
   readonly file: KeyringFile
   readonly epochs: Map<number, KeyObject>
@@ -24,7 +24,7 @@ export function newRootedFile(entropy: Entropy): KeyringFile {
 }
 
 /**
- * Opens what stands in a keyring file.
+ * Opens the keys in a keyring file.
  *
  * @throws {AverbaError} `KEYS_MISMATCH` when it does not open
  */
@@ -46,7 +46,7 @@ export async function openKeys(file: KeyringFile, path: string, keys: Keys | und
   }
 }
 
-/** Opens a keyring file by the root key in it. Throws what it fails with: see `guarded`. */
+/** Opens a keyring file by the root key in it. Any error passes unchanged: see `guarded`. */
 export function openRooted(file: KeyringFile): Opened {
   const root = rootOf(file.root ?? '')
   const epochs = new Map<number, KeyObject>()
@@ -56,7 +56,7 @@ export function openRooted(file: KeyringFile): Opened {
   return { file, epochs, digest, signer: signerOf(root.export()) }
 }
 
-/** Says of whatever fails that the keyring is damaged. */
+/** Turns any error into one that says that the keyring is damaged. */
 export function guarded<T>(path: string, work: () => T): T {
   try {
     return work()

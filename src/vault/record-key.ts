@@ -1,10 +1,10 @@
 import { hash, type KeyObject } from 'node:crypto'
 import { hmac, hmacKey } from './hmac.ts'
 
-/** The key of one record: of what one event holds of one owner. */
+/** The key of one record: for what one event holds of one owner. */
 export interface RecordKey {
   readonly key: Buffer
-  /** What the key is known by, in hexadecimal: nobody finds another key of which it is true. */
+  /** What the key is known by, in hexadecimal: nobody can find another key with the same commitment. */
   readonly commitment: string
 }
 

@@ -1,12 +1,12 @@
 import type { Instant } from '../message.ts'
 import type { KeyringFile } from './keyring-file.ts'
 
-/** An erasure as the keyring remembers it: a backup from before it may be put back, and does not know of it. */
+/** An erasure as the keyring remembers it: a backup that predates it may be put back, and does not know of it. */
 export interface RememberedErasure {
   readonly at: Instant
   /** Something was kept, and so was the key. */
   readonly keepsKey: boolean
-  /** The newest epoch then: what a backup from before holds is wrapped by an older one. */
+  /** The newest epoch at that time: everything in an earlier backup is wrapped by an older one. */
   readonly epoch: number
 }
 
@@ -24,7 +24,7 @@ export function remembering(file: KeyringFile, { subject, ...erasure }: ErasureT
   return { ...file, erased: { ...file.erased, [subject]: { ...erasure, epoch } } }
 }
 
-/** The keyring without the erasures that no backup is from before that still opens; those that are lost stay. */
+/** The keyring without erasures that every backup which still opens comes after; lost erasures stay. */
 export function forgetting(file: KeyringFile, lost: ReadonlySet<string>): KeyringFile {
   const oldest = Math.min(...Object.keys(file.epochs).map(Number))
   const { erased = {}, ...others } = file
@@ -32,7 +32,7 @@ export function forgetting(file: KeyringFile, lost: ReadonlySet<string>): Keyrin
   return left.length === 0 ? others : { ...others, erased: Object.fromEntries(left) }
 }
 
-/** Reports whether a file says of erasures what a keyring does. */
+/** Reports whether a value has the form of remembered erasures. */
 export function areErasures(value: unknown): value is RememberedErasures {
   return typeof value === 'object' && value !== null && Object.values(value).every(isErasure)
 }

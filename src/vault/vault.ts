@@ -11,7 +11,7 @@ export interface OwnerKey {
   readonly owner: string
   readonly epoch: number
   readonly wrapped: Uint8Array
-  /** What the key is known by: a key that was put in its place has another. */
+  /** What the key is known by: a key put in its place has another commitment. */
   readonly commitment: Uint8Array
 }
 
@@ -34,7 +34,7 @@ export class Vault {
   readonly keyring: Keyring
   readonly #entropy: Entropy
   readonly #keys = new Map<string, KeyObject>()
-  /** The same, by the very objects that were asked with: the writer asks with the same ones again and again. */
+  /** The same, by the object that was passed in: the writer passes the same ones again and again. */
   #asked = new WeakMap<OwnerKey, KeyObject>()
   readonly #recordKinds: ReadonlySet<string>
 
@@ -78,14 +78,14 @@ export class Vault {
    * Opens what `seal` sealed.
    *
    * @param recordKey what its record's key is known by, where it has one
-   * @throws {AverbaError} `CORRUPT` when the key, the place or the bytes differ, `KEYS_MISMATCH` when the key is another
+   * @throws {AverbaError} `CORRUPT` when the key, the place or the bytes differ, `KEYS_MISMATCH` when it is another key
    */
   open(key: OwnerKey, place: string, sealed: Uint8Array, recordKey?: string): Json {
     const opening = recordKey === undefined ? this.#unwrap(key) : this.#recordKey(key, place, recordKey)
     return JSON.parse(opened(`the part "${place}"`, () => decrypt(opening, sealed, place)).toString())
   }
 
-  /** The key of what one event, `<stream>/<version>`, holds of an owner: it opens nothing else. */
+  /** The key for what one event, `<stream>/<version>`, holds of an owner: it opens nothing else. */
   recordKey(key: OwnerKey, record: string): RecordKey {
     return recordKeyOf(this.#unwrap(key), key.owner, record)
   }
@@ -151,7 +151,7 @@ function commitmentOf(key: Uint8Array, owner: string): Buffer {
   return hash('sha256', Buffer.concat([Buffer.from(`averba owner key v1\0${owner}\0`), key]), 'buffer')
 }
 
-/** The runtime's own error of bytes that do not open says nothing, and has no code. */
+/** Replaces the runtime's own error for bytes that do not open, which has no message and no code. */
 function opened<T>(what: string, open: () => T): T {
   try {
     return open()

@@ -9,11 +9,11 @@ export interface AwarenessRow {
   created_at: Instant | null
   controller: string | null
   appeared_at: Instant
-  /** When a list had it no more; null while it is listed. */
+  /** When a list no longer had it; null while it is listed. */
   vanished_at: Instant | null
-  /** Where the service's id and texts stand, sealed. */
+  /** The address of the service's id and texts, sealed. */
   record: PartAddress
-  /** Where the last detail stands, sealed; null before the first. */
+  /** The address of the last detail, sealed; null before the first. */
   detail: PartAddress | null
   described_at: Instant | null
 }

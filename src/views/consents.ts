@@ -12,7 +12,7 @@ export interface ConsentRow {
   knowledge: 'known' | 'changed' | 'changing' | 'uncertain' | 'vanished' | 'erased'
   created_at: Instant | null
   expires_at: Instant | null
-  /** When it is to be said that its end has come: null once it was, or where it does not stand any more. */
+  /** When its end is to be recorded: null once it was, or where the consent no longer stands. */
   lapses_at: Instant | null
   /** The CNPJ of the controller; null when the service gave none, or something else. */
   controller: string | null
@@ -80,14 +80,14 @@ function isStanding({ status, knowledge }: Pick<ConsentRow, 'status' | 'knowledg
   return (status === 'PENDENTE' || status === 'ATIVO') && knowledge !== 'vanished'
 }
 
-/** An end that was said is not said again, unless it is another one by now. */
+/** An end that was recorded is not due again, unless the date has changed. */
 function lapsesAt(before: ConsentRow, after: ConsentRow, isSaid: boolean): Instant | null {
   if (isSaid || !isStanding(after)) return null
   const wasSaid = isStanding(before) && before.lapses_at === null && before.expires_at === after.expires_at
   return wasSaid ? null : after.expires_at
 }
 
-/** Changes a row that is the fold's own: a copy for each step would be made for every event of a rebuild. */
+/** Changes a row of the fold's own: a copy for each step would be made for every event of a rebuild. */
 function change(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
   switch (event.type) {
     case 'consent.approved':
@@ -100,7 +100,7 @@ function change(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
       return
     case 'consent.conflicted':
       row.status = event.data.status
-      // An answer that contradicts the change that it is to is no end of doubt.
+      // An answer that contradicts the requested change does not end the doubt.
       row.knowledge = event.data.isContrary ? 'uncertain' : 'known'
       return
     case 'consent.amended':
@@ -109,9 +109,9 @@ function change(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
       row.controller = event.data.controller
       return
     case 'consent.changeSeen':
-      // While a change of ours is out or in doubt, that is what has to end first.
+      // A change of ours that is out or in doubt has to end first.
       if (row.knowledge === 'changing' || row.knowledge === 'uncertain') return
-      // What crossed something newer may be older.
+      // A reading that crossed something newer may be older.
       if (event.data.status !== null && !event.data.crossed) row.status = event.data.status
       row.knowledge = 'changed'
       return

@@ -11,9 +11,9 @@ export interface FailureRow {
   subscription: string | null
   failed_at: Instant | null
   read_at: Instant
-  /** Where the portal's record stands, sealed, without its content. */
+  /** The address of the portal's record, sealed, without its content. */
   record: PartAddress
-  /** Where its content stands, sealed; null where it went into the inbox at once, or there was none. */
+  /** The address of its content, sealed; null where that went into the inbox at once, or there was none. */
   content: PartAddress | null
   /** The notification with its content, and whether that was stored before or recovered from the record. */
   notification: string | null

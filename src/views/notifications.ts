@@ -15,15 +15,15 @@ export interface NotificationRow {
   recipient_kind: string | null
   origin: 'delivered' | 'recovered'
   state: HandlingState
-  /** The state while a handler has failed at it, and null else: an index leads to these few of many. */
+  /** The state while a handler has failed at it, else null: an index leads to these few among many. */
   trouble: 'failing' | 'parked' | null
   /** How often the same content came, the first time included. */
   copies: number
   received_at: Instant
   body_bytes: number
-  /** Where the body stands, sealed, with who was addressed. */
+  /** The address of the body, sealed, with the recipient. */
   body: PartAddress
-  /** Where every handler stands that is known to wait for it, or was called: JSON, as `readHandlings` reads it. */
+  /** Every handler that was called, or is known to wait for it: JSON, as `readHandlings` reads it. */
   handlers: string
 }
 

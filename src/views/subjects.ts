@@ -2,18 +2,18 @@ import type { SubjectEvent } from '../machines/subject-messages.ts'
 import type { Instant, PartAddress } from '../message.ts'
 import { defineView, type RecordedOf } from '../view.ts'
 
-/** A data subject: who it is stands sealed at `cpf`. */
+/** A data subject: who it is, is sealed at `cpf`. */
 export interface SubjectRow {
   subject: string
   cpf: PartAddress
   origin: string
   enrolled_at: Instant
-  /** How often its consents are to be read; null is never by itself. */
+  /** How often its consents are to be read; null for never by themselves. */
   sync_every_ms: number | null
   /** When the consents were last asked for and read, and when the awareness records were read. */
   synced_at: Instant | null
   awareness_read_at: Instant | null
-  /** Of whom is read by itself, since when the next reading is waited for: the last one, or the enrolment. */
+  /** For those read by themselves: since when the next reading is awaited, by the last one, or the enrolment. */
   awaiting_since: Instant | null
   erased_at: Instant | null
 }

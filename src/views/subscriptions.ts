@@ -8,12 +8,12 @@ import { defineView, type RecordedOf } from '../view.ts'
 export interface SubscriptionRow {
   subscription: string
   evento: string
-  /** The event that the portal was last seen to notify us of: another one when somebody changed it there. */
+  /** The event that the portal was last seen to notify us of: another one if somebody changed it there. */
   evento_at_portal: string
   endpoint: string
   /** The portal's id; null while it has none. */
   remote_id: number | null
-  /** The portal's id of the one before, which was deleted or not listed; null once it was listed again. */
+  /** The portal's id of the former registration, which was deleted or not listed; null once it was listed again. */
   former_id: number | null
   state: 'declared' | 'registering' | 'active' | 'changing' | 'deleting' | 'deleted'
   health: 'unknown' | 'healthy' | 'failing'
@@ -22,7 +22,7 @@ export interface SubscriptionRow {
   generation: number
   /** 0 when the portal was seen with secrets that are not ours. */
   secrets_are_ours: number
-  /** The first error that is known since the last success. */
+  /** The first known error since the last success. */
   failing_since: Instant | null
   last_failure_at: Instant | null
   last_success_at: Instant | null
@@ -30,7 +30,7 @@ export interface SubscriptionRow {
   registered_at: Instant | null
   deleted_by: 'us' | 'portal' | null
   deleted_at: Instant | null
-  /** Where the portal's reason stands, sealed. */
+  /** The address of the portal's reason, sealed. */
   reason: PartAddress | null
   changed_at: Instant
 }

@@ -11,7 +11,7 @@ export interface TokenRow {
   /** How many times one was asked for. */
   requests: number
   expires_at: Instant | null
-  /** Before this none is asked for, where calls are refused all the same. */
+  /** No token is requested before this, since calls would be refused all the same. */
   waits_until: Instant | null
   changed_at: Instant
 }

@@ -11,22 +11,22 @@ export interface ValidationRow {
   /** The host's id. */
   id: string
   subject: string
-  /** `erased` where its data subject was, before it had ended. */
+  /** `erased` where its data subject was erased before it ended. */
   state: (typeof validationStates)[number]
   requested_at: Instant
   ended_at: Instant | null
-  /** Where the claims stand, and the result, sealed. */
+  /** The addresses of the claims and of the result, sealed. */
   claims: PartAddress
   result: PartAddress | null
   /** The host's id of the validation whose answer it took, that it pays for again, and that pays for it again. */
   reused_from: string | null
   again_of: string | null
   again_by: string | null
-  /** What a person found out about an inconclusive one: 1 when it was paid, and where their note stands, sealed. */
+  /** What a person found out about an inconclusive one: 1 when it was paid, and the address of their note, sealed. */
   charged: number | null
   resolved_at: Instant | null
   note: PartAddress | null
-  /** Where the answer stands that could not be read, sealed. */
+  /** The address of an answer that could not be read, sealed. */
   unreadable: PartAddress | null
 }
 
@@ -63,7 +63,7 @@ export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>
     }
     if (!row) return undefined
     const ended = { ...row, ended_at: event.at }
-    // What the service said in the end is what holds, whatever a person had found out before: the log keeps both.
+    // What the service said in the end counts, whatever a person had found out before: the log keeps both.
     const answered = { ...ended, charged: null, resolved_at: null, note: null }
     switch (event.type) {
       case 'validation.answered':
