@@ -62,7 +62,7 @@ export async function runDemo(say: (line: string) => void, dir?: string): Promis
   }
 }
 
-/** A log of its own for every run: one that is there already would tell of other services. */
+/** A log of its own for every run: an existing one would tell of other services. */
 function newStore(dir?: string): string {
   if (dir === undefined) return join(mkdtempSync(join(tmpdir(), 'averba-demo-')), 'averba.sqlite')
   const store = join(resolve(dir), 'averba.sqlite')
@@ -242,7 +242,7 @@ async function summarize(
   }
 }
 
-/** Beside the log: only who may read that may read them. */
+/** Written beside the log, readable only for those who may read that. */
 async function writePages(
   averba: Averba,
   subject: SubjectRef,

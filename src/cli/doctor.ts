@@ -66,7 +66,7 @@ async function examineConfig({ config, token = false, deep = false, json = false
   print(ok ? 'Nothing is wrong.' : `${checks.filter(each => !each.ok).length} to look after.`)
 }
 
-/** A configuration that cannot even be loaded is what was found. */
+/** The finding for a configuration that cannot even be loaded. */
 function cannotLoad(error: unknown): Examination {
   if (!(error instanceof AverbaError)) throw error
   const detail = [error.message, error.hint].filter(Boolean).join(': ')

@@ -47,7 +47,7 @@ async function erase(store: string, options: Options): Promise<void> {
   const { subject, requester, legalBasis, keep, backupsKept, json = false } = options
   const who: Who = subject === undefined ? { cpf: await readCpf() } : { subject: subject as SubjectRef } // Looked up.
   const { rootKey: keys } = rootKeyOf(options)
-  // Opening would make one.
+  // Opening would create one.
   if (!existsSync(store)) throw new AverbaError('NOT_FOUND', `Cannot open "${store}": it is not there`)
   const averba = await openAverba({
     store,

@@ -26,7 +26,7 @@ async function failures({ config, day, recover = false, json = false }: Options)
   const asked = { recover, ...(day !== undefined && { day }) }
   await withConfigured(config, async ({ subscriptions }) => {
     const found = subscriptions.failures(asked)
-    // One object takes them all together.
+    // One JSON object holds them all.
     if (json) return print(JSON.stringify({ failures: await found }))
     let count = 0
     for await (const each of found) {

@@ -27,7 +27,7 @@ export function writeConfig({ dir = '.', force = false }: { dir?: string; force?
     throw new AverbaError('INVALID_INPUT', `Cannot make the folder "${folder}"`, { cause })
   }
   try {
-    // The file system itself refuses: another file may come between a look and the writing.
+    // The file system refuses: another file may appear between a check and the write.
     writeFileSync(file, configTemplate, { flag: force ? 'w' : 'wx' })
   } catch (cause) {
     const isThere = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST'

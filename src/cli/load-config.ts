@@ -5,7 +5,7 @@ import { type Averba, AverbaError, type AverbaOptions, openAverba } from '../ind
 import { printable } from '../printable.ts'
 import { requiredVariables } from './config-template.ts'
 
-/** Where a configuration is looked for when nothing is said. */
+/** Where a configuration is looked for by default. */
 export const defaultConfig = 'averba.config.ts'
 
 /**
@@ -32,7 +32,7 @@ export async function loadConfig(file: string = defaultConfig): Promise<AverbaOp
   throw new AverbaError('MISCONFIGURED', `Cannot load "${path}": it exports no options by default`, { hint })
 }
 
-/** What a configuration of `averba init` says of a variable. */
+/** The error of a configuration that `averba init` wrote, for a missing variable. */
 const missingVariable = /^The environment variable (\w+) is not set$/
 
 const isVariableMissing = (cause: unknown) => cause instanceof Error && missingVariable.test(cause.message)
@@ -42,14 +42,14 @@ function reasonOf(cause: unknown, path: string): string {
   if (!(cause instanceof Error)) return 'it fails'
   const [, missing] = missingVariable.exec(cause.message) ?? []
   if (missing === undefined) return `it ends with ${cause.name}`
-  // It ends at the first: the others that its text asks for in the same way are named with it.
+  // It fails at the first variable: others that it requires in the same way are named too.
   const others = requiredVariables(readFileSync(path, 'utf8')).filter(name => !process.env[name])
   const names = [...new Set([missing, ...others])]
   if (names.length === 1) return cause.message
   return `The environment variables ${names.join(', ')} are not set`
 }
 
-/** Opens the log of a configuration for one piece of work. What it logs goes to standard error. */
+/** Opens the log of a configuration for one task. What it logs goes to standard error. */
 export async function withConfigured<T>(
   file: string | undefined,
   work: (averba: Averba) => Promise<T>,

@@ -2,7 +2,7 @@
 /** The entry of the command line: says what is missing before anything that needs it is loaded. */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 
-// What reads our lines may stop reading: that is its right, and no error.
+// The reader of our output may stop reading: that is not an error.
 process.stdout.on('error', () => process.exit())
 
 if (major < 22 || (major === 22 && minor < 19)) {

@@ -8,13 +8,13 @@ export interface Metrics {
   close(): void
 }
 
-/** A durable commit takes less than a millisecond on a good disk, and holds up everything else on a bad one. */
+/** A durable commit takes less than a millisecond on a good disk, and on a bad one holds up everything else. */
 const commitBuckets = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2]
 /** The portal gives up after 3.5 seconds. */
 const answerBuckets = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 3.5]
 const attemptBuckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10]
 
-/** Counts what averba tells of its work from now on, and asks for where it stands at every scrape. */
+/** Counts averba's work from now on, and asks for its state at every scrape. */
 export function createMetrics(averba: Averba, clock: Clock): Metrics {
   const register = new Registry()
   const registers = [register]
@@ -119,7 +119,7 @@ function createGauges(registers: Registry[]) {
   )
   const ready = gauge('ready', 'Whether it may be given work.')
   const checks = gauge('check_ok', 'Whether a check of averba.health() is well.', ['check'])
-  /** Where nothing was read there is no age: the metric is left out. */
+  /** What was never read has no age: the metric is left out. */
   const showAge = (of: Gauge, at: string | null, now: number) =>
     at === null ? of.remove() : of.set((now - Date.parse(at)) / 1_000)
   return {

@@ -1,6 +1,6 @@
 import { printable } from '../printable.ts'
 
-/** Prints one line in which there may be text of others, such as a service's or another log's: a terminal obeys none of it. */
+/** Prints one line that may hold foreign text, as from a service or another log: a terminal obeys none of it. */
 export function print(line: string): void {
   console.log(printable(line))
 }

@@ -2,7 +2,7 @@ import type { Averba } from '../index.ts'
 import type { Metrics } from './metrics.ts'
 import type { Answer } from './status-server.ts'
 
-/** What probes and scrapers ask for: whether the process is alive, whether it may be given work, and how it does. */
+/** Answers probes and scrapers: whether the process is alive, whether it may be given work, and its metrics. */
 export function createProbes(
   averba: Averba,
   metrics: Metrics,

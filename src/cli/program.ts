@@ -109,7 +109,7 @@ function createProgram(): Command {
   return program
 }
 
-/** The version of the package, which lies as far from here in its sources as when it is built. */
+/** The version of the package, which is equally far from the source of this file and from its built form. */
 function readVersion(): string {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   return version
@@ -151,7 +151,7 @@ function readSeed(text: string): number {
   throw new AverbaError('INVALID_INPUT', 'Cannot use the seed: it is a number of up to nine digits')
 }
 
-/** Reads one more fault; the simulation checks its members. */
+/** Parses one more fault; the simulation checks its members. */
 function addFault(text: string, before: readonly Fault[]): readonly Fault[] {
   try {
     return [...before, JSON.parse(text)]
@@ -161,7 +161,7 @@ function addFault(text: string, before: readonly Fault[]): readonly Fault[] {
   }
 }
 
-/** Reads policies; the simulation checks their members. */
+/** Parses policies; the simulation checks their members. */
 function readPolicies(text: string): Policies {
   try {
     return JSON.parse(text)

@@ -6,7 +6,7 @@ interface Terminal {
 
 const barWidth = 24
 
-/** Draws for a person at a terminal how far a long piece of work has come; programs are told nothing. */
+/** Shows a person at a terminal how far a long task has come; other programs see nothing of it. */
 export function createProgress(
   terminal: Terminal = process.stderr,
 ): (what: string, done: number, end: number) => void {

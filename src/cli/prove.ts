@@ -48,7 +48,7 @@ async function discloseRecorded(store: string, event: number | string, options: 
   const { actor: ref, purpose } = options
   if (ref === undefined) throw missing('--actor')
   if (purpose === undefined) throw missing('--purpose')
-  // Opening would make one.
+  // Opening would create one.
   if (!existsSync(store)) throw new AverbaError('NOT_FOUND', `Cannot open "${store}": it is not there`)
   const { rootKey: keys } = rootKeyOf(options)
   const averba = await openAverba({ store, schedules: false, ...(keys && { keys }) })

@@ -3,7 +3,7 @@ import { replayLog } from '../index.ts'
 import { print } from './print.ts'
 import { createProgress } from './progress.ts'
 
-/** Exit code of a decision that comes out otherwise. */
+/** Exit code for a decision that comes out differently. */
 const divergedCode = 2
 
 /** The command `averba replay`. */

@@ -80,7 +80,7 @@ function missing(option: string): AverbaError {
   return new AverbaError('INVALID_INPUT', `Cannot write the report: ${option} is missing`)
 }
 
-/** A day is its first moment, and seconds are enough, as `date -u` prints them. */
+/** A day means its first moment, and whole seconds will do, as `date -u` prints them. */
 function instantOf(text: string): string {
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return `${text}T00:00:00.000Z`
   return text.replace(/^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})Z$/, '$1.000Z')
@@ -92,7 +92,7 @@ async function whoOf({ subject }: Options): Promise<Who> {
   return { cpf: await readLine() }
 }
 
-/** The first line of standard input, and no more than a line can be. */
+/** The first line of standard input, up to the length that it can have. */
 async function readLine(): Promise<string> {
   let text = ''
   for await (const chunk of process.stdin.setEncoding('utf8')) {

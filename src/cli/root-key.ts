@@ -15,7 +15,7 @@ export function rootKeyOption(): Option {
 }
 
 /**
- * What the functions of a store are given for the option: nothing without it.
+ * Turns the option into what the functions of a store take: nothing without it.
  *
  * @throws {AverbaError} as `environmentKeys`
  */

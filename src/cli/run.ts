@@ -27,12 +27,12 @@ export function runCommand(): Command {
     )
     .action(async ({ config }: { config: string[] }) => {
       await run(config)
-      // A handler of the host may hold the process open with something of its own.
+      // A handler of the host may keep the process alive.
       process.exit()
     })
 }
 
-/** A tenant with what shows how it is. */
+/** A tenant with what reports its state. */
 interface Running extends Tenant {
   readonly metrics: Metrics
 }
@@ -51,7 +51,7 @@ async function run(configs: readonly string[]): Promise<void> {
   for (const { logger } of running) logger({ message: 'stopped' })
 }
 
-/** Opens the log of a configuration. Where there are several, each line says whose it is. */
+/** Opens the log of a configuration. Where there are several, each line names its own. */
 async function open(config: string, isNamed: boolean): Promise<Running> {
   const options = await loadConfig(config)
   const { clock = systemClock } = options
@@ -63,7 +63,7 @@ async function open(config: string, isNamed: boolean): Promise<Running> {
   return { config, options, averba, logger, metrics: createMetrics(averba, clock) }
 }
 
-/** Serves first, so that a port that is taken is said before anything runs, and goes on until told to stop. */
+/** Serves first, so that a port in use is told before anything runs, and goes on until told to stop. */
 async function serveAndRun(running: readonly Running[], stopping: AbortSignal): Promise<void> {
   const servers: { close(): Promise<void> }[] = []
   const closeAll = () => Promise.all(servers.splice(0).map(server => server.close()))

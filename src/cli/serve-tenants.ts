@@ -54,7 +54,7 @@ export async function serveTenants(tenants: readonly Tenant[]): Promise<Receiver
   }
 }
 
-/** Bounds are those of the first: there is one server. */
+/** The bounds are those of the first tenant: there is one server. */
 async function serve(served: readonly Served[]): Promise<ReceiverServer> {
   const [first] = served
   if (!first) throw new TypeError('Cannot serve no tenant')
@@ -101,7 +101,10 @@ function receiversOf(served: readonly Served[]): ServeReceiversOptions['receiver
   return Object.fromEntries([...byPath].map(([path, { averba }]) => [path, averba.receiver]))
 }
 
-/** Where the portal is told to send: the address of the receiver, and those of subscriptions that have their own there. */
+/**
+ * The paths that the portal sends to: that of the receiver, and those of subscriptions with an endpoint on the same
+ * host.
+ */
 function pathsOf({ receiver, options: { subscriptions = [] } }: Served): Set<string> {
   const { origin, pathname } = new URL(receiver.publicUrl)
   const own = subscriptions.flatMap(({ endpoint }) => (endpoint === undefined ? [] : [new URL(endpoint)]))

@@ -71,7 +71,7 @@ function folderOf(dir?: string): string {
   try {
     mkdirSync(folder)
   } catch (cause) {
-    // Certificates of another run are not written over: whoever uses them would not know why they fail.
+    // Certificates of another run are not overwritten: whoever uses them would not know why they fail.
     throw new AverbaError('INVALID_INPUT', `Cannot make the folder "${folder}" for the certificates`, {
       cause,
       hint: 'Name a folder that is not there yet, inside one that is',
@@ -114,7 +114,7 @@ async function addressesOf(
   return { ...addresses, env: write('averba.env', environmentOf(addresses)) }
 }
 
-/** What the variables of the configuration template are, where the services are these. */
+/** The variables of the configuration template, with the values for these services. */
 function environmentOf({
   consentService,
   tokenService,

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { AverbaError } from '../index.ts'
 
-/** What is answered at a path. */
+/** The answer at a path. */
 export interface Answer {
   readonly status: number
   /** JSON unless it is a text. */
@@ -17,7 +17,7 @@ export interface StatusServer {
 }
 
 /**
- * Serves answers by their path, over HTTP. Only readings are taken, and no body.
+ * Serves answers by their path, over HTTP. Accepts only reading requests, without a body.
  *
  * @throws {AverbaError} `MISCONFIGURED` when nothing can listen there
  */
@@ -36,7 +36,7 @@ export async function serveStatus(
     if (!answer) return send({ status: 404, body: { paths: Object.keys(answers) } })
     if (incoming.method !== 'GET' && incoming.method !== 'HEAD')
       return send({ status: 405, body: { methods: ['GET', 'HEAD'] } })
-    // What failed is a bug, and its message may hold anything.
+    // An error here is a bug, and its message may hold anything.
     answer().then(send, () => send({ status: 500, body: { error: 'it failed' } }))
   })
   server.maxConnections = 100

@@ -1,4 +1,4 @@
-/** The exit codes of a process that two signals ended: those that shells give to a process that the signal killed. */
+/** Exit codes of a process that a second signal ends: those that a shell gives for a process killed by it. */
 const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const
 
 /**

@@ -1,6 +1,6 @@
 import { fstatSync } from 'node:fs'
 
-/** A signal, or the end of the pipe that our standard input is: then nobody is left to stop us. */
+/** Resolves at a signal, or when the pipe at our standard input ends: then nobody is left to stop us. */
 export function untilToldToStop(): Promise<void> {
   return new Promise(stop => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop())

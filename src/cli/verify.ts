@@ -23,7 +23,7 @@ interface Options extends RootKeyOption {
   readonly json?: boolean
 }
 
-/** Exit codes by level: 0 for a level that something outside of the log speaks for. */
+/** Exit codes by level: 0 for a level that something outside the log confirms. */
 const exitCodes: Readonly<Record<Verdict['level'], number>> = {
   broken: 2,
   'self-consistent': 3,
@@ -106,7 +106,7 @@ async function verifyAlone(
   return { header: parseTlogProof(text)?.header ?? '', ...(await verifyTlogProof(text, keys)) }
 }
 
-/** Key lines as they are given: themselves, or in files. */
+/** Key lines as given: either the lines themselves, or files that hold them. */
 function readLines(given: readonly string[]): string[] {
   return given.flatMap(each => {
     if (!existsSync(each)) return [each]

@@ -154,7 +154,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
         detail: 'it is closed',
         position: 2,
       })
-      // What a refusal rests on is held to as well: out of date, it is not remembered.
+      // A refusal depends on it too: out of date, it is not remembered.
       const stale = {
         ...refused,
         streams: [{ stream: 'token-a', expect: 0 }],
@@ -284,7 +284,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(await store.owners.stateOf(owner)).toBe('erased')
       expect(await store.findRecent(recent)).toBeUndefined()
       for (const id of ['c1', 'c2']) expect((await store.receipt(id))?.digest).toHaveLength(0)
-      // Nothing stands for the person any more: the digest can be claimed as if it were new.
+      // Nothing stands for the person any longer: the digest can be claimed as if it were new.
       expect((await store.append({ ...toStream('token-a', 'none'), claims: [claim], recent })).status).toBe(
         'appended',
       )

@@ -4,7 +4,7 @@ import type { Store } from '../store/store.ts'
 import { defineView, type View } from '../view.ts'
 import { at } from './place.ts'
 
-/** Counts the events of each stream; told to, it fails, or writes what its table does not take. */
+/** Counts the events of each stream; on request it fails, or writes what its table does not accept. */
 export function counting(
   name: string,
   breaks: { at?: number; with?: 'throw' | 'badCell' | 'drop' } = {},
@@ -23,7 +23,7 @@ export function counting(
   })
 }
 
-/** Appends so many events to streams in turn, many at a time. */
+/** Appends `count` events to streams in turn, many at a time. */
 export async function append(store: Store, count: number, streams = 10): Promise<void> {
   await Promise.all(
     Array.from({ length: count }, (_, i) => {

@@ -17,8 +17,8 @@ export type {
 export type { Connect, Harness, Matchers } from './harness.ts'
 
 /**
- * What every store promises, whatever its database: the tests of one dialect, in any test runner. Whoever writes a store
- * writes a `Connection`; everything else is the same for all.
+ * What every store promises, whatever its database: the tests of one dialect, in any test runner. A new store needs
+ * only a `Connection`; everything else is the same for all.
  *
  * `newDatabase` makes an empty database, and gives what opens connections to it. One that only one process can open has
  * `isShared` false.

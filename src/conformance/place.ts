@@ -8,7 +8,7 @@ import type { Connect } from './harness.ts'
 /** How the suite opens a store. */
 export type PlaceOptions = Partial<Pick<StoreOptions, 'views' | 'onViewStopped' | 'onCommitted' | 'clock'>>
 
-/** Opens stores on one database, which is empty at first: each as another process has it, where a dialect can. */
+/** Opens stores on one database, empty at first: each as another process would, where the dialect allows it. */
 export class Place {
   readonly #connect: Connect
   readonly #keyring = createKeyring(systemEntropy)

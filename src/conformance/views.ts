@@ -57,7 +57,7 @@ export function viewConformance({ test, expect }: Harness, newPlace: () => Place
       expect(stopped).toEqual(['counted'])
       expect(await rowsOf(store)).toEqual(tens(1))
       await expect(shownTo(store)).rejects.toMatchObject({ code: 'VIEW_STOPPED' })
-      // What it would show of another stream, the log tells.
+      // The log tells what it would show of another stream.
       const row = await store.viewReader.find('counted', 'bench-0', 'bench-0')
       expect(row).toEqual({ stream: 'bench-0', n: 3 })
       if (how === 'throw') {

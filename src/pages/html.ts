@@ -7,7 +7,7 @@ export interface Html {
 
 type Value = Html | string | number | null | undefined | false | readonly Value[]
 
-/** Writes HTML. Every value is escaped but for what is HTML already: nothing from outside becomes markup. */
+/** Writes HTML. Every value is escaped unless it is HTML already: nothing from outside becomes markup. */
 export function html(texts: TemplateStringsArray, ...values: readonly Value[]): Html {
   return { html: texts.map((text, i) => text + write(values[i])).join('') }
 }
@@ -37,12 +37,12 @@ export function exactly(text: string): Html {
   return { html: text.replace(/[&<>"']/g, char => entities[char] ?? '') }
 }
 
-/** Makes text safe between tags and inside of quoted attributes. What cannot be seen is shown. */
+/** Makes text safe between tags and inside quoted attributes. Invisible characters are shown. */
 function escapeHtml(text: string): string {
   return exactly(printableText(text)).html
 }
 
-/** Writes JSON that can stand inside of a script element: it cannot end it, or begin a comment. */
+/** Writes JSON that can stand inside a script element: it can neither end the element nor begin a comment. */
 export function jsonInScript(value: unknown): Html {
   return { html: JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, codeOf) }
 }

@@ -9,7 +9,10 @@ const format = new Intl.DateTimeFormat('en-GB', {
   ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
 })
 
-/** Writes an instant as people in Brasilia would, `20/11/2026 09:00:00`. Put together by hand: the same on every runtime. */
+/**
+ * Writes an instant as people in Brasilia do, `20/11/2026 09:00:00`. Put together by hand, to be the same on every
+ * runtime.
+ */
 export function inBrasilia(at: Instant): string {
   const ms = Date.parse(at)
   if (Number.isNaN(ms)) return at

@@ -22,7 +22,7 @@ type PageDocument = Pick<Document, 'getElementById' | 'querySelectorAll' | 'crea
 /**
  * Checks the proof of the page that it stands in, compares what is shown with it, and says so in words.
  *
- * Its own text is put into pages: it calls nothing outside of itself but what it is given.
+ * Its own text is put into pages: it uses nothing from outside but its arguments.
  */
 async function showPageCheck(
   page: PageDocument,

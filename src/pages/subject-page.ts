@@ -44,7 +44,7 @@ export function showLog({ origin, position, at }: ReportedLog, labels: Labels): 
 <dt>${labels.upTo}</dt><dd>${position} <span class="soft">·</span> ${showInstant(at, labels)}</dd>`
 }
 
-/** Who was erased is told so before anything else. */
+/** Tells a person who was erased so, before anything else. */
 function showErasure(erasure: ReportedErasure | null, labels: Labels): Html {
   if (!erasure) return html``
   const { requester, legalBasis, erasedAt, keeps, parts, cancelledCalls } = erasure

@@ -12,7 +12,7 @@ export interface ReportedLog {
   /** The log's own name. */
   readonly origin: string
   readonly position: number
-  /** When the event at that position was recorded: the log's own time, not the time of the asking. */
+  /** When the event at that position was recorded: the log's own time, not the time of the request. */
   readonly at: Instant
 }
 
@@ -43,7 +43,7 @@ export interface Acted extends Seen {
   readonly events: number
 }
 
-/** A call to a service: what is to leave for whom, and what became of it. */
+/** A call to a service: what is to leave for it, and what became of that. */
 export interface ReportedCall {
   readonly effect: string
   readonly position: number
@@ -71,11 +71,11 @@ export interface ReportedConsent {
   readonly refused: number
 }
 
-/** Data that was used under a consent, or was not to be. */
+/** Data that was used under a consent, or whose use was refused. */
 export interface ReportedUse {
   readonly position: number
   readonly at: Instant
-  /** Null where it was for a consent that nobody had seen. */
+  /** Null for a consent that nobody had seen. */
   readonly consent: string | null
   readonly isAllowed: boolean
   readonly because: string
@@ -122,15 +122,18 @@ export interface ReportedErasure {
   readonly requester: string
   readonly legalBasis: string
   readonly erasedAt: Instant
-  /** Kinds of parts that the law has kept. */
+  /** Kinds of parts that the law requires to be kept. */
   readonly keeps: readonly string[]
   readonly parts: number
   readonly cancelledCalls: number
-  /** The key stayed with what was kept: for as long, backups open what they hold. */
+  /** The key stayed with what was kept: as long as it does, backups open what they hold. */
   readonly isKeyKept: boolean
   /** When the keys of all others were renewed and the file searched; null until then. */
   readonly completedAt: Instant | null
-  /** Until when a backup still opens with a backup of its keyring; null until the erasure is completed, and while the key is kept. */
+  /**
+   * Until when a backup still opens with a backup of its keyring; null until the erasure is completed, and while the
+   * key is kept.
+   */
   readonly copiesOpenUntil: Instant | null
   /** Since when no backup opens what there was; null until then, and while the key is kept. */
   readonly epochsDestroyedAt: Instant | null

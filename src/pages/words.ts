@@ -17,7 +17,7 @@ type ReportedEvent =
   | SubjectEvent
   | ValidationEvent
 
-/** What ends a call beside its answer: an event by its type, or what was found out of one whose answer was lost. */
+/** How a call ends without an answer: an event by its type, or what was found out of one whose answer was lost. */
 export type CallEnding =
   | 'subject.erased'
   | 'subject.scheduled'

@@ -27,11 +27,11 @@ export interface MachineCase {
   readonly machine: MachineName
   /** What had happened: the stream as it stands in the log. */
   readonly given?: readonly GivenEvent[]
-  /** Commands and facts that the machine decides before, and has to accept. */
+  /** Commands and facts that the machine decides first, and has to accept. */
   readonly after?: readonly Message[]
-  /** The command, or the fact from outside, that it is asked about. */
+  /** The command, or the fact from outside, to be decided. */
   readonly when: Message
-  /** What it answers: these events, every one of them, or a refusal. */
+  /** The expected answer: these events and no others, or a refusal. */
   readonly expected?:
     | { readonly events: readonly Expected<Event>[] }
     | { readonly refused: string | RegExp; readonly code?: ErrorCode }
@@ -41,7 +41,7 @@ export interface MachineCase {
  * Asks a machine what it decides, and compares the answer with the one expected. Pure: nothing is opened, and no time
  * passes. Returns the answer.
  *
- * @throws {ExpectationError} when the answer is another one
+ * @throws {ExpectationError} when the answer differs
  * @throws {TypeError} when an event is given that the machine does not have, refuses a message of `after`, or
  * has no such message
  *
@@ -73,7 +73,7 @@ export function decides({ machine: name, given = [], after = [], when, expected 
   return answer
 }
 
-/** An acceptance in place of a refusal, and the other way round, is said in these words before anything is compared. */
+/** An acceptance in place of a refusal, or the reverse, is told in words before anything is compared. */
 function compare(what: string, answer: Answer, expected: NonNullable<MachineCase['expected']>): void {
   if ('refused' in expected && 'events' in answer) {
     const types = answer.events.map(each => each.type).join(', ') || 'no event'
@@ -94,14 +94,14 @@ function compare(what: string, answer: Answer, expected: NonNullable<MachineCase
   meets(what, answer, expected)
 }
 
-/** What a machine answers to the last of some messages, after it accepted those before. Throws as `decides` does. */
+/** What a machine answers to the last of some messages, after it accepted the others. Throws as `decides` does. */
 export function answerOf(machine: MachineName, ...messages: readonly Message[]): Answer {
   const when = messages.at(-1)
   if (!when) throw new TypeError('There is no message to decide')
   return decides({ machine, after: messages.slice(0, -1), when })
 }
 
-/** Asks a machine, which decides nothing at all about a message that it does not have. */
+/** Asks a machine. One that does not know the message decides nothing at all. */
 function ask(machine: Machine, state: Machine['initial'], message: Message): Answer {
   const answer: Answer | undefined = machine.decide(state, message)
   if (answer) return answer

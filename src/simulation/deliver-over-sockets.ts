@@ -3,8 +3,8 @@ import type { StreamingFetch } from '../adapters/transport.ts'
 import { systemClock } from '../clock.ts'
 
 /**
- * Deliveries that leave over real sockets. From the way out to the end of the answer their time is the machine's:
- * how fast a receiver is does not change when another clock is moved.
+ * Deliveries over real sockets. From sending to the end of the answer they are timed by the system's clock: moving
+ * another clock does not change how fast a receiver is.
  */
 export function deliverOverSockets(stream: StreamingFetch): Deliver {
   return async (request, { onConnected, countBy }) => {

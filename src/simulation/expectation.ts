@@ -1,7 +1,7 @@
 /**
- * What is expected of a value: of an object the members that are named, of an array every element in its order, of a
- * text a regular expression may stand for it. A function says itself whether it will do, and so does a matcher of a
- * test runner, such as `expect.any(String)`.
+ * What is expected of a value: of an object the named members, of an array every element in order; a regular expression
+ * stands for a text. A function decides for itself, and so does a matcher of a test runner, such as
+ * `expect.any(String)`.
  */
 export type Expected<T> =
   | RegExp
@@ -11,7 +11,7 @@ export type Expected<T> =
 
 type ExpectedMembers<T> = T extends unknown ? { readonly [K in keyof T]?: Expected<T[K]> } : never
 
-/** Something came out otherwise than a test said. `expected` and `actual` are for the test runner to show. */
+/** Something differs from what a test expects. `expected` and `actual` are for the test runner to show. */
 export class ExpectationError extends Error {
   override readonly name = 'ExpectationError'
   readonly expected: unknown

@@ -3,17 +3,17 @@ import type { Instant } from '../message.ts'
 import type { World } from './simulate.ts'
 import { listTroubled } from './troubled-handlers.ts'
 
-/** How a world stands when faults have ended and time has passed. */
+/** The state of a world once faults have ended and time has passed. */
 export interface QuietWorld {
-  /** The calls that could still be made, and were not: none. */
+  /** The calls that could still be made, and were not: should be empty. */
   readonly owed: readonly string[]
   /** The calls that only a person can go on with. */
   readonly stuck: readonly string[]
-  /** The handlers and followers that failed, and were not called again although their time came: none. */
+  /** The handlers and followers that failed, and were not called again in time: should be empty. */
   readonly failing: readonly string[]
-  /** The handlers and followers that failed too often, and are called again only when a person says so. */
+  /** The handlers and followers that failed too often, and wait for a person. */
   readonly parked: readonly string[]
-  /** The views whose rows were others than a replay of the log gives: none. */
+  /** The views whose rows differ from a replay of the log: should be empty. */
   readonly differences: readonly string[]
 }
 
@@ -55,10 +55,13 @@ export async function goQuiet(world: World): Promise<QuietWorld> {
   }
 }
 
-/** When the next call is due, or the next handler that failed is to be called again; `undefined` where none is until then. */
+/**
+ * When the next call is due, or the next failed handler is to be called again; `undefined` where that is not before the
+ * limit.
+ */
 async function nextOf({ averba, clock }: World, until: Instant): Promise<Instant | undefined> {
   const calls = (await averba.due(until)).filter(each => each.what === 'call').map(each => each.at)
-  // One whose time has come was called just now, unless nobody has it: no waiting would help.
+  // A handler whose time has come was called just now, unless nobody has it: waiting would not help.
   const retries = (await listTroubled(averba)).flatMap(({ retryAt }) =>
     retryAt !== null && retryAt > toInstant(clock.now()) && retryAt <= until ? [retryAt] : [],
   )

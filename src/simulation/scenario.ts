@@ -6,23 +6,23 @@ import { simulate, type World, type WorldOptions } from './simulate.ts'
 
 /** A sentence about the whole: the services, the engine, and the time that passes. */
 export interface Scenario<G, R> {
-  /** The world that it takes place in: seed, policies, faults, and the engine's options. */
+  /** The world in which it takes place: seed, policies, faults, and the engine's options. */
   readonly world?: Omit<WorldOptions, 'crashAt'>
-  /** What stands before: what it returns, the others are given. */
+  /** What is there before. The others are given what it returns. */
   readonly given?: (world: World) => G | Promise<G>
   /** What somebody does. Time passes until it has ended, and no longer. */
   readonly when: (world: World, given: G) => R | Promise<R>
   readonly expected?: Ending<G, R>
   /**
    * Runs it again for every point at which the engine's process may die meanwhile, and lets it die there. Each time it
-   * is started again, does what is left, and `when` is asked for once more, as a host would: give your commands ids.
+   * is started again and does what is left, and `when` is called again, as a host would: give your commands ids.
    */
   readonly survivesCrashes?: boolean
 }
 
 /** What has to be true in the end. */
 export interface Ending<G, R> {
-  /** What `when` comes to. */
+  /** What `when` returns. */
   readonly result?: Expected<R>
   /** What `when` throws. */
   readonly error?: Expected<{ name: string; message: string; code: string }>
@@ -30,20 +30,20 @@ export interface Ending<G, R> {
   readonly events?: readonly Expected<Recorded>[]
   /** Types of events of which none was recorded since. */
   readonly without?: readonly Recorded['type'][]
-  /** Calls that nobody can make any more without a person: none unless said otherwise. */
+  /** Calls that only a person can still make: none by default. */
   readonly stuck?: number
-  /** Handlers and followers that failed until they were parked: none unless said otherwise. */
+  /** Handlers and followers that failed until they were parked: none by default. */
   readonly parked?: number
-  /** Anything else, also after every crash. */
+  /** Any further check, also after every crash. */
   readonly always?: (world: World, given: G) => void | Promise<void>
 }
 
-/** What came of a scenario. */
+/** The result of a scenario. */
 export interface Played<R> {
   /** What `when` returned; `undefined` when it threw. */
   readonly result: R | undefined
   readonly events: readonly Recorded[]
-  /** At how many points the process died, one after the other, each in a world of its own. */
+  /** At how many points the process died, each in a world of its own. */
   readonly crashes: number
 }
 
@@ -108,12 +108,12 @@ async function play<G, R>(
   }
 }
 
-/** How long what a dead process had taken belongs to it. */
+/** How long something taken by a process that died still belongs to it. */
 const leaseMs = 60_000
 
 type Ended<R> = { readonly result: R } | { readonly error: unknown } | { readonly died: true }
 
-/** Lets it end, or the process that does it. */
+/** Lets the work end, or the process that does it. */
 async function end<R>(world: World, act: () => Promise<R>): Promise<Ended<R>> {
   let ended: Ended<R> | undefined
   const acting = act().then(
@@ -125,7 +125,7 @@ async function end<R>(world: World, act: () => Promise<R>): Promise<Ended<R>> {
     },
   )
   const over = world.clock.runUntil(() => ended !== undefined || world.isDown)
-  // Where nobody sleeps, it waits for the outside.
+  // Where nobody sleeps, the work waits for the outside.
   const isOutside = (error: unknown) => error instanceof AverbaError && error.code === 'NOTHING_DUE'
   await over.catch((error: unknown) => (isOutside(error) ? acting : Promise.reject(error)))
   return ended ?? { died: true }
@@ -145,7 +145,7 @@ function checkEnd<G, R>(ended: Ended<R>, events: readonly Recorded[], expected: 
   meets('the events that must not be', unwanted, [])
 }
 
-/** Every one is there, in this order; others may stand between. */
+/** Checks that every expected event is there, in order; others may stand between. */
 function checkOrder(events: readonly Recorded[], expected: readonly unknown[]): void {
   let from = 0
   for (const [i, each] of expected.entries()) {
@@ -164,11 +164,11 @@ function checkOrder(events: readonly Recorded[], expected: readonly unknown[]): 
 function checkQuiet({ owed, differences, failing }: QuietWorld): void {
   meets('the views that differ from a replay', differences, [])
   meets('the calls that are owed in the end', owed, [])
-  // In a process that was started again a handler is there when `when` has registered it.
+  // In a restarted process a handler exists once `when` has registered it.
   meets('the handlers that failed, and that nobody calls again', failing, [])
 }
 
-/** What only a person can go on with. */
+/** Checks what waits for a person. */
 function checkPeople(
   { stuck, parked }: QuietWorld,
   expected: Pick<Ending<never, never>, 'stuck' | 'parked'>,
@@ -191,7 +191,7 @@ async function since({ averba }: World, position: number): Promise<readonly Reco
   return events
 }
 
-/** The same error, which says how to see it again. */
+/** The same error, which tells how to reproduce it. */
 function explained(error: unknown, { seed }: World, events: readonly Recorded[], fatal?: number): unknown {
   if (!(error instanceof Error)) return error
   const died = fatal === undefined ? '' : `, its process dead at point ${fatal}`

@@ -2,8 +2,7 @@ import { hash } from 'node:crypto'
 import type { Entropy } from '../clock.ts'
 
 /**
- * Randomness that the same seed repeats, byte for byte, for each who draws by a name of its own. Never for keys that
- * protect anything.
+ * Randomness that the same seed repeats, byte for byte, separately for each name. Never for keys that protect anything.
  */
 export function seededEntropy(seed: number, name = ''): Entropy {
   let counter = 0

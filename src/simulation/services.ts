@@ -11,7 +11,7 @@ import { simulateValidationService, type ValidationSimulator } from '../adapters
 import type { Clock, Entropy } from '../clock.ts'
 import type { ServiceName } from '../service-name.ts'
 
-/** A data subject and a company that the simulated services know, made up and with correct check digits. */
+/** A made-up data subject and company that the simulated services know, with correct check digits. */
 export const samples = { cpf: '25774435016', cnpj: '12ABC34501DE35' } as const
 
 /** The simulated services, to act at their side. */
@@ -46,11 +46,13 @@ export function createSimulators(options: {
   policies?: Policies
   /** What goes wrong from the start. */
   faults?: readonly Fault[]
-  /** The servers in front of them, where there are any. */
+  /** The servers in front of them, if any. */
   connections?: Connections
   /** Told of each fault when it befalls something. */
   onFault?: (fault: Fault) => void
-  /** Told of every answer of a service, before anything befalls it: what was done there, whoever hears of it. */
+  /**
+   * Told of every answer of a service, before any fault: what was done there, whether its caller hears of it or not.
+   */
   onServed?: (service: ServiceName, request: Request, response: Response) => void
 }): Simulators {
   const { clock, entropy, deliver } = options
@@ -109,7 +111,7 @@ export function createSimulators(options: {
   return { consentService, tokenService, validationService, portal, faults, requests, reach }
 }
 
-/** A token that lives may be rejected all the same, and is over then unless the fault says otherwise. */
+/** Whether a fault rejects a living token, which then ends unless the fault says otherwise. */
 function isRejectedEarly(faults: Faults, tokenService: TokenSimulator): boolean {
   const fault = faults.nextRejection()
   if (fault && (fault.ended ?? true)) tokenService.expire()

@@ -2,11 +2,11 @@ import { type Clock, systemClock, whenQuiet } from '../clock.ts'
 
 interface Sleeper {
   readonly dueAt: number
-  /** Cuts the waiting short: what is left of it is waited for again. */
+  /** Interrupts the sleep; what is left of it is slept after that. */
   moved: AbortController
 }
 
-/** A clock that moves with the machine's, and can be moved ahead of it. */
+/** A clock that moves with the system's, and can be moved ahead of it. */
 export class ShiftedClock implements Clock {
   #aheadMs = 0
   readonly #sleepers = new Set<Sleeper>()
@@ -15,7 +15,7 @@ export class ShiftedClock implements Clock {
     return systemClock.now() + this.#aheadMs
   }
 
-  /** How many sleep now. */
+  /** How many sleepers there are. */
   get sleeping(): number {
     return this.#sleepers.size
   }
@@ -32,9 +32,9 @@ export class ShiftedClock implements Clock {
   }
 
   /**
-   * Moves ahead by `ms`, from one sleeper that comes due to the next, each woken at its own time. Resolves when
-   * all of it has happened, and what followed from it: whoever waits for this clock sleeps beyond. Nobody is
-   * waited for who waits for the machine's time, such as an answer over a socket.
+   * Moves ahead by `ms`, from one sleeper that comes due to the next, each woken at its own time. Resolves when all of
+   * this has happened, and what followed from it: whatever waits for this clock then sleeps beyond it. What waits for
+   * the system's time, such as an answer over a socket, is not waited for.
    */
   async advance(ms: number): Promise<void> {
     let left = ms
@@ -52,7 +52,7 @@ export class ShiftedClock implements Clock {
     await whenQuiet()
   }
 
-  /** Who comes due first. */
+  /** The sleeper that is due first. */
   #next(): Sleeper | undefined {
     let first: Sleeper | undefined
     for (const each of this.#sleepers) if (!first || each.dueAt < first.dueAt) first = each

@@ -4,16 +4,16 @@ import { type Views, views } from '../wiring.ts'
 import type { GivenEvent } from './decides.ts'
 import { type Expected, meets } from './expectation.ts'
 
-/** An event that a view is shown; its stream and its time are made up where nothing is said. */
+/** An event for a view; its stream and time are made up when absent. */
 export type ShownEvent = GivenEvent &
   Partial<Pick<Recorded, 'stream' | 'at' | 'settles' | 'because' | 'actor'>>
 
 /** The rows that a view makes of events. */
 export interface ViewCase<N extends keyof Views> {
   readonly view: N
-  /** What happened, the oldest first. */
+  /** The events, the oldest first. */
   readonly given: readonly ShownEvent[]
-  /** Every row, in the order in which they came to be. */
+  /** Every row, in the order of their first event. */
   readonly expected?: readonly Expected<Views[N]>[]
 }
 
@@ -42,7 +42,7 @@ export function shows<N extends keyof Views>({ view: name, given, expected }: Vi
   const rows = new Map<string, object | undefined>()
   for (const event of recorded(given)) {
     const key = view.key(event)
-    // What is frozen throws where it is written to.
+    // A frozen row throws when it is changed.
     if (key !== undefined) rows.set(key, frozen(view.fold(rows.get(key), event)))
   }
   const shown = [...rows.values()].filter(row => row !== undefined) as Views[N][] // The view of this name has these rows.

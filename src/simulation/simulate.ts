@@ -13,16 +13,16 @@ import { withinBudget } from './within-budget.ts'
 
 /** The services, the engine and one virtual clock in one process, without sockets. */
 export interface World extends Simulators {
-  /** The engine that lives, or the last one that did: another one after each restart. */
+  /** The engine that is alive, or the last one that was: a new one after each restart. */
   readonly averba: Averba
   readonly clock: VirtualClock
   readonly samples: typeof samples
   /**
-   * What repeats this world: the same seed and the same calls give the same log, byte for byte, in memory, or in new
-   * files. A log in a file is another than one in memory.
+   * Repeats this world: the same seed and the same calls give the same log, byte for byte, in memory or in new files. A
+   * log in a file differs from one in memory.
    */
   readonly seed: number
-  /** No engine lives: it crashed, and was not started again. */
+  /** No engine is alive: it crashed, and was not restarted. */
   readonly isDown: boolean
   /**
    * Lets the engine's process die between two steps. What it was doing stops where it is: its promises never settle,
@@ -34,11 +34,11 @@ export interface World extends Simulators {
    * handlers and no followers until they are registered again. `run` of the one before ends with it.
    */
   restart(): Promise<Averba>
-  /** Lets the disk under the store be full, so that nothing more can be written, or have space again. */
+  /** Fills the disk under the store, so that nothing more can be written, or gives it space again. */
   fillDisk(isFull: boolean): Promise<void>
   /**
-   * What the log is, in 64 hexadecimal digits: the root of the Merkle tree over the exact bytes of every header. A
-   * header holds the hashes of its sealed parts, so equal digests are equal logs, keys and nonces included.
+   * The log in 64 hexadecimal digits: the root of the Merkle tree over the exact bytes of every header. A header holds
+   * the hashes of its sealed parts, so equal digests mean equal logs, keys and nonces included.
    */
   digest(): Promise<string>
   close(): Promise<void>
@@ -46,9 +46,9 @@ export interface World extends Simulators {
 
 /** What a world is made with. */
 export interface WorldOptions {
-  /** Repeats every id, key, chance and token: 1 unless said otherwise. */
+  /** Repeats every id, key, chance and token: 1 by default. */
   readonly seed?: number
-  /** The path of a SQLite file; in memory unless said otherwise, where it outlives a crash of the engine too. */
+  /** The path of a SQLite file; in memory by default, which also outlives a crash of the engine. */
   readonly store?: string
   /** Options of the engine, over those of the world. */
   readonly averba?: Partial<AverbaOptions>
@@ -60,7 +60,7 @@ export interface WorldOptions {
   readonly intercept?: (request: Request, forward: Fetch) => Promise<Response>
   /**
    * Asked at every point at which the engine's process may die: true lets it. Points count from the opening on, when
-   * there is no world yet to look at: answer false until `simulate` has resolved, by a variable of yours.
+   * there is no world to look at yet: answer false until `simulate` has resolved, by a variable of yours.
    */
   readonly crashAt?: (point: CrashPoint) => boolean
 }
@@ -72,7 +72,7 @@ const hosts = {
   portal: 'portal.exemplo.br',
 } as const
 
-/** Every option of a world: a name that is not here is a slip, and would be passed over in silence. */
+/** Every option of a world: an unknown name is a slip, and would otherwise be ignored in silence. */
 const optionNames: Readonly<Record<keyof WorldOptions, true>> = {
   seed: true,
   store: true,
@@ -92,8 +92,8 @@ const receiverUrl = 'https://receptor.exemplo.br/averba'
  * to. Requests and notifications arrive one after the other, each when everything before it has had its effect, so
  * that the order of events is the same in every run and on every runtime.
  *
- * @throws {AverbaError} what `openAverba` throws; `MISCONFIGURED` when an option of the world is unknown or its seed is none;
- * `INVALID_INPUT` when a fault or a policy is none; `CLOSED` when the process dies while it opens
+ * @throws {AverbaError} what `openAverba` throws; `MISCONFIGURED` when an option of the world is unknown or its seed is
+ * not a number; `INVALID_INPUT` when a fault or a policy is not one; `CLOSED` when the process dies while it opens
  */
 export async function simulate(options: WorldOptions = {}): Promise<World> {
   checkWorldOptions(options)
@@ -128,7 +128,7 @@ export async function simulate(options: WorldOptions = {}): Promise<World> {
       validationService: { baseUrl: `https://${hosts.validationService}`, service },
       portal: { baseUrl: `https://${hosts.portal}`, authenticate: staticHeaders(portalHeaders) },
       receiver: { publicUrl: receiverUrl },
-      // A small world does what a test asks for, and nothing by itself unless it is told to.
+      // A small world does what a test asks for, and nothing by itself unless told to.
       schedules: false,
       ...options.averba,
     },
@@ -174,7 +174,7 @@ function checkWorldOptions({ seed = 1, ...options }: WorldOptions): void {
     throw new AverbaError('MISCONFIGURED', 'Cannot use the seed: it must be a whole number, 0 or more')
 }
 
-/** The way to the services by their names. What they do begins when everything before has had its effect. */
+/** The way to the services by their names. A request arrives once everything before it has had its effect. */
 function throughTheNetwork(clock: VirtualClock, { reach }: Simulators): Fetch {
   const services: Record<string, Fetch> = {
     [hosts.consentService]: request => reach.consentService(request, { clientName: 'gestora-de-exemplo' }),

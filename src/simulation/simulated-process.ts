@@ -7,11 +7,11 @@ import type { VirtualClock } from './virtual-clock.ts'
 /** A place between two steps of an engine at which its process may die. */
 export interface CrashPoint {
   /**
-   * - `beforeWrite`, `afterWrite`: a transaction of the store is to begin, or is durable, and nobody has heard of it.
-   * - `beforeRequest`, `afterRequest`: a request is to leave, or its answer has come, and nobody has read it.
+   * - `beforeWrite`, `afterWrite`: a transaction of the store is about to begin, or is durable and not yet told.
+   * - `beforeRequest`, `afterRequest`: a request is about to leave, or its answer has come and is not yet read.
    */
   readonly at: 'beforeWrite' | 'afterWrite' | 'beforeRequest' | 'afterRequest'
-  /** How many points the engine came to since the world began, those while it was opened and this one included. */
+  /** The number of this point, counted since the world began, those while it was opened included. */
   readonly number: number
 }
 
@@ -32,7 +32,7 @@ interface Life {
 
 /**
  * The process that an engine lives in. It may die between any two steps: then nothing of it goes on, its callers hear
- * nothing, and what it had committed is what the next engine finds on the same store.
+ * nothing, and the next engine on the same store finds what was committed.
  */
 export class SimulatedProcess {
   readonly #parts: ProcessParts
@@ -46,7 +46,7 @@ export class SimulatedProcess {
     this.#medium = new Medium(parts.options.store, at => this.#isFatal(at))
   }
 
-  /** The engine that lives, or the last one that did. */
+  /** The engine that is alive, or the last one that was. */
   averba!: Averba
 
   /** Reports whether there is no engine that lives. */
@@ -87,14 +87,14 @@ export class SimulatedProcess {
     return averba
   }
 
-  /** Ends the process at once, in the middle of whatever it does. */
+  /** Ends the process at once, whatever it is doing. */
   crash(): void {
     this.#life = undefined
     this.#die()
     void this.#medium.cutOff()
   }
 
-  /** Gives a notification to the receiver, as a connection does that breaks with its process. */
+  /** Gives a notification to the receiver, over a connection that breaks with the process. */
   async receive(request: Request, from: { remoteAddress: string }): Promise<Response> {
     if (!this.#life) throw new UnsentError('ECONNREFUSED')
     const { averba, death } = this.#life
@@ -113,7 +113,7 @@ export class SimulatedProcess {
     throw new AverbaError('CLOSED', 'Cannot read the log: it was closed')
   }
 
-  /** Closes the engine as its host would, where one lives, and lets the time pass that this takes. */
+  /** Closes a living engine as its host would, and lets the time pass that this takes. */
   async stop(): Promise<void> {
     const life = this.#life
     if (!life) return
@@ -121,7 +121,7 @@ export class SimulatedProcess {
     await this.#parts.clock.finish(life.averba.close())
   }
 
-  /** Lets go of the store. */
+  /** Closes the store. */
   async end(): Promise<void> {
     await this.stop()
     await this.#medium.close()

@@ -48,14 +48,14 @@ export interface ServicesOptions {
 /**
  * Starts the four services as HTTPS servers, with certificates made for this run.
  *
- * @throws {AverbaError} `INVALID_INPUT` when `deliverFrom` is not an address of 127.0.0.0/8, or a fault or a policy
- * is none
+ * @throws {AverbaError} `INVALID_INPUT` when `deliverFrom` is not an address of 127.0.0.0/8, or a fault or a policy is
+ * not one
  */
 export async function startServices(options: ServicesOptions = {}): Promise<RunningServices> {
   const { clock = systemClock, entropy = systemEntropy, deliverFrom } = options
   if (deliverFrom !== undefined) checkLoopback(deliverFrom)
   const policies = options.policies !== undefined && { policies: options.policies }
-  // The certificates are checked by TLS itself, against the time of the machine.
+  // TLS itself checks the certificates, against the system's time.
   const now = Math.min(clock.now(), systemClock.now())
   const authority = await createAuthority(now)
   const { ca } = authority
@@ -143,14 +143,14 @@ export async function startServices(options: ServicesOptions = {}): Promise<Runn
   }
 }
 
-/** A request that is here as a whole: what a service does with it waits for no socket. */
+/** A request that has arrived as a whole: what a service does with it waits for no socket. */
 async function arrived(request: Request): Promise<Request> {
   if (request.body === null) return request
   const { url, method, headers } = request
   return new Request(url, { method, headers, body: await request.arrayBuffer() })
 }
 
-/** Only these addresses are this machine's own on every system that lets us choose at all. */
+/** Only these addresses belong to this machine on every system that allows a choice. */
 function checkLoopback(address: string): void {
   if (isIPv4(address) && address.startsWith('127.')) return
   throw new AverbaError(

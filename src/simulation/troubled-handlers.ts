@@ -1,15 +1,15 @@
 import type { Averba } from '../averba.ts'
 import type { Instant } from '../message.ts'
 
-/** A handler of a notification, or a follower of the log, that failed at what it was called for. */
+/** A handler of a notification, or a follower of the log, whose last call failed. */
 export interface TroubledHandler {
   /** Names it, what it failed at, and why. */
   readonly says: string
-  /** When it is called again; null when it is parked, until a person lets it go on. */
+  /** When it is called again; null while it is parked, until a person releases it. */
   readonly retryAt: Instant | null
 }
 
-/** Lists the handlers and followers that failed last, and have neither come through nor been let go on since. */
+/** Lists the handlers and followers whose last call failed, and that have neither succeeded nor been released since. */
 export async function listTroubled({ notifications, log }: Averba): Promise<TroubledHandler[]> {
   const troubled: TroubledHandler[] = []
   for (const state of ['failing', 'parked'] as const) {

@@ -11,13 +11,13 @@ interface Sleeper {
 
 /** How far a clock runs by itself. */
 export interface RunLimit {
-  /** How many sleepers are woken at most: 10,000 unless said otherwise. */
+  /** How many sleepers are woken at most: 10,000 by default. */
   readonly wakesMax?: number
 }
 
 const startsAt: Instant = '2026-11-20T12:00:00.000Z'
 const wakesDefault = 10_000
-/** What four digits of a year can say. */
+/** The first and last time with a year of four digits. */
 const [firstTime, lastTime] = [
   fromInstant('0000-01-01T00:00:00.000Z'),
   fromInstant('9999-12-31T23:59:59.999Z'),
@@ -26,8 +26,8 @@ const [firstTime, lastTime] = [
 /**
  * A clock that moves only when told to. It goes from one due time to the next, wakes one sleeper at a time, and goes on
  * when all is quiet: when nothing is left that could happen without this clock. That takes no waiting, and is the same
- * in every run. What waits for the outside, such as a file or a socket of yours, is waited for when the clock is told
- * with `hold`.
+ * in every run. Work of the outside, such as a file or a socket of yours, is waited for when `hold` tells the clock of
+ * it.
  *
  * Time in which nobody is woken passes at once. `averba.run` wakes every second, so that an idle day takes long: let
  * months pass with `advance` and `averba.settle` in turn, without it.
@@ -35,12 +35,12 @@ const [firstTime, lastTime] = [
 export class VirtualClock implements Clock {
   #now: number
   readonly #sleepers = new Set<Sleeper>()
-  /** Who waits for the others to be done, in the order in which they came. */
+  /** Those waiting for the others to finish, in the order in which they came. */
   readonly #arrivals: (() => void)[] = []
   readonly #held = new Set<Promise<unknown>>()
   #quieting: Promise<void> | undefined
 
-  /** @throws {AverbaError} `INVALID_INPUT` when it is to start at what is no time */
+  /** @throws {AverbaError} `INVALID_INPUT` when the start is not a time */
   constructor(start: Instant = startsAt) {
     this.#now = fromInstant(start)
     if (!(this.#now >= firstTime && this.#now <= lastTime))
@@ -51,7 +51,7 @@ export class VirtualClock implements Clock {
     return this.#now
   }
 
-  /** How many sleep now. */
+  /** How many sleepers there are. */
   get sleeping(): number {
     return this.#sleepers.size
   }
@@ -60,7 +60,7 @@ export class VirtualClock implements Clock {
     return this.#sleep(ms, signal, what)
   }
 
-  /** The same time for a process that can end: nobody of it is woken then. */
+  /** The same time for a process that can end: then none of its sleepers is woken. */
   forProcess(): Clock & { end(): void } {
     const process = Symbol('process')
     let hasEnded = false
@@ -95,8 +95,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Resolves when all is quiet, for one after the other: what arrives does so after everything that came before has
-   * had its effect. So the order of events hangs neither on the runtime nor on how long its promises take.
+   * Resolves when all is quiet, for one caller after the other: each arrives after everything before it has had its
+   * effect. So the order of events depends neither on the runtime nor on how long its promises take.
    */
   arrive(): Promise<void> {
     return new Promise(resolve => {
@@ -105,7 +105,7 @@ export class VirtualClock implements Clock {
     })
   }
 
-  /** Counts work of the outside as something that happens: the clock is not quiet before it has ended. */
+  /** Counts work of the outside as something that happens: the clock is not quiet until it has ended. */
   hold<T>(work: Promise<T>): Promise<T> {
     const end = () => void this.#held.delete(ended)
     const ended: Promise<void> = work.then(end, end)
@@ -133,7 +133,7 @@ export class VirtualClock implements Clock {
   /**
    * Moves forward by milliseconds, waking every sleeper at its own time.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when that is no number, below 0, or beyond the year 9999
+   * @throws {AverbaError} `INVALID_INPUT` when that is not a number, below 0, or beyond the year 9999
    */
   async advance(ms: number): Promise<void> {
     if (ms < 0) throw invalidMove(`advance by ${ms} ms`, 'jump shows an earlier time')
@@ -146,7 +146,7 @@ export class VirtualClock implements Clock {
   /**
    * Moves forward until the predicate holds. It is asked whenever all is quiet, before anybody is woken.
    *
-   * @throws {AverbaError} `NOTHING_DUE` when nobody is left who could be woken, `ENDLESS` when more than `wakesMax` were
+   * @throws {AverbaError} `NOTHING_DUE` when nobody is left to wake, `ENDLESS` when more than `wakesMax` were
    */
   async runUntil(
     predicate: () => boolean | Promise<boolean>,
@@ -170,7 +170,7 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Moves forward until nobody sleeps any more.
+   * Moves forward until nobody sleeps.
    *
    * @throws {AverbaError} `ENDLESS` when more than `wakesMax` were woken: it names who was woken most often
    */
@@ -184,8 +184,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Lets time pass until the work has ended, and no longer. Where nobody sleeps, the work waits for the outside, and is
-   * waited for: for ever, where an engine was asked for it that died. Throws what the work throws.
+   * Lets time pass until the work has ended, and no longer. Where nobody sleeps, the work waits for the outside, and so
+   * does this: for ever, if it was asked of an engine that died. Throws what the work throws.
    *
    * @throws {AverbaError} `ENDLESS` when more than `wakesMax` were woken meanwhile
    */
@@ -201,9 +201,9 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Shows another time from now on, later or earlier by milliseconds. Who sleeps does so for as long as before.
+   * Shows another time from now on, later or earlier by milliseconds. Sleepers sleep for as long as before.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when that is no number, or leads out of the years 0 to 9999
+   * @throws {AverbaError} `INVALID_INPUT` when that is not a number, or leads out of the years 0 to 9999
    */
   jump(ms: number): void {
     this.#now = this.#timeAfter(ms, 'jump')
@@ -220,7 +220,7 @@ export class VirtualClock implements Clock {
     )
   }
 
-  /** Wakes who comes due first, of several the one who sleeps longest. False when there is nobody until the end. */
+  /** Wakes the sleeper that is due first; of several, the one that has slept longest. False when none is due by `end`. */
   #wakeNext(end: number, woken?: Map<string, number>): boolean {
     let first: Sleeper | undefined
     for (const each of this.#sleepers) if (!first || each.dueAt < first.dueAt) first = each

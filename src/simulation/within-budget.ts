@@ -5,7 +5,7 @@ import { type Clock, calledOff } from '../clock.ts'
 
 const usual = { budgetMs: defaultBudgetMs, bodyBytesMax: answerBytesMax }
 
-/** Takes answers as a socket does, without one: whole, within the client's budget by this clock, and bounded. */
+/** Takes answers as a socket would, without one: whole, within the client's budget by this clock, and bounded. */
 export function withinBudget(clock: Clock, forward: Fetch): Fetch {
   return async request => {
     const { budgetMs, bodyBytesMax } = limitsOf(request) ?? usual
