@@ -284,7 +284,7 @@ function healthShown(state: State, shown: SubscriptionReading): SubscriptionEven
   return isFailing ? health(context, shown) : []
 }
 
-/** The one before is there again. What it is now, is told with the next reading. */
+/** The former registration is there again. The next reading tells its present form. */
 function reappearance(state: State, { remoteId, isDeleted }: SubscriptionReading): SubscriptionEvent[] {
   // A registration under way is found by its event and endpoint instead.
   if (remoteId !== state.context.formerId || isDeleted || state.matches('registering')) return []

@@ -24,9 +24,9 @@ export interface PortalClientOptions extends ExchangeOptions {
   readonly authenticate: PortalAuthentication
   /** Where a login session is kept for all processes; in this one alone when absent. */
   readonly share?: SessionShare
-  /** Where it is kept for all processes when the portal is closed; in this one when absent. */
+  /** Where it is kept for all processes when the portal is closed; in this one alone when absent. */
   readonly closedTimes?: SharedText
-  /** How much an answer with failure records may have: 64 MiB when absent. */
+  /** How large an answer with failure records may be: 64 MiB when absent. */
   readonly failuresBytesMax?: number
   /** The secrets of a subscription, asked for when they are sent. */
   readonly secretsOf: (evento: string, held: { endpoint: string; generation: number }) => Promise<Secrets>
@@ -47,7 +47,7 @@ interface Operation {
   readonly write: (base: string, headers: Record<string, string>, owed: Owed, secrets: Secrets) => Request
   /** The fact that a success makes; `undefined` when the answer cannot be read. */
   readonly read: (text: string, owed: Owed, begunAt: Instant) => Carried | undefined
-  /** What ends an answer that is too large: the next one is no smaller. */
+  /** Ends the tries for an answer that is too large: the next one would be no smaller. */
   readonly oversized?: { readonly attemptsMax: number; readonly why: string }
 }
 

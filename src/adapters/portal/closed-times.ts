@@ -74,7 +74,7 @@ export class ClosedTimes {
         const last = blocks[operation]
         const count = last?.day === day ? last.count + 1 : 1
         const hours = Math.min(count, hoursMax)
-        // The hours of Brasilia begin with those of UTC.
+        // The hours of Brasilia begin together with those of UTC.
         const until = Math.min((Math.floor(now / hourMs) + hours) * hourMs, midnightAfter(now)) + marginMs
         const because = `the portal has blocked this function for having been called too often (${code})`
         const block = { until, because, day, count }

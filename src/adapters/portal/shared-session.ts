@@ -191,7 +191,7 @@ export class SharedSession implements Authenticated {
     const request = await written(login, baseUrl)
     const result = await exchange(this.#options, 'once', () => request.clone())
     if (result.status === 'unsent') return { status: 'deferred', because: result.because }
-    // Perhaps somebody is logged in now, whose tokens nobody has.
+    // The login may have succeeded, with tokens that nobody has.
     if (result.status === 'lost') return this.#bar(known, result.because)
     const { answer } = result
     const authorization = answer.headers.get('set-token')
