@@ -8,7 +8,7 @@ import type { AverbaOptions } from './options.ts'
 /** How many days before its end a certificate no longer counts as well. */
 const daysMin = 7
 
-const noCertificate = 'it is none: give { cert, key } as PEM text, or { pfx, passphrase }'
+const noCertificate = 'it is not a certificate: give { cert, key } as PEM text, or { pfx, passphrase }'
 
 /**
  * Looks at one certificate: whether it can be had and read, is its key's, and has not ended. One that cannot be used

@@ -110,7 +110,7 @@ const takenHeaders = new Set([
 
 function checkTraceHeader(name: string): void {
   if (!/^[\w!#$%&'*+.^`|~-]{1,100}$/.test(name)) {
-    throw misconfigured('Cannot use validationService.traceHeader: it is no name of a header')
+    throw misconfigured('Cannot use validationService.traceHeader: it is not a name of a header')
   }
   if (takenHeaders.has(name.toLowerCase())) {
     throw misconfigured(`Cannot use validationService.traceHeader: "${name}" has another meaning`)
@@ -136,7 +136,7 @@ function checkRun({ run = {}, receiver }: AverbaOptions): void {
     ['run.receiver.port', run.receiver?.port],
   ] as const) {
     if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-      throw misconfigured(`Cannot use ${name}: it is no port`)
+      throw misconfigured(`Cannot use ${name}: it is not a port`)
     }
   }
 }
@@ -209,13 +209,13 @@ function checkLimits({ consentService, validationService, portal }: AverbaOption
     const { requestsPerSecond: perSecond = 1, requestsAtOnceMax: atOnce = 1 } = service ?? {}
     if (!(perSecond > 0)) throw misconfigured(`Cannot use ${name}.requestsPerSecond: it is not above 0`)
     if (!Number.isInteger(atOnce) || atOnce < 1) {
-      throw misconfigured(`Cannot use ${name}.requestsAtOnceMax: it is no whole number above 0`)
+      throw misconfigured(`Cannot use ${name}.requestsAtOnceMax: it is not a whole number above 0`)
     }
   }
   const { failuresBytesMax = 1 } = portal ?? {}
   if (!Number.isInteger(failuresBytesMax) || failuresBytesMax < 1 || failuresBytesMax > failuresBytesCap) {
     throw misconfigured(
-      `Cannot use portal.failuresBytesMax: it is no whole number from 1 to ${failuresBytesCap}`,
+      `Cannot use portal.failuresBytesMax: it is not a whole number from 1 to ${failuresBytesCap}`,
     )
   }
 }
@@ -236,7 +236,7 @@ function checkRetention({ retention = {}, backupRetentionDays = 0 }: AverbaOptio
 
 function checkRecordKeys({ recordKeys = [] }: AverbaOptions): void {
   if (Array.isArray(recordKeys) && recordKeys.every(kind => recordKinds.includes(kind))) return
-  throw misconfigured('Cannot use recordKeys: it is no list of kinds of records', {
+  throw misconfigured('Cannot use recordKeys: it is not a list of kinds of records', {
     hint: `Use any of ${recordKinds.join(', ')}`,
   })
 }

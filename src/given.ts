@@ -24,7 +24,7 @@ export function checkId(id: unknown, what: string): asserts id is string {
 export function checkInstant(at: unknown, what: string): asserts at is Instant {
   const ms = typeof at === 'string' ? Date.parse(at) : Number.NaN
   if (!Number.isNaN(ms) && toInstant(ms) === at) return
-  throw new AverbaError('INVALID_INPUT', `Cannot use "${what}": it is no instant`, {
+  throw new AverbaError('INVALID_INPUT', `Cannot use "${what}": it is not an instant`, {
     hint: 'Give it as 2026-11-20T12:00:00.000Z',
   })
 }
@@ -36,7 +36,7 @@ export function checkInstant(at: unknown, what: string): asserts at is Instant {
  */
 export function checkMs(ms: unknown, what: string): void {
   if (Number.isSafeInteger(ms) && Number(ms) >= 0) return
-  throw new AverbaError('INVALID_INPUT', `Cannot use "${what}": it is no whole number of milliseconds`)
+  throw new AverbaError('INVALID_INPUT', `Cannot use "${what}": it is not a whole number of milliseconds`)
 }
 
 /**
@@ -55,7 +55,7 @@ export function checkAge(ageMaxMs: unknown): void {
  */
 export function checkPosition(position: unknown, what: string): asserts position is number {
   if (Number.isSafeInteger(position) && Number(position) >= 0) return
-  throw new AverbaError('INVALID_INPUT', `Cannot use "${what}": it is no position of the log`, {
+  throw new AverbaError('INVALID_INPUT', `Cannot use "${what}": it is not a position of the log`, {
     hint: 'Positions are whole numbers, and count from 1',
   })
 }
@@ -77,7 +77,7 @@ export function checkActor({ kind, ref }: Actor): void {
   if (kind !== 'subject' && kind !== 'person' && kind !== 'system') {
     throw new AverbaError(
       'INVALID_INPUT',
-      "Cannot use the actor's kind: it is none of subject, person, system",
+      "Cannot use the actor's kind: it is not one of subject, person, system",
     )
   }
   checkClearText(ref, "actor's ref", idMax)

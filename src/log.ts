@@ -98,7 +98,7 @@ export function createLog({ store, log }: Area, followers: Followers, known: Rea
 function checkFilter({ after, types, ...filter }: Filter = {}): void {
   if (after !== undefined) checkPosition(after, 'after')
   if (types !== undefined && !(Array.isArray(types) && types.every(type => typeof type === 'string')))
-    throw new AverbaError('INVALID_INPUT', 'Cannot use "types": it is no list of types of events', {
+    throw new AverbaError('INVALID_INPUT', 'Cannot use "types": it is not a list of types of events', {
       hint: "Give them as ['consent.revoked']",
     })
   checkVersion(filter)
@@ -107,7 +107,7 @@ function checkFilter({ after, types, ...filter }: Filter = {}): void {
 function checkVersion({ stream, fromVersion }: Filter): void {
   if (fromVersion === undefined) return
   if (stream !== undefined && Number.isSafeInteger(fromVersion) && fromVersion > 0) return
-  throw new AverbaError('INVALID_INPUT', 'Cannot read from a version: it is none, or no stream is named', {
+  throw new AverbaError('INVALID_INPUT', 'Cannot read from a version: it is not one, or no stream is named', {
     hint: "Versions count from 1 in each stream: log.read({ stream: 'consent-…', fromVersion: 3 })",
   })
 }

@@ -309,7 +309,7 @@ function parseInstant(text: string): Instant {
 
 function checkKeyLine(line: string): void {
   if (parseVerifierKey(line.trim())) return
-  throw new AverbaError('INVALID_INPUT', 'Cannot use a verifier key: it is no line of an Ed25519 key', {
+  throw new AverbaError('INVALID_INPUT', 'Cannot use a verifier key: it is not a line of an Ed25519 key', {
     hint: 'Such as the line in the file "key" of an exported bundle',
   })
 }

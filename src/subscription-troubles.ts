@@ -113,7 +113,7 @@ function threat({ evento, failing_since: failingSince }: SubscriptionRow, now: n
 function absence(evento: string, row: SubscriptionRow | undefined): Trouble[] {
   if (row?.state === 'deleted' && row.deleted_by === 'portal') {
     const message = 'the portal has deleted a declared subscription'
-    const detail = `${evento}: the portal has deleted it: mend what failed, then plan and apply, or declare it no more`
+    const detail = `${evento}: the portal has deleted it: mend what failed, then plan and apply, or stop declaring it`
     return [{ key: `deleted ${evento}`, line: { message, evento }, detail }]
   }
   const message = 'a declared subscription is not at the portal'

@@ -18,7 +18,7 @@ const bytesMax = 65_536
 export function checkWhy({ reason, evidence }: { [K in keyof Why]?: Why[K] | undefined }): Json | undefined {
   if (reason === undefined && evidence === undefined) return undefined
   if (reason !== undefined && (typeof reason !== 'string' || !reason.isWellFormed()))
-    throw invalid('the reason is no text')
+    throw invalid('the reason is not a text')
   const text = write({ reason, evidence })
   if (Buffer.byteLength(text) > bytesMax) throw invalid(`they are over ${bytesMax} bytes`)
   return JSON.parse(text) as Json // What was written just now.

@@ -10,7 +10,7 @@ import { claimsSchema } from './validation/wire.ts'
 
 const text = z.string().min(1).max(500)
 /** A record under an invalid CPF could never be read: the services refuse its address. */
-const cpf = text.refine(isCpf, 'it is no CPF: eleven digits, the last two of which check the others')
+const cpf = text.refine(isCpf, 'it is not a CPF: eleven digits, the last two of which check the others')
 const bodies = {
   advance: z.strictObject({ ms: z.int().nonnegative() }),
   consent: z.strictObject({

@@ -102,7 +102,7 @@ function checkPaths(receivers: object): void {
   const paths = Object.keys(receivers)
   const wrong = paths.find(path => !/^\/[^?#\s]*$/.test(path))
   if (wrong === undefined && paths.length > 0) return
-  const what = wrong === undefined ? 'there is none' : `"${wrong}" is no path`
+  const what = wrong === undefined ? 'there is none' : `"${wrong}" is not a path`
   throw new AverbaError('MISCONFIGURED', `Cannot serve the receivers: ${what}`, {
     hint: "Give { receivers: { '/averba': averba.receiver } }, with the path of receiver.publicUrl",
   })

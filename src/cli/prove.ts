@@ -69,7 +69,7 @@ function writeNew(path: string, text: string, mode: number): void {
   } catch (cause) {
     throw new AverbaError(
       'INVALID_INPUT',
-      `Cannot write "${path}": something is there, or it is no place for it`,
+      `Cannot write "${path}": something is there, or it is not a place for it`,
       {
         cause,
       },

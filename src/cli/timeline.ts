@@ -24,7 +24,7 @@ function wordsOf(event: Recorded): string | undefined {
     case 'consent.changeSeen':
       return `a list shows a consent as ${event.data.status}: it is read in full`
     case 'consent.vanished':
-      return 'a consent is listed no more'
+      return 'a consent is no longer listed'
     case 'consent.used':
       return `data was used under a consent, for ${event.basis?.purpose}`
     case 'consent.useRefused':

@@ -78,12 +78,12 @@ export async function verifyDisclosure(
   const nothing = { header: '', opened: [], closed: [] }
   const failed = (fault: string) => ({ isProven: false, fault, signedBy: [], ...nothing })
   const disclosure = parseDisclosure(text)
-  if (!disclosure) return failed('it has not the form of a disclosure')
+  if (!disclosure) return failed('it does not have the form of a disclosure')
   const proven = await verifyTlogProof(disclosure.proof, keys)
   if (!proven.isProven) return { ...proven, ...nothing }
   const header = parseTlogProof(disclosure.proof)?.header ?? ''
   const event = parseRecorded(header)
-  if (!event) return failed('its event has not the form of one')
+  if (!event) return failed('its event does not have the form of one')
   try {
     const opened = await openParts(disclosure, event)
     const names = new Set(opened.map(part => part.name))

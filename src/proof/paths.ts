@@ -35,7 +35,7 @@ export function inclusionRanges(index: number, size: number): Range[] {
  */
 export function consistencyRanges(before: number, after: number): Range[] {
   if (!isCount(before) || !isCount(after) || before === 0 || before > after)
-    throw new RangeError(`A tree of ${before} leaves is no beginning of one of ${after}`)
+    throw new RangeError(`A tree of ${before} leaves is not the beginning of one of ${after}`)
   const ranges: Range[] = []
   let [from, to] = [0, after]
   while (to !== before) {

@@ -62,7 +62,7 @@ export async function verifyTlogProof(
 ): Promise<ProofVerdict> {
   const failed = (fault: string): ProofVerdict => ({ isProven: false, fault, signedBy: [] })
   const proof = parseTlogProof(text)
-  if (!proof) return failed('it has not the form of a proof')
+  if (!proof) return failed('it does not have the form of a proof')
   const { checkpoint, index, path } = proof
   const leaf = header ?? proof.header
   if (leaf === undefined) return failed('it does not carry its event, and none was given')

@@ -136,7 +136,7 @@ class PartsInOrder {
       const part = parsePart(decoder.decode(line.value))
       if (part) this.#next = part
       else {
-        this.#faults.add('bundle', `line ${this.#count} of parts.ndjson is no part`)
+        this.#faults.add('bundle', `line ${this.#count} of parts.ndjson is not a part`)
         await this.#read()
       }
     } catch (error) {
@@ -158,7 +158,7 @@ async function keysIn(read: ReadFile, faults: Faults): Promise<VerifierKey[]> {
   for (const line of (await textOf(read, 'key', faults)).split('\n').filter(each => each !== '')) {
     const key = parseVerifierKey(line)
     if (key) keys.push(key)
-    else faults.add('bundle', 'a line of the file key is no verifier key')
+    else faults.add('bundle', 'a line of the file key is not a verifier key')
   }
   return keys
 }
@@ -172,7 +172,7 @@ async function checkpointsIn(read: ReadFile, faults: Faults): Promise<GivenCheck
   try {
     for await (const line of linesOf(lines)) {
       const { note, anchor } = parseObject(decoder.decode(line)) ?? {}
-      if (typeof note !== 'string') faults.add('bundle', 'a line of checkpoints.ndjson is no checkpoint')
+      if (typeof note !== 'string') faults.add('bundle', 'a line of checkpoints.ndjson is not a checkpoint')
       else given.push({ note, anchor: anchorIn(anchor) })
     }
   } catch (error) {
@@ -207,7 +207,7 @@ async function textOf(read: ReadFile, name: BundleFile, faults: Faults): Promise
 function readKey(line: string): VerifierKey {
   const key = parseVerifierKey(line.trim())
   if (key) return key
-  throw new TypeError('A given verifier key is no line of an Ed25519 key')
+  throw new TypeError('A given verifier key is not a line of an Ed25519 key')
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}

@@ -44,7 +44,7 @@ export class VirtualClock implements Clock {
   constructor(start: Instant = startsAt) {
     this.#now = fromInstant(start)
     if (!(this.#now >= firstTime && this.#now <= lastTime))
-      throw invalidMove('begin at what is no time', 'Give it as 2026-11-20T12:00:00.000Z')
+      throw invalidMove('begin at something that is not a time', 'Give it as 2026-11-20T12:00:00.000Z')
   }
 
   now(): number {
@@ -213,7 +213,7 @@ export class VirtualClock implements Clock {
   #timeAfter(ms: unknown, what: string): number {
     const time = typeof ms === 'number' ? this.#now + ms : Number.NaN
     if (time >= firstTime && time <= lastTime) return time
-    const given = typeof ms === 'number' ? `${ms} ms` : 'what is no number'
+    const given = typeof ms === 'number' ? `${ms} ms` : 'something that is not a number'
     throw invalidMove(
       `${what} by ${given}`,
       'Give a number of milliseconds that stays within the years 0 to 9999',

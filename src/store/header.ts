@@ -43,7 +43,7 @@ export function writeHeader(event: Recorded, schema: number): string {
  * @throws {AverbaError} `CORRUPT` when it is no JSON object: a damaged page may read as nothing at all
  */
 export function parseHeader(text: string) {
-  const cannot = 'Cannot read an event: its header is no JSON object'
+  const cannot = 'Cannot read an event: its header is not a JSON object'
   let header: unknown
   try {
     header = JSON.parse(text)

@@ -55,7 +55,7 @@ export function* proveConsistency(
   note: string,
 ): Steps<{ before: Checkpoint; checkpoint: string; hashes: string[] }> {
   const before = parseCheckpoint(note)
-  if (!before) throw new AverbaError('INVALID_INPUT', 'Cannot prove consistency: that is no checkpoint')
+  if (!before) throw new AverbaError('INVALID_INPUT', 'Cannot prove consistency: that is not a checkpoint')
   const { note: checkpoint, size } = yield* newest()
   if (before.size === 0 || before.size > size || (yield* rootAt(before.size)) !== before.root)
     throw new AverbaError('INVALID_INPUT', 'Cannot prove consistency: that checkpoint is not of this log')

@@ -82,9 +82,13 @@ export class ViewReader {
       const found = this.#views.get(table)
       if (found && !running.has(nameOf(found.view))) throw stopped(table)
       if (found || isSure === 'perhaps' || table === schemaTable) continue
-      throw new AverbaError('INVALID_INPUT', 'Cannot run this statement: it reads what is no view', {
-        hint: `There are ${[...this.#views.keys()].join(', ')}`,
-      })
+      throw new AverbaError(
+        'INVALID_INPUT',
+        'Cannot run this statement: it reads something that is not a view',
+        {
+          hint: `There are ${[...this.#views.keys()].join(', ')}`,
+        },
+      )
     }
   }
 

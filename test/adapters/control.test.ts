@@ -73,7 +73,10 @@ test.each(['/consents', '/awareness', '/persons'])(
     expect(await ask(path, '{"cpf":"25774435016"}')).toMatchObject({ status: 200 })
     for (const cpf of ['1', '25774435017', '257.744.350-16']) {
       const { status, body } = await ask(path, JSON.stringify({ cpf }))
-      expect([status, body.error]).toEqual([400, expect.stringMatching(/^cpf: it is no CPF: eleven digits/)])
+      expect([status, body.error]).toEqual([
+        400,
+        expect.stringMatching(/^cpf: it is not a CPF: eleven digits/),
+      ])
     }
   },
 )

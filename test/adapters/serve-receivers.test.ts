@@ -208,7 +208,7 @@ test('a path that is none, a key of another certificate and an expired one are t
     misconfigured('Cannot serve the receivers: there is none'),
   )
   await expect(given({ receivers: { norte: receiverOf([]) } })).rejects.toMatchObject(
-    misconfigured('Cannot serve the receivers: "norte" is no path'),
+    misconfigured('Cannot serve the receivers: "norte" is not a path'),
   )
   await expect(given({ certificate: { cert, key } })).rejects.toMatchObject(
     misconfigured('Cannot use the server certificate: its key belongs to another certificate'),

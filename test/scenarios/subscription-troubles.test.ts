@@ -80,7 +80,7 @@ test('a subscription that is about to be deleted is not well, with its days, unt
   expect(await health()).toEqual({
     name: 'subscriptions',
     ok: false,
-    detail: `${one}: the portal has deleted it: mend what failed, then plan and apply, or declare it no more`,
+    detail: `${one}: the portal has deleted it: mend what failed, then plan and apply, or stop declaring it`,
   })
   await apply(world)
   expect(await health()).toMatchObject({ ok: true })

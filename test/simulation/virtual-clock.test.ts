@@ -158,11 +158,11 @@ test.each([
   ['advance', Number.POSITIVE_INFINITY, 'Cannot advance by Infinity ms'],
   ['advance', -5, 'Cannot advance by -5 ms'],
   ['advance', 1e300, 'Cannot advance by 1e+300 ms'],
-  ['advance', '1000', 'Cannot advance by what is no number'],
-  ['advance', undefined, 'Cannot advance by what is no number'],
+  ['advance', '1000', 'Cannot advance by something that is not a number'],
+  ['advance', undefined, 'Cannot advance by something that is not a number'],
   ['jump', Number.NaN, 'Cannot jump by NaN ms'],
   ['jump', Number.NEGATIVE_INFINITY, 'Cannot jump by -Infinity ms'],
-  ['jump', '1000', 'Cannot jump by what is no number'],
+  ['jump', '1000', 'Cannot jump by something that is not a number'],
 ] as const)('%s(%o) is refused, and the clock stands where it did', async (call, ms, message) => {
   const clock = new VirtualClock('2026-11-20T12:00:00.000Z')
   void tick(clock, second, 'a look', [])
