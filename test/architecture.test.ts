@@ -193,7 +193,7 @@ test('every export has a comment that says what it is', () => {
   const wrong = files.flatMap(({ path, text }) => {
     const lines = text.split('\n')
     return lines.flatMap((line, i) => {
-      const name = /^export (?:async )?(?:function\*?|class|interface|const) (\w+)/.exec(line)?.[1]
+      const name = /^export (?:async )?(?:function\*?|class|interface|type|const) (\w+)/.exec(line)?.[1]
       const above = lines[i - 1] ?? ''
       return name === undefined || above.endsWith('*/') ? [] : [`${path}: ${name}`]
     })

@@ -63,7 +63,9 @@ export const faultSchema = z
     }
   })
 
+/** A fault: what goes wrong, where, and how often. */
 export type Fault = z.infer<typeof faultSchema>
+/** The kind of a fault, such as `refuse` or `status`. */
 export type FaultKind = Fault['kind']
 /** What a fault can befall. */
 export type FaultyService = ServiceName | 'receiver'

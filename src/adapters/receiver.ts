@@ -18,7 +18,7 @@ export interface Incoming {
 }
 
 /** Why the portal takes a notification for lost: it was answered too late, or could not be stored. */
-export type Missed = 'late' | 'unstored'
+type Missed = 'late' | 'unstored'
 
 /** Whom to believe, and where to store. */
 export interface ReceiverOptions {

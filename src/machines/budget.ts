@@ -11,7 +11,7 @@ export type BudgetEvent = Event<'budget.spent', { for: string }>
 // Commands
 
 /** `max` is the day's limit, as the host has set it now. */
-export type BudgetMessage = Message<'budget.spend', { for: string; max: number }>
+type BudgetMessage = Message<'budget.spend', { for: string; max: number }>
 
 // Chart
 

@@ -11,6 +11,7 @@ interface Left {
   readonly daysLeft: number
 }
 
+/** What is recorded of a certificate as its end comes near. */
 export type CertificateEvent =
   /** It ends soon: said when fewer days are left than one of the warnings. */
   | Event<'certificate.expiring', Left>
@@ -19,7 +20,7 @@ export type CertificateEvent =
 
 // Facts from outside
 
-export type CertificateMessage = Message<'certificate.observe', Left>
+type CertificateMessage = Message<'certificate.observe', Left>
 
 /** The days left at which an event is recorded, each once. */
 const warnings = [30, 14, 7, 3, 1]

@@ -37,6 +37,7 @@ export interface Use {
   readonly askedAt?: Instant
 }
 
+/** What is recorded of a consent. */
 export type ConsentEvent =
   /**
    * Always the first: its part `record` holds the service's own id and texts. Listed again, `knowledge` says that a change of
@@ -105,6 +106,7 @@ export interface Answered {
   readonly askedAt?: Instant
 }
 
+/** What the machine of a consent decides: commands, and facts from outside. */
 export type ConsentMessage =
   | Message<'consent.approve' | 'consent.deny' | 'consent.revoke' | 'consent.readDetail', unknown>
   /** The earlier change has not left, and is withdrawn with this. */

@@ -1,9 +1,11 @@
 /** The five statuses of the contract (document 1, section 3). */
 export const consentStatuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO'] as const
+/** The status of a consent. */
 export type ConsentStatus = (typeof consentStatuses)[number]
 
 /** The statuses that can be asked for, each with the one status it is asked from (section 3). */
 export const askedFrom = { ATIVO: 'PENDENTE', NEGADO: 'PENDENTE', REVOGADO: 'ATIVO' } as const
+/** A status that can be asked for. */
 export type RequestableStatus = keyof typeof askedFrom
 
 /** The event that a move of the contract's table makes; `undefined` when the table has no such move. */

@@ -40,6 +40,7 @@ interface Attempted extends Concerned {
   readonly attempts: number
 }
 
+/** What is recorded of an owed call beside its outcome. */
 export type EffectEvent =
   /** A request that may change something, or costs something, leaves after this. Readings have no such event. */
   | Event<'effect.attempted', Attempted>
@@ -54,7 +55,7 @@ export type EffectEvent =
 
 // Commands, and facts from outside
 
-export type EffectMessage =
+type EffectMessage =
   | Message<'effect.attempt', Attempted>
   | Message<'effect.park', Parked>
   | Message<'effect.retry' | 'effect.withdraw', Concerned>

@@ -28,6 +28,7 @@ interface Came {
   readonly waiting: readonly string[]
 }
 
+/** What is recorded of a notification and its handlers. */
 export type NotificationEvent =
   /** Always the first: its part `body` holds the bytes, and who was addressed. */
   | Event<'notification.received', Received>
@@ -54,7 +55,7 @@ interface Tried {
   readonly handlers: readonly string[]
 }
 
-export type NotificationMessage =
+type NotificationMessage =
   | Message<'portal.notified', Received>
   | Message<'notification.recover', Recovered>
   | Message<'host.handled', Tried>

@@ -6,6 +6,7 @@ import { type Decision, type Machine, record } from './machine.ts'
 
 // Events
 
+/** What is recorded of our account at the portal. */
 export type PortalEvent =
   | Event<'portal.listRequested', unknown>
   /** Its part `list` holds the subscriptions as listed, secrets taken out. */
@@ -62,7 +63,7 @@ interface ListedFailures {
 
 // Commands, and facts from outside
 
-export type PortalMessage =
+type PortalMessage =
   | Message<'portal.list', unknown>
   | Message<'portal.listFailures', AskedFailures>
   /** The time for the failures up to a day has come; `since` is the day on which the log began. */

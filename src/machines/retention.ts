@@ -17,7 +17,7 @@ export type RetentionEvent = Event<'retention.applied', Applied>
 
 // Commands
 
-export type RetentionMessage = Message<'retention.apply', Applied>
+type RetentionMessage = Message<'retention.apply', Applied>
 
 // Chart
 

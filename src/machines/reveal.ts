@@ -19,7 +19,7 @@ export type RevealEvent = Event<'reveal.recorded', Revealed>
 
 // Commands
 
-export type RevealMessage = Message<'reveal.record', Revealed>
+type RevealMessage = Message<'reveal.record', Revealed>
 
 // Chart
 

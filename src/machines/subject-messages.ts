@@ -25,6 +25,7 @@ export interface SyncAgain {
   readonly dueAt: Instant
 }
 
+/** What is recorded of a data subject. */
 export type SubjectEvent =
   /** Always the first: its part `cpf` holds the CPF. */
   | Event<'subject.enrolled', { subject: string; origin: Origin }>
@@ -66,6 +67,7 @@ export type SubjectEvent =
 
 // Commands, and facts from outside
 
+/** What the machine of a data subject decides: commands, and facts from outside. */
 export type SubjectMessage =
   | Message<'subject.enrol', { subject: string; origin: Origin }>
   | Message<'subject.sync' | 'subject.readAwareness' | 'subject.readLogin', unknown>

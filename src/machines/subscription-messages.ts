@@ -9,6 +9,7 @@ export interface Desired {
   readonly endpoint: string
 }
 
+/** What is recorded of a subscription. */
 export type SubscriptionEvent =
   /** Always the first. */
   | Event<'subscription.declared', Desired & { subscription: string }>
@@ -111,6 +112,7 @@ export interface SubscriptionReading {
 /** Makes ours what the portal lists already: it matches, or a person wants it, whosever it was. */
 export type AdoptMessage = Message<'subscription.adopt' | 'subscription.takeOver', SubscriptionReading>
 
+/** What the machine of a subscription decides: commands, and facts from outside. */
 export type SubscriptionMessage =
   | Message<'subscription.declare', Desired & { subscription: string }>
   | Message<'subscription.register' | 'subscription.change' | 'subscription.rotate', { endpoint: string }>

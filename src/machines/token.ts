@@ -12,6 +12,7 @@ import { type Decision, type Machine, record, refuse } from './machine.ts'
  */
 export type TokenNeed = 'absent' | 'lost' | 'rejected' | 'repeated' | 'changed'
 
+/** What is recorded of the token of one credential. */
 export type TokenEvent =
   /** `credential` is a keyed digest of the key and secret in use: it tells when they were changed. */
   | Event<'token.requested', { need: TokenNeed; credential: string }>
@@ -32,7 +33,7 @@ interface Asked {
 
 // Commands, and facts from outside
 
-export type TokenMessage =
+type TokenMessage =
   /** `at` is the time of the request. */
   | Message<'token.request', TokenRequest>
   | Message<'token.reject', Rejected>
@@ -63,7 +64,7 @@ interface Rejected {
 // Effects
 
 /** What a token request is for: the generation that it makes, and why. */
-export interface RequestToken {
+interface RequestToken {
   readonly generation: number
   readonly need: TokenNeed
 }

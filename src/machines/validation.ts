@@ -44,6 +44,7 @@ interface Answered {
   readonly unreadable?: readonly string[]
 }
 
+/** What is recorded of a validation. */
 export type ValidationEvent =
   /** The first: its part `claims` holds what was claimed, and `because` why it is paid again. */
   | Event<'validation.requested', Requested>
@@ -68,7 +69,7 @@ export type ValidationEvent =
 
 // Commands, and facts from outside
 
-export type ValidationMessage =
+type ValidationMessage =
   | Message<'validation.request', Requested>
   | Message<'validation.reuse', Reused>
   | Message<'validation.resolve', { charged: boolean }>

@@ -26,7 +26,7 @@ import { type Schemas, schemaOf } from './schemas.ts'
 export type Expectation = 'none' | 'exists' | 'any' | number
 
 /** An event to append, with the parts that go with it. */
-export interface NewEvent {
+interface NewEvent {
   readonly event: Event
   readonly because: string
   /** What replay needs of the command or fact. */

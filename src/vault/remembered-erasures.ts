@@ -2,7 +2,7 @@ import type { Instant } from '../message.ts'
 import type { KeyringFile } from './keyring-file.ts'
 
 /** An erasure as the keyring remembers it: a backup that predates it may be put back, and does not know of it. */
-export interface RememberedErasure {
+interface RememberedErasure {
   readonly at: Instant
   /** Something was kept, and so was the key. */
   readonly keepsKey: boolean

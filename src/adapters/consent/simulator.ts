@@ -34,12 +34,14 @@ export interface ConsentSimulator {
   readonly requests: ReadonlyMap<string, number>
 }
 
+/** A consent for the simulated service to hold: the members given, and made-up ones for the rest. */
 export type NewConsent = Partial<ConsentimentoDetalhado> & {
   cpf: string
   cnpj?: string
   /** From now, in milliseconds: a year when absent. `dataExpiracao`, where given too, wins. */
   expiresInMs?: number
 }
+/** An awareness record for the simulated service to hold: the members given, and made-up ones for the rest. */
 export type NewAwareness = Partial<CienciaDetalhada> & { cpf: string; cnpj?: string }
 
 interface Options {

@@ -137,10 +137,17 @@ export const problemaDetalhadoSchema = z.object({
   properties: z.record(z.string(), z.unknown()).nullable().describe('Members of any kind.'),
 })
 
+/** A consent in a list, and the answer to a change. */
 export type ConsentimentoResumido = z.infer<typeof consentimentoResumidoSchema>
+/** A consent in full. */
 export type ConsentimentoDetalhado = z.infer<typeof consentimentoDetalhadoSchema>
+/** An awareness record in a list. */
 export type CienciaResumida = z.infer<typeof cienciaResumidaSchema>
+/** An awareness record in full. */
 export type CienciaDetalhada = z.infer<typeof cienciaDetalhadaSchema>
+/** The login state of a data subject. */
 export type TitularAutenticadoStatus = z.infer<typeof titularAutenticadoStatusSchema>
+/** The address of the national login. */
 export type TitularLoginUrl = z.infer<typeof titularLoginUrlSchema>
+/** The body of an error (section 7). */
 export type ProblemaDetalhado = z.infer<typeof problemaDetalhadoSchema>

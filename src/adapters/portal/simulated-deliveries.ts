@@ -26,7 +26,7 @@ export interface Delivered {
 export type Deliver = (request: Request, underway: Underway) => Promise<Response>
 
 /** How a delivery under way reports its progress. */
-export interface Underway extends Pick<Limit, 'countBy'> {
+interface Underway extends Pick<Limit, 'countBy'> {
   /** Called when its connection is there. */
   onConnected(): void
 }

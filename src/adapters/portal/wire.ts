@@ -80,8 +80,13 @@ export const recipientIdForms: Readonly<Record<RecipientKind, RegExp>> = {
   ORGAO: /^[\x21-\x7e]{1,40}$/,
 }
 
+/** The answer to Subscribe. */
 export type Assinatura = z.infer<typeof assinaturaSchema>
+/** The answer to Change, which shows no secrets. */
 export type AssinaturaAlterada = z.infer<typeof assinaturaAlteradaSchema>
+/** A subscription in a list. */
 export type AssinaturaListada = z.infer<typeof assinaturaListadaSchema>
+/** A failure record. */
 export type Falha = z.infer<typeof falhaSchema>
+/** A kind of recipient: `CPF`, `CNPJ` or `ORGAO`. */
 export type RecipientKind = (typeof recipientKinds)[number]

@@ -11,4 +11,5 @@ export const tokenResponseSchema = z.object({
   expires_in: z.int().describe('How long the token still lives.'),
 })
 
+/** The answer of the token endpoint. */
 export type TokenResponse = z.infer<typeof tokenResponseSchema>

@@ -110,5 +110,7 @@ export const validationResponseSchema = z.object({
     .optional(),
 })
 
+/** What is claimed of a person, by field. */
 export type Claims = z.infer<typeof claimsSchema>
+/** The answer of a validation: whether each claimed value matches, and how alike some are. */
 export type ValidationResponse = z.infer<typeof validationResponseSchema>
