@@ -266,7 +266,7 @@ export async function openOn(
         if (asOf.position !== undefined) checkPosition(asOf.position, 'position')
         return (await store.viewAsOf(name, asOf)) as Views[N][] // The view of this name has these rows.
       }),
-    // The type names what is told. A handler that caused the event does not wait for its listeners.
+    // A handler that caused the event does not wait for its listeners. The cast: the type names what is told.
     on: (type, listener) => engine.on(type, told => followers.scope.outside(() => listener(told as never))),
     run: ({ signal }) =>
       engine.admit(closing =>

@@ -67,7 +67,7 @@ export function tell(events: readonly ConsentRecorded[], asked: Asked): Told {
     if (event.type === 'consent.changeRequested') askedAt = event.at
     if (event.type === 'consent.changeSeen' && held.shown === null) shownAt = event.at
     state = consentMachine.evolve(state, event)
-    held = heldOf(state as State)
+    held = heldOf(state as State) // As above.
     if (event.type === 'consent.described')
       histories.unshift({ history: event.data.entries ?? [], readAt: event.data.askedAt ?? event.at })
     readAt = latest(readAt, readAtOf(event))

@@ -122,8 +122,10 @@ export class HandlerWorker {
       return true
     }
     const { events, end } = page
+    // Only the machine of notifications makes events of these types.
     for (const event of events as (Recorded & NotificationEvent)[]) {
       const isFor = event.type !== 'notification.replayed' || event.data.handlers.includes(name)
+      // All data is an object, and where it has an `evento`, that is a text.
       if (!('evento' in (event.data as object)) || !isFor) continue
       if ((event.data as { evento: string }).evento !== evento || pending.has(event.stream)) continue
       pending.set(event.stream, { position: event.position, dueAt: 0 })
@@ -237,6 +239,7 @@ export class HandlerWorker {
     let first: Recorded | undefined
     for (let after = 0; ; ) {
       const page = await store.read({ stream, after, limit: pageEvents })
+      // Its stream has no others.
       for (const event of page as (Recorded & NotificationEvent)[]) {
         first ??= event
         if (event.type === 'notification.copied') copies += 1

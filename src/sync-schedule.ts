@@ -47,5 +47,6 @@ export function syncAgain(area: Area, owed: Owed): { again?: SyncAgain } {
 
 /** A reading that the service declined: one that recurs goes on all the same. */
 export function againAfterDecline(area: Area, owed: Owed, fact: Carried): Carried {
-  return { ...fact, data: { ...(fact.data as object), ...syncAgain(area, owed) } }
+  const data = fact.data as object // As the client writes it.
+  return { ...fact, data: { ...data, ...syncAgain(area, owed) } }
 }

@@ -18,6 +18,7 @@ export function counting(
       if (position === breaks.at && breaks.with === 'throw') throw new RangeError('25774435016')
       if (position === breaks.at && breaks.with === 'drop') return undefined
       const n = (row?.n ?? 0) + 1
+      // On purpose: its table takes no such cell.
       return { stream, n: position === breaks.at && breaks.with === 'badCell' ? ('x' as never) : n }
     },
   })

@@ -105,7 +105,7 @@ export function viewConformance({ test, expect }: Harness, newPlace: () => Place
       store.viewReader.readOnly({
         sql: statement,
         parameters: [],
-        query: undefined as never,
+        query: undefined as never, // Not read, as the next.
         queryId: undefined as never,
       })
     await expect(run(sql)).rejects.toMatchObject({ code: 'INVALID_INPUT' })

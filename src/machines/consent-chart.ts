@@ -54,7 +54,7 @@ const asShown = [
 const ended = { target: 'known', actions: 'forgetDoubt' } as const
 // What we asked for is ended by its answer, or by a reading that tells of it: a list that lacks it tells nothing.
 const gone = { actions: 'forgetShown' } as const
-// A service that says yes and shows the opposite has made up nobody's mind.
+// The service said yes and shows the opposite: the change stays in doubt.
 const contrary = { guard: 'isContrary', target: 'uncertain', actions: 'keepDeclined' } as const
 // While a change of ours is out or in doubt, any other doubt waits for its end.
 const seenBeside = { 'consent.changeSeen': { actions: 'keepShown' } } as const

@@ -127,7 +127,7 @@ function readInFull(
   const { history, ...reading } = data
   const { consent, subject } = state.context
   const held = heldOf(state)
-  // A list makes it appear again: what it shows is kept with the event that says so.
+  // A list makes it appear again: its event keeps what the list shows.
   if (held.isVanished) return [described(data, readLater(state, data))]
   if (isStale) {
     const news = crossed(held, reading.status)

@@ -19,7 +19,7 @@ export type SubscriptionEvent =
   /** `takenOver`: it was somebody else's, and a person wanted it to be ours. */
   | Event<'subscription.registered', Held & Registered>
   | Event<'subscription.changed', Held & OfRegistration>
-  /** The portal holds another event, endpoint or other secrets than it was last known to. Never says which secrets. */
+  /** The portal holds another event, endpoint or other secrets than last known. Never tells which secrets. */
   | Event<'subscription.drifted', Drifted>
   | Event<'subscription.deletionRequested', unknown>
   /** Its part `reason`, where the portal gave one, holds its text. */

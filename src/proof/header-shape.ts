@@ -73,6 +73,7 @@ export class MatchedHeader implements RecordedHeader {
     this.#same = same
     this.#text = text
     this.at = textOf(form, text, same.slots[0])
+    // Each slot was filled by the match.
     this.position = form.numbers[same.slots[1]] as number
     this.stream = textOf(form, text, same.slots[2])
     this.streamAt = 1 + (form.begins[same.slots[2]] as number)
@@ -117,7 +118,7 @@ function textOf(form: HeaderForm, text: string, slot: number): string {
 function partsOf(marks: Same['marks'], form: HeaderForm, text: string): RecordedHeader['parts'] {
   return marks.map(({ name, bytes, hash, owner }) => ({
     name,
-    bytes: form.numbers[bytes] as number,
+    bytes: form.numbers[bytes] as number, // Filled by the match.
     hash: textOf(form, text, hash),
     owner: textOf(form, text, owner),
   }))

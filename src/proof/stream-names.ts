@@ -47,8 +47,9 @@ export class StreamNames {
     const hash = hashOf(words, at, length)
     let met = 0
     let number = this.#firsts[hash & (this.#firsts.length - 1)] as number // A power of two.
+    // Numbers are within, here and below.
     for (; number >= 0; number = this.#following[number] as number) {
-      const begin = this.#begins[number] as number // Numbers are within.
+      const begin = this.#begins[number] as number
       const isSame =
         this.#hashes[number] === hash &&
         this.#begins[number + 1] === begin + length &&

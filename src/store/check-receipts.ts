@@ -64,7 +64,7 @@ export class ReceiptCheck {
 /** Reports whether an event of the command, up to a position, owes the effect. */
 function* owes(effect: string, command: string, until: number): Steps<boolean> {
   const [stream, version, n] = parseEffectId(effect)
-  // As it is written, so that nothing reads as a number that is none.
+  // Compared as text, so that nothing else passes as a number.
   if (effect !== `${stream}/${version}/${n}`) return false
   const found = yield* first<{ position: number; header: string }>({
     sql: selectEvent,

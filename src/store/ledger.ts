@@ -90,7 +90,7 @@ export interface Move {
   readonly lease?: Lease
 }
 
-/** Parks an effect, puts it off, lets it go, its attempts counted anew, or begins one more attempt. */
+/** Parks an effect, puts it off, releases it with its attempts counted anew, or begins one more attempt. */
 export function* moveEffect(
   { effect, to, dueAt, attempts, because, lease }: Move,
   now: Instant,
@@ -212,7 +212,7 @@ export function* heldUntil({ id, attempts }: AttemptAt, owner: string): Steps<In
   return (yield* first<{ until: Instant }>({ sql: selectLease, parameters }))?.until
 }
 
-/** Keeps an attempt for longer. False when it is not its owner's any more. */
+/** Keeps an attempt for longer. False when it is no longer its owner's. */
 export function* extendEffect({ id, attempts }: AttemptAt, { owner, now, until }: Lease): Steps<boolean> {
   const parameters = [now, until, ...parseEffectId(id), attempts, owner]
   return (yield* first({ sql: extendOne, parameters })) !== undefined

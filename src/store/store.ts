@@ -133,6 +133,7 @@ export class Store {
       const store = new Store({ connection, vault, trial }, options, mark)
       await connection.transact(() => store.#projector.createTables())
       const { data } = began ?? (await begin(store, options))
+      // As `begin` writes it.
       if ((data as { keyring?: unknown }).keyring !== keyring.id) {
         throw new AverbaError('KEYS_MISMATCH', `Cannot open "${options.path}": its keyring is another one`, {
           hint: 'Put back the keyring file that was made with this log',

@@ -133,9 +133,9 @@ function toPerformer(
         service: 'consent service',
         settled(text: string) {
           const read = operation.read(text, owed, opened)
-          return read && isTimed.has(read.type)
-            ? { ...read, data: { ...(read.data as object), askedAt } }
-            : read
+          if (!read || !isTimed.has(read.type)) return read
+          const data = read.data as object // As the readers below make it.
+          return { ...read, data: { ...data, askedAt } }
         },
         declined: (answer: Answer) => declined(verb, answer, owed),
         isSuccess: (status: number) => status === 200,

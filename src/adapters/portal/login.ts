@@ -52,7 +52,7 @@ export function portalAccessKeys(options: {
 
 function post(baseUrl: string, path: string, headers: Record<string, string>): Request {
   const url = `${withoutEndSlashes(baseUrl)}/portal/api/autenticar${path}`
-  // No redirect is followed: a way out of the host's own would take the credentials elsewhere.
+  // No redirect is followed: a host's own way out would take the credentials elsewhere.
   return new Request(url, {
     method: 'POST',
     redirect: 'manual',

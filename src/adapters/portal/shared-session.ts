@@ -140,7 +140,7 @@ export class SharedSession implements Authenticated {
     return isOver
   }
 
-  /** The session as any process knows it, unless it is the one that was rejected; else a login. */
+  /** The session as any process knows it, unless it was rejected; else a login. */
   async #current(rejected: Session | undefined): Promise<Session | Barred> {
     const known = await this.#find()
     return this.#isUsable(known, rejected) ? known : this.#logInAlone(known, rejected)
