@@ -1,10 +1,11 @@
 import { answerBytesMax } from './adapters/bounded-body.ts'
+import { brasiliaDay, startOfDay } from './adapters/brasilia.ts'
 import type { Listing } from './adapters/listing.ts'
-import type { ListedFailure } from './adapters/portal/protocol.ts'
+import { type ListedFailure, readUnreadable } from './adapters/portal/protocol.ts'
 import { parsePartAddress } from './addresses.ts'
 import type { Area } from './area.ts'
 import type { RecordPortion } from './attempts.ts'
-import { giveWay } from './clock.ts'
+import { fromInstant, giveWay } from './clock.ts'
 import type { Delivery, Target } from './decisions.ts'
 import type { Carried, Instant, Json, Owed, PartAddress } from './message.ts'
 import { openUnlessArchived, sealedBody } from './notification.ts'
@@ -36,8 +37,8 @@ export async function takeFailures(
   record: RecordPortion,
 ): Promise<Carried> {
   const { items, unreadable } = fact.data as Listing<ListedFailure> // As the client reads it.
-  const { recover = false } = owed.data as { recover?: boolean } // As the portal's machine writes it.
-  const harvest = new Harvest(area, recover)
+  const { recover = false, day = null } = owed.data as { recover?: boolean; day?: string | null } // As the portal's machine writes it.
+  const harvest = new Harvest(area, recover, startOfDay(day ?? brasiliaDay(area.clock.now())))
   await harvest.take(items, record)
   const answered = items.map(({ remoteId, failedAt }) => ({ remoteId, failedAt }))
   const parts = {
@@ -45,8 +46,25 @@ export async function takeFailures(
     ...(unreadable.length > 0 && { unreadable: { owner: portalStream, value: firstOf(unreadable) } }),
   }
   const { bare, ...counts } = harvest.counts
-  const data = { read: items.length, unreadable: unreadable.length + bare, ...counts }
+  const read = { read: items.length, unreadable: unreadable.length + bare, ...counts }
+  const unread = await unreadEvents(area, { items, unreadable })
+  const data = { day, ...read, ...(unread.length > 0 && { unread }) }
   return { type: 'portal.failuresListed', data, parts }
+}
+
+/** Our events among those of records that cannot be read, and of bare ones; null where a record says no event. */
+async function unreadEvents(
+  { store }: Area,
+  { items, unreadable }: Listing<ListedFailure>,
+): Promise<(string | null)[]> {
+  const bare = items.filter(each => contentOf(each) === undefined).map(each => each.evento)
+  const named = new Set([...unreadable.map(record => readUnreadable(record).evento), ...bare])
+  const ours: (string | null)[] = []
+  for (const evento of named) {
+    if (evento === undefined) ours.push(null)
+    else if ((await store.lookUp('subscription', evento)) !== undefined) ours.push(evento)
+  }
+  return ours
 }
 
 /** What one answer leads to. */
@@ -55,10 +73,13 @@ class Harvest {
   readonly counts = { recovered: 0, stored: 0, bare: 0 }
   readonly #area: Area
   readonly #recovers: boolean
+  readonly #dayFrom: Instant | null
 
-  constructor(area: Area, recovers: boolean) {
+  /** `dayFrom` is when the day begins that was asked for: a record without a readable time failed no earlier. */
+  constructor(area: Area, recovers: boolean, dayFrom: Instant | null) {
     this.#area = area
     this.#recovers = recovers
+    this.#dayFrom = dayFrom
   }
 
   async take(items: readonly ListedFailure[], record: RecordPortion): Promise<void> {
@@ -76,10 +97,11 @@ class Harvest {
     const stored = await StoredNotifications.around(this.#area, lost.map(sought))
     for (const link of links) stored.link(link)
     for (const portion of portionsOf(open)) {
-      let made = new Portion(this.#area, stored, this.#recovers)
+      const begin = () => new Portion(this.#area, stored, this.#recovers, this.#dayFrom)
+      let made = begin()
       await record(async () => {
         // Another process was faster: this is decided again, and what was made before is void.
-        made = new Portion(this.#area, stored, this.#recovers)
+        made = begin()
         for (const item of portion) await made.take(item)
         return made.delivery
       })
@@ -113,11 +135,13 @@ class Portion {
   readonly #area: Area
   readonly #stored: StoredNotifications
   readonly #recovers: boolean
+  readonly #dayFrom: Instant | null
 
-  constructor(area: Area, stored: StoredNotifications, recovers: boolean) {
+  constructor(area: Area, stored: StoredNotifications, recovers: boolean, dayFrom: Instant | null) {
     this.#area = area
     this.#stored = stored
     this.#recovers = recovers
+    this.#dayFrom = dayFrom
   }
 
   get delivery(): Delivery {
@@ -132,20 +156,24 @@ class Portion {
   async take(item: ListedFailure): Promise<void> {
     const subscription = await this.#area.store.lookUp('subscription', item.evento)
     const known = await this.#area.store.lookUp('failure', String(item.remoteId))
-    const failure = known ?? this.#observe(item, subscription)
+    const failure = known ?? (await this.#observe(item, subscription))
     const isOpen = this.#recovers && (await this.#isUnknown('recovery', item))
     if (!isOpen || subscription === undefined) return
     const stream = `subscription-${subscription}`
     const row = known === undefined ? undefined : await this.#rowOf(known, stream)
-    if (row && row.subscription === null) this.#tell(item, failure, stream)
+    if (row && row.subscription === null) await this.#tell(item, failure, stream)
     await this.#recover(item, failure, stream)
     if (row?.content) await this.#destroyContent(row.content)
   }
 
   /** Records a failure that is new, and gives our id of it. */
-  #observe(item: ListedFailure, subscription: string | undefined): string {
+  async #observe(item: ListedFailure, subscription: string | undefined): Promise<string> {
     const failure = this.#area.createId()
-    this.#tell(item, failure, subscription === undefined ? portalStream : `subscription-${subscription}`)
+    await this.#tell(
+      item,
+      failure,
+      subscription === undefined ? portalStream : `subscription-${subscription}`,
+    )
     this.#claim('failure', item, failure)
     return failure
   }
@@ -154,19 +182,30 @@ class Portion {
    * The content stands apart, since it ends differently from the rest; where it goes into the inbox, whom it is for is
    * kept instead.
    */
-  #tell({ remoteId, evento, failedAt, record }: ListedFailure, failure: string, stream: string): void {
+  async #tell(item: ListedFailure, failure: string, stream: string): Promise<void> {
+    const { remoteId, evento, record } = item
     const { conteudo = null, ...rest } = record as { conteudo?: Json } // As in contentOf.
     const isForInbox = this.#recovers && stream !== portalStream
     const parts = {
       failure: { owner: stream, value: rest },
       ...(conteudo !== null && !isForInbox && { content: { owner: stream, value: conteudo } }),
     }
+    const failedAt = item.failedAt ?? (await this.#noEarlierThan(stream))
     const common = { failure, evento, failedAt }
     const message =
       stream === portalStream
         ? { type: 'portal.observeForeignFailure', data: common, parts }
         : { type: 'subscription.observeFailure', data: { ...common, remoteId }, parts }
     this.#targets.push({ stream, message })
+  }
+
+  /** When a failure without a readable time was at the earliest: on the day asked for, and of this registration. */
+  async #noEarlierThan(stream: string): Promise<Instant | null> {
+    const row = stream === portalStream ? undefined : await this.#area.rows.find('subscriptions', stream)
+    const registeredAt = row?.registered_at ?? null
+    if (registeredAt === null || this.#dayFrom === null) return this.#dayFrom
+    const isThatDay = brasiliaDay(fromInstant(registeredAt)) === brasiliaDay(fromInstant(this.#dayFrom))
+    return isThatDay ? registeredAt : this.#dayFrom
   }
 
   /**

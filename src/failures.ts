@@ -18,6 +18,7 @@ import type { FailureRow } from './views/failures.ts'
  * one; empty where it was destroyed or moved out.
  */
 export interface Failure extends Pick<Falha, 'id' | 'descricao' | 'evento' | 'conteudo'> {
+  /** When it failed; the beginning of the day that was asked for where the record's time cannot be read. */
   readonly data: Instant | null
   /** The notification with its content, once that was looked for. */
   readonly notification: string | null
@@ -158,7 +159,10 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
       checkDay(day, clock.now())
       const outcomes: Outcome<Harvested>[] = []
       for (const each of [dayBefore(day), day]) {
-        const value = async (_: string, data: object) => ({ ...(data as Harvested), day: each }) // The rest of it is there.
+        const value = async (_: string, data: object) => {
+          const { read, unreadable, recovered, stored } = data as Harvested // portal.failuresListed says so.
+          return { day: each, read, unreadable, recovered, stored }
+        }
         outcomes.push(await ask(each, true, value))
       }
       await list()

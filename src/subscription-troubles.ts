@@ -4,6 +4,7 @@ import { fromInstant, toInstant } from './clock.ts'
 import type { Desired } from './desired.ts'
 import type { Found } from './health.ts'
 import type { LogLine } from './log-line.ts'
+import type { ListedFailures } from './machines/portal.ts'
 import { threatOf } from './machines/subscription-health.ts'
 import type { Recorded } from './message.ts'
 import { portalStream, subscriptionRows, unreadableIn } from './subscription-routes.ts'
@@ -21,6 +22,8 @@ interface Trouble {
 const dayMs = 86_400_000
 /** The portal is read every day: one reading may be late. */
 const readingAgeMaxMs = 2 * dayMs
+/** So many readings of failures are looked at: those of a month, with each day read twice. */
+const readingsMax = 62
 
 /** Looks after our subscriptions: what the log knows of them, without asking anybody. */
 export class SubscriptionTroubles {
@@ -28,6 +31,7 @@ export class SubscriptionTroubles {
   readonly #desired: Desired
   readonly #accepted: Pick<AcceptedSecrets, 'unapplied'>
   #told: ReadonlySet<string> = new Set()
+  #known: readonly Recorded[] = []
 
   constructor(area: Area, desired: Desired, accepted: Pick<AcceptedSecrets, 'unapplied'>) {
     this.#area = area
@@ -85,11 +89,23 @@ export class SubscriptionTroubles {
   async #unread(listed: Recorded | undefined, now: number): Promise<Trouble[]> {
     const [first] = await this.#area.store.read({ stream: portalStream, limit: 1 })
     if (!first) return []
-    const failures = await this.#last('portal.failuresListed')
+    const readings = await this.#readings()
     return [
       ...staleness('subscriptions', listed ?? first, now),
-      ...staleness('failure records', failures ?? first, now),
+      ...staleness('failure records', readings[0] ?? first, now),
+      ...unreadRecords(readings),
     ]
+  }
+
+  /** The newest first. They are read anew when there is a newer one. */
+  async #readings(): Promise<readonly Recorded[]> {
+    const types = ['portal.failuresListed']
+    const newest = await this.#last('portal.failuresListed')
+    if (newest && newest.id !== this.#known[0]?.id) {
+      const filter = { stream: portalStream, types, backward: true, limit: readingsMax }
+      this.#known = await this.#area.store.read(filter)
+    }
+    return this.#known
   }
 
   #last(type: 'portal.listed' | 'portal.failuresListed'): Promise<Recorded | undefined> {
@@ -143,4 +159,22 @@ function staleness(what: 'subscriptions' | 'failure records', last: Recorded, no
   const days = Math.floor(ageMs / dayMs)
   const detail = `the portal's ${what} were not read for ${days} days: see effects.list() for why`
   return [{ key: `unread ${what}`, line: { message, detail: what }, detail }]
+}
+
+/** What cannot be recovered, by what the newest reading of each day says: a later one may be whole. */
+function unreadRecords(readings: readonly Recorded[]): Trouble[] {
+  const days = new Set<string | null>()
+  const unread = readings.flatMap(({ data }) => {
+    const reading = data as Pick<ListedFailures, 'day' | 'unread'> // As the portal's machine writes it.
+    const { day = null } = reading
+    if (days.has(day)) return []
+    days.add(day)
+    return reading.unread ?? []
+  })
+  const message = 'failure records cannot be read or hold no content: what was lost does not come back'
+  const todo = 'what was lost does not come back: look at them in the portal'
+  return [...new Set(unread)].map(evento => {
+    const detail = `${evento ?? 'an event that is not told'}: failure records of it cannot be read or hold no content: ${todo}`
+    return { key: `unreadable ${evento}`, line: { message, ...(evento !== null && { evento }) }, detail }
+  })
 }

@@ -53,6 +53,11 @@ export function brasiliaDay(ms: number): string {
   return `${year}-${month}-${day}`
 }
 
+/** When a day in Brasilia, `yyyy-MM-dd`, begins; null when it is no day. */
+export function startOfDay(day: string): Instant | null {
+  return readIso(`${day}T00:00:00`)
+}
+
 /** Reads `dd-MM-yyyy HH:mm:ss` as a time in Brasilia; null when the text is something else. */
 export function readBrasilia(text: unknown): Instant | null {
   const match = typeof text === 'string' && /^(\d{2})-(\d{2})-(\d{4}) (\d{2}):(\d{2}):(\d{2})$/.exec(text)

@@ -53,7 +53,15 @@ interface DueDay {
   readonly dueAt: Instant
 }
 
-interface ListedFailures {
+/** What one reading of failure records came to. */
+export interface ListedFailures {
+  /** The day that was asked for; null is the portal's today. The first logs did not say. */
+  readonly day?: string | null
+  /**
+   * Our events with records that cannot be read, or hold no content: what was lost does not come back. Null stands for
+   * records that do not even say their event.
+   */
+  readonly unread?: readonly (string | null)[]
   readonly read: number
   readonly unreadable: number
   /** How many went into the inbox now, and how many had been stored before: answered late, or copies. */

@@ -257,3 +257,44 @@ test('one that is created again has none of the errors of the one before, and it
   expect(await threats(world)).toEqual([[50, 15]])
   await world.close()
 })
+
+test('failures whose time has another form count from the beginning of their day, or of the subscription', async () => {
+  const world = await simulate({
+    averba: { schedules: true, subscriptions },
+    intercept: async (request, forward) => {
+      const answer = await forward(request)
+      if (!request.url.includes('/falhas')) return answer
+      const records: { data: string }[] = await answer.json()
+      return Response.json(records.map(each => ({ ...each, data: each.data.replaceAll('-', '/') })))
+    },
+  })
+  const { averba, clock } = world
+  for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+  const fromDay = async (days: number) => {
+    await deliver(world, 'fails')
+    await clock.advance(dayMs)
+    await averba.settle()
+    for (let day = 1; day < days; day++) {
+      await clock.advance(dayMs)
+      await averba.settle()
+    }
+  }
+  await fromDay(15)
+  expect(await averba.subscriptions.list()).toMatchObject([
+    { health: 'failing', failures: 1, failingSince: '2026-11-20T12:00:00.000Z', daysLeft: 15 },
+  ])
+  expect(await threats(world)).toEqual([[50, 15]])
+  expect(await averba.subscriptions.failures({ day: '2026-11-20' })).toHaveLength(1)
+  await deliver(world, 'succeeds')
+  await clock.advance(dayMs)
+  await averba.settle()
+  expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy' }])
+  await fromDay(16)
+  // Midnight in Brasilia.
+  expect(await averba.subscriptions.list()).toMatchObject([{ failingSince: '2026-12-06T03:00:00.000Z' }])
+  expect(await threats(world)).toEqual([
+    [50, 15],
+    [50, 14],
+  ])
+  await world.close()
+})

@@ -194,3 +194,62 @@ test('a process that runs tells its logger within a minute', async () => {
   await running
   await world.close()
 })
+
+test.each([
+  ['have an id of another form', { id: 'a7' }, one],
+  ['hold no content', { conteudo: null }, one],
+  ['do not say their event', { evento: undefined }, undefined],
+])(
+  'failure records that %s are said, until a later reading of the day is whole',
+  async (_, other, evento) => {
+    const portal = { isOdd: true }
+    const { world, lines, health } = await given(
+      {},
+      {
+        intercept: async (request, forward) => {
+          const answer = await forward(request)
+          if (!request.url.includes('/falhas') || !portal.isOdd) return answer
+          const records: object[] = await answer.json()
+          return Response.json(records.map(each => ({ ...each, ...other })))
+        },
+      },
+    )
+    await apply(world)
+    await fail(world, one)
+    const { averba } = world
+    await averba.subscriptions.harvest()
+    await averba.subscriptions.harvest()
+    await averba.settle()
+    const message = 'failure records cannot be read or hold no content: what was lost does not come back'
+    expect(lines).toEqual([{ message, ...(evento && { evento }) }])
+    const named = evento ?? 'an event that is not told'
+    expect(await health()).toMatchObject({
+      ok: false,
+      detail: expect.stringContaining(`${named}: failure records`),
+    })
+    portal.isOdd = false
+    expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([
+      {},
+      { recovered: 1, unreadable: 0 },
+    ])
+    expect(await health()).toMatchObject({ ok: true })
+    await world.close()
+  },
+)
+
+test('failure records of a stranger that cannot be read are nobody’s trouble', async () => {
+  const odd = { id: 'a7', data: '20-11-2026 09:00:00', descricao: 'x', evento: 'outro-evento', conteudo: 'x' }
+  const { world, lines, health } = await given(
+    {},
+    {
+      intercept: async (request, forward) =>
+        request.url.includes('/falhas') ? Response.json([odd]) : forward(request),
+    },
+  )
+  await apply(world)
+  expect((await world.averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { unreadable: 1 }])
+  await world.averba.settle()
+  expect(lines).toEqual([])
+  expect(await health()).toMatchObject({ ok: true })
+  await world.close()
+})

@@ -345,20 +345,22 @@ describe('the portal', () => {
     expect(failures).toMatchObject([{ id: 2, evento: 'outro-evento', conteudo: 'corpo' }])
     expect(await world.averba.settle()).toEqual({ settled: 0, deferred: 0, unknown: 0 })
     for await (const event of world.averba.log.read({ types: ['portal.failuresListed'] })) {
-      expect(event.data).toEqual({ read: 1, unreadable: 3, recovered: 0, stored: 0 })
+      expect(event.data).toEqual({ day: null, read: 1, unreadable: 3, recovered: 0, stored: 0 })
       expect(JSON.stringify(event)).not.toContain('25774435016')
     }
     expect(await world.averba.subscriptions.failures()).toHaveLength(1)
     await world.close()
   })
 
-  test('a failure record whose time cannot be read is returned all the same', async () => {
+  test('a failure record whose time cannot be read is returned all the same, with the beginning of its day', async () => {
     const undated = { ...good, data: 'ontem' }
     const world = await simulate({
       intercept: async (request, forward) =>
         request.url.includes('/falhas') ? Response.json([undated]) : forward(request),
     })
-    expect(await world.averba.subscriptions.failures()).toMatchObject([{ id: 2, data: null }])
+    expect(await world.averba.subscriptions.failures()).toMatchObject([
+      { id: 2, data: '2026-11-20T03:00:00.000Z' },
+    ])
     await world.close()
   })
 
