@@ -34,12 +34,12 @@ export interface Audit {
    */
   prove(question: ConsentQuestion, page?: Page): Promise<string>
   /**
-   * Discloses one event, and nothing else of its owners: its proof, its sealed parts, and the keys of its record that open
-   * them, in one file that `averba verify` and `verifyDisclosure` of `averba/verify` read offline. Who gives it away and
-   * what for is an event before. Only what was recorded under the option `recordKeys` has such keys.
+   * Discloses one event, and nothing else of its owners: its proof, its sealed parts, and the keys of its record that
+   * open them, in one file that `averba verify` and `verifyDisclosure` of `averba/verify` read offline. Who gives it
+   * away and what for is an event before. Only what was recorded under the option `recordKeys` has such keys.
    *
-   * @throws {AverbaError} `NOT_FOUND`, also for what was destroyed; `INVALID_INPUT` without an actor, a purpose or keys of
-   * the record; `PERSONAL_ID`; `PART_ARCHIVED` for what was moved out to a bundle
+   * @throws {AverbaError} `NOT_FOUND`, also for what was destroyed; `INVALID_INPUT` without an actor, a purpose or keys
+   * of the record; `PERSONAL_ID`; `PART_ARCHIVED` for what was moved out to a bundle
    */
   disclose(event: WhichEvent, options: DiscloseOptions): Promise<string>
   /**
@@ -51,8 +51,8 @@ export interface Audit {
    */
   processing(options: Period & { language?: Language }): AsyncIterable<ProcessingOperation>
   /**
-   * The same as one text, with what is true of all of them: JSON in the form of `ProcessingReport`, or one HTML page that
-   * sums them up.
+   * The same as one text, with what is true of all of them: JSON in the form of `ProcessingReport`, or one HTML page
+   * that sums them up.
    *
    * @throws {AverbaError} `INVALID_INPUT`
    */

@@ -114,11 +114,13 @@ export interface Averba {
    * handler, whose end it would wait for
    */
   settle(options?: { timeoutMs?: number }): Promise<{ settled: number; deferred: number; unknown: number }>
-  /** What will happen by itself until an instant: calls that go, readings, ends of consents, deletions at the portal. */
+  /**
+   * What will happen by itself until an instant: calls that go, readings, ends of consents, deletions at the portal.
+   */
   due(until: Instant): Promise<Due[]>
   /**
-   * How averba is: store, keyring, views, parked calls, followers and notifications, certificates, token, subscriptions, receiver,
-   * each with what to do. Asks no service unless it is told to `reach` for them. Never throws.
+   * How averba is: store, keyring, views, parked calls, followers and notifications, certificates, token,
+   * subscriptions, receiver, each with what to do. Asks no service unless it is told to `reach` for them. Never throws.
    */
   health(options?: HealthOptions): Promise<Health>
   /** Where averba stands, in numbers: for metrics. */
@@ -129,8 +131,8 @@ export interface Averba {
    */
   rebuild(options?: RebuildAll): Promise<Rebuilt[]>
   /**
-   * Makes the index by which CPFs, ids of the services and contents are found anew, from the log and its parts. What was
-   * erased, or moved out to a bundle, is not found again.
+   * Makes the index by which CPFs, ids of the services and contents are found anew, from the log and its parts. What
+   * was erased, or moved out to a bundle, is not found again.
    */
   rebuildIndex(): Promise<IndexRebuilt>
   /**
@@ -150,7 +152,10 @@ export function openAverba(options: AverbaOptions): Promise<Averba> {
   return openOn(undefined, options)
 }
 
-/** The same on a medium that outlives the engine, or with machines and views of another version, as a simulated world has it. */
+/**
+ * The same on a medium that outlives the engine, or with machines and views of another version, as a simulated world
+ * has it.
+ */
 export async function openOn(
   medium: StoreOptions['medium'],
   options: AverbaOptions,

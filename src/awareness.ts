@@ -34,8 +34,8 @@ export interface AwarenessArea {
    */
   list(filter: Who & Fresh & { cnpj?: string; vanished?: boolean }): Promise<Awareness[]>
   /**
-   * One record in full, or `undefined` when the subject has none under this id. One that has vanished is given as it was
-   * last read in full, and nothing is asked of it.
+   * One record in full, or `undefined` when the subject has none under this id. One that has vanished is given as it
+   * was last read in full, and nothing is asked of it.
    */
   get(which: Which & Fresh): Promise<AwarenessDetail | undefined>
 }

@@ -15,7 +15,9 @@ export interface Registered {
   readonly key: ((notification: Notification) => string) | undefined
 }
 
-/** Calls a handler with a body that fits its schema, within its time. Says why it failed, without a word of the body. */
+/**
+ * Calls a handler with a body that fits its schema, within its time. Says why it failed, without a word of the body.
+ */
 export async function callHandler(
   clock: Clock,
   { schema, handle, timeoutMs }: Registered,

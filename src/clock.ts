@@ -137,8 +137,8 @@ const firstMs = Date.parse('0000-01-01T00:00:00.000Z')
 const endMs = Date.parse('9999-12-31T23:59:59.999Z')
 
 /**
- * Writes milliseconds since 1970 as ISO 8601 text in UTC: what lies outside the years 0000 to 9999 as their first or last
- * instant, since instants are compared as texts. Many ask within the same millisecond.
+ * Writes milliseconds since 1970 as ISO 8601 text in UTC: what lies outside the years 0000 to 9999 as their first or
+ * last instant, since instants are compared as texts. Many ask within the same millisecond.
  */
 export function toInstant(ms: number): Instant {
   if (ms !== lastMs) {

@@ -16,8 +16,8 @@ import { describeLog, maskCpf, toEntry } from './subject-report.ts'
 import type { Which } from './subjects.ts'
 
 /**
- * What is asked of a consent: whether it stood at an instant, by what was known at another, or up to a position. Neither
- * may be still to come.
+ * What is asked of a consent: whether it stood at an instant, by what was known at another, or up to a position.
+ * Neither may be still to come.
  */
 export interface ConsentQuestion {
   readonly consent: Which

@@ -73,7 +73,10 @@ export function createConsentReadings(area: Area): ConsentReadings {
     }
   }
 
-  /** The consents that owe a reading in full, by the ledger alone: it does not know whose they are but by what they open. */
+  /**
+   * The consents that owe a reading in full, by the ledger alone: it does not know whose they are but by what they
+   * open.
+   */
   async function owingReadings(subject: SubjectRef): Promise<{ consent: string }[]> {
     const owed = await store.effects({ states: ['owed'] })
     const theirs = owed.filter(({ type, opens }) => {

@@ -12,7 +12,10 @@ import type { RecordedOf } from './view.ts'
 /** An event of a consent's stream. */
 export type ConsentRecorded = RecordedOf<ConsentEvent>
 
-/** The instant that is asked about, the one whose knowledge answers, and when the last list that covers the consent was asked for. */
+/**
+ * The instant that is asked about, the one whose knowledge answers, and when the last list that covers the consent was
+ * asked for.
+ */
 export interface Asked {
   readonly at: Instant
   readonly knownAt: Instant

@@ -62,8 +62,8 @@ export interface Consents extends Enrolments, Standings {
    * Lists the consents of a data subject, all or of one controller or status. Those that the service no longer lists
    * are left out, unless `vanished` asks for them.
    *
-   * @throws {AverbaError} `INVALID_CNPJ`, `INVALID_INPUT` for an unknown status or a wrong `ageMaxMs`, `NOT_FOUND`; `VIEW_STOPPED` while the view
-   * of consents stands still: `get` and `standing` go by the log then
+   * @throws {AverbaError} `INVALID_CNPJ`, `INVALID_INPUT` for an unknown status or a wrong `ageMaxMs`, `NOT_FOUND`;
+   * `VIEW_STOPPED` while the view of consents stands still: `get` and `standing` go by the log then
    */
   list(
     filter: Who & Fresh & { cnpj?: string; status?: ConsentStatus; vanished?: boolean },
@@ -76,8 +76,8 @@ export interface Consents extends Enrolments, Standings {
    */
   get(which: Which & Fresh): Promise<ConsentDetail | undefined>
   /**
-   * The consent that an event of `log.follow`, `log.read` or `on` is about, as it is now: whose it is and the service's id,
-   * which no event holds. `undefined` once its data subject has been erased. No service is read.
+   * The consent that an event of `log.follow`, `log.read` or `on` is about, as it is now: whose it is and the service's
+   * id, which no event holds. `undefined` once its data subject has been erased. No service is read.
    *
    * @throws {AverbaError} `INVALID_INPUT` when the event is not about a consent
    */
@@ -87,7 +87,8 @@ export interface Consents extends Enrolments, Standings {
    *
    * A change that was asked for before and has not left is withdrawn: it ends as `declined`, `WITHDRAWN`.
    *
-   * @throws {AverbaError} `REFUSED`, before any request leaves, when the contract's table forbids it, or another change is out
+   * @throws {AverbaError} `REFUSED`, before any request leaves, when the contract's table forbids it, or another change
+   * is out
    */
   approve(which: Which, why?: Ask & Why): Promise<Outcome<Consent>>
   /** Asks the service to make a PENDENTE consent NEGADO. Throws as `approve` does. */
@@ -167,7 +168,9 @@ export function createConsents(area: Area): Consents {
     )
   }
 
-  /** The change of a consent that was put off or is parked, and so has not left, unless there is another one as well. */
+  /**
+   * The change of a consent that was put off or is parked, and so has not left, unless there is another one as well.
+   */
   async function changeThatWaits(stream: string): Promise<Owed | undefined> {
     const open = await store.effects({ stream, states: ['owed', 'started', 'deferred', 'parked', 'unknown'] })
     const [change, other] = open.filter(({ type }) => type === 'consentService.changeStatus')
@@ -231,7 +234,8 @@ export function createConsents(area: Area): Consents {
       const row = stream.startsWith('consent-') ? await rows.find('consents', stream) : undefined
       if (!row) throw notAbout('consent')
       if (row.knowledge === 'erased') return undefined
-      return { subject: row.subject as SubjectRef, ...(await toConsent(row, row.changed_at)) } // As the machine writes it.
+      // As the machine writes it.
+      return { subject: row.subject as SubjectRef, ...(await toConsent(row, row.changed_at)) }
     },
     approve: (which, why) => change('approve', which, why),
     deny: (which, why) => change('deny', which, why),

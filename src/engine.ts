@@ -100,7 +100,8 @@ export class Engine {
    * Decides a command and records what follows from it. The same id gives the same answer again.
    *
    * @param input what the command id stands for, personal data included: kept as a keyed digest only
-   * @throws {AverbaError} `REFUSED`, `CONFLICT`, `COMMAND_REUSED`, and `SUBJECT_ERASED` where the digest went with the person
+   * @throws {AverbaError} `REFUSED`, `CONFLICT`, `COMMAND_REUSED`, and `SUBJECT_ERASED` where the digest went with the
+   * person
    */
   async handle(input: Json, deliver: () => Promise<Delivery>, about: About = {}): Promise<Handled> {
     const { store, createId } = this.#parts
@@ -278,7 +279,7 @@ export class Engine {
     return this.#parts.clock.now()
   }
 
-  /** Notes what is under way now: once it has had its time, calling what is returned keeps closing from waiting for it again. */
+  /** Notes what is under way now; calling the result keeps closing from waiting for that again. */
   noteUnderWay(): () => void {
     const noted = [...this.#running]
     return () => {

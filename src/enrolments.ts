@@ -19,8 +19,8 @@ export interface Enrolments {
    * `consentService.syncEveryMs`, all consents are read so often while `run` or `settle` does, the first time at once;
    * enrolling again with another number changes it, as `schedule` does.
    *
-   * @throws {AverbaError} `INVALID_CPF`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`; `SUBJECT_ERASED` for a command id
-   * of somebody who was erased
+   * @throws {AverbaError} `INVALID_CPF`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`; `SUBJECT_ERASED` for a
+   * command id of somebody who was erased
    */
   enrol(who: { cpf: string }, ask?: Ask & { syncEveryMs?: number }): Promise<SubjectRef>
   /**

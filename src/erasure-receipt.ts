@@ -37,8 +37,8 @@ export interface ErasureReceipt {
   /** Null until every other key was wrapped anew and the file searched. */
   readonly completed: CompletedErasure | null
   /**
-   * When the older epochs were destroyed: since then no backup opens what there was. Null until then, and for as long as
-   * the key is kept.
+   * When the older epochs were destroyed: since then no backup opens what there was. Null until then, and for as long
+   * as the key is kept.
    */
   readonly epochsDestroyedAt: Instant | null
   /** The events of it, as the tree has them. */

@@ -29,16 +29,16 @@ export interface EraseOptions extends Omit<Ask, 'basis'> {
 /** Erasures of data subjects (LGPD article 18, VI). */
 export interface Erasures {
   /**
-   * Destroys what there is of a data subject: key, parts, and the ways to find them, in the transaction that records it;
-   * calls that are owed for them are cancelled in it. Then all other keys are wrapped anew, the journal is emptied and
-   * the file searched. That is waited for, up to `waitMs`; `run` or `settle` carry it on otherwise, and the receipt says
-   * how far it has come. Who was erased before gets the receipt again.
+   * Destroys what there is of a data subject: key, parts, and the ways to find them, in the transaction that records
+   * it; calls that are owed for them are cancelled in it. Then all other keys are wrapped anew, the journal is emptied
+   * and the file searched. That is waited for, up to `waitMs`; `run` or `settle` carry it on otherwise, and the receipt
+   * says how far it has come. Who was erased before gets the receipt again.
    *
    * Later commands throw `SUBJECT_ERASED`. Facts that still arrive are recorded without personal data. A CPF that is
    * met again is a new subject, which nothing links to the old one.
    *
-   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`, also when `keep` names what an earlier erasure destroyed, and would
-   * destroy what that kept; `INVALID_CPF`, `PERSONAL_ID` when requester or basis hold a CPF
+   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`, also when `keep` names what an earlier erasure destroyed, and
+   * would destroy what that kept; `INVALID_CPF`, `PERSONAL_ID` when requester or basis hold a CPF
    */
   erase(who: Who, options: EraseOptions): Promise<ErasureReceipt>
   /** The receipt of an erasure as it stands now; `undefined` when the subject was not erased. */

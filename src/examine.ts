@@ -29,8 +29,8 @@ export interface Examination {
 /**
  * Looks at everything that a configuration needs to work, without opening its log and without writing: the options, the
  * secrets and certificates that they give, the store and its keyring, the way to each service, and the clock. A service
- * is sent a `HEAD /` and none of its operations; with `token`, the gateway is asked for a token, once. `isDeep` compares
- * everything in the store with everything else. Never throws: what is wrong is a check that says what to do.
+ * is sent a `HEAD /` and none of its operations; with `token`, the gateway is asked for a token, once. `isDeep`
+ * compares everything in the store with everything else. Never throws: what is wrong is a check that says what to do.
  */
 export async function examine(
   options: AverbaOptions,

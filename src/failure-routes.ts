@@ -209,8 +209,8 @@ class Portion {
   }
 
   /**
-   * What is known of a failure: told to the subscription, or to the portal where it was read before there was one of ours for
-   * its event.
+   * What is known of a failure: told to the subscription, or to the portal where it was read before there was one of
+   * ours for its event.
    */
   async #rowOf(failure: string, stream: string): Promise<FailureRow | undefined> {
     const { rows } = this.#area

@@ -14,8 +14,8 @@ import { portalStream } from './subscription-routes.ts'
 import type { FailureRow } from './views/failures.ts'
 
 /**
- * A failed delivery as the portal recorded it (document 3, section 2). Its content is that of its notification once there is
- * one; empty where it was destroyed or moved out.
+ * A failed delivery as the portal recorded it (document 3, section 2). Its content is that of its notification once
+ * there is one; empty where it was destroyed or moved out.
  */
 export interface Failure extends Pick<Falha, 'id' | 'descricao' | 'evento' | 'conteudo'> {
   /** When it failed; the beginning of the day that was asked for where the record's time cannot be read. */
@@ -97,7 +97,8 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
     const kept = content === null ? undefined : await open(content)
     if (kept !== undefined) return contentOf({ record: { conteudo: kept } }) ?? ''
     if (notification === null) return ''
-    const body = (await open(`notification-${notification}/1/body`)) as SealedBody | undefined // As `sealedBody` made it.
+    // As `sealedBody` made it.
+    const body = (await open(`notification-${notification}/1/body`)) as SealedBody | undefined
     return Buffer.from(body?.bytes ?? '', 'base64').toString()
   }
 

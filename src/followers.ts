@@ -62,8 +62,8 @@ export class Followers {
   /**
    * Adds a handler under a name that is its own for ever: its place in the log is kept under it.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when another handler of this process has the name, types or handler are missing,
-   * or its time is out of range
+   * @throws {AverbaError} `INVALID_INPUT` when another handler of this process has the name, types or handler are
+   * missing, or its time is out of range
    */
   follow(name: string, types: readonly string[], handler: FollowHandler, time?: HandlerTime): void {
     const timeoutMs = checkHandlerTime(time)
@@ -99,8 +99,8 @@ export class Followers {
   }
 
   /**
-   * Calls every handler for what is there now, until the signal. Those that fail wait for their time, or for a person. What
-   * this process cannot go on with is thrown, once the others have done theirs.
+   * Calls every handler for what is there now, until the signal. Those that fail wait for their time, or for a person.
+   * What this process cannot go on with is thrown, once the others have done theirs.
    */
   async settle(signal: AbortSignal): Promise<void> {
     const over = AbortSignal.any([this.#closing.signal, signal])
@@ -144,7 +144,7 @@ export class Followers {
     }
   }
 
-  /** Notes what is under way now: once it has had its time, calling what is returned keeps closing from waiting for it again. */
+  /** Notes what is under way now; calling the result keeps closing from waiting for that again. */
   noteUnderWay(): () => void {
     const noted = [...this.#working.values()]
     return () => {

@@ -2,8 +2,8 @@ import type { Performer } from './adapters/performer.ts'
 import type { Outcome, Owed } from './message.ts'
 
 /**
- * Has a performer's calls leave only while they may, by what the log knows right before each request. `withhold` says how
- * one ends that may not, and `undefined` of one that may.
+ * Has a performer's calls leave only while they may, by what the log knows right before each request. `withhold` says
+ * how one ends that may not, and `undefined` of one that may.
  */
 export function holdBack(
   performer: Performer,

@@ -13,7 +13,10 @@ export interface Holds {
    * @throws {AverbaError} `NOT_FOUND`, `SUBJECT_ERASED`, `INVALID_INPUT`, `PERSONAL_ID`
    */
   hold(who: Who, because: string, ask?: Ask): Promise<void>
-  /** Ends the hold for this reason, and no other. Throws as `hold` does, `NOT_FOUND` where no such reason holds them too. */
+  /**
+   * Ends the hold for this reason, and no other. Throws as `hold` does, `NOT_FOUND` where no such reason holds them
+   * too.
+   */
   release(who: Who, because: string, ask?: Ask): Promise<void>
 }
 

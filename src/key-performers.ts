@@ -25,7 +25,8 @@ function toPerformer(perform: Performer['perform']): Performer {
 /** Wraps all other keys anew, empties the journal, and searches the file for what was destroyed. */
 async function rotate({ store, clock, options }: Area, owed: Owed): Promise<Outcome> {
   const erased = await store.readAt(owed.position)
-  const { endings = [], parts = 0, isPartial = false } = (erased?.data ?? {}) as Partial<Erased> // As the machine writes it.
+  // As the machine writes it.
+  const { endings = [], parts = 0, isPartial = false } = (erased?.data ?? {}) as Partial<Erased>
   const subject = owed.stream.slice('subject-'.length)
   const rotated = await store.owners.rotate(
     owed.position,

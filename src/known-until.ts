@@ -7,8 +7,8 @@ import { positionBefore } from './store/position-before.ts'
 import type { Store } from './store/store.ts'
 
 /**
- * Our policy `near-now-1`: an instant that a host names is of about now when it is no further than this from our clock. The
- * clocks of two machines differ, and asking takes a while.
+ * Our policy `near-now-1`: an instant that a host names is of about now when it is no further than this from our clock.
+ * The clocks of two machines differ, and asking takes a while.
  */
 export const nearNowMs = 60_000
 

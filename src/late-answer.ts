@@ -4,8 +4,8 @@ import type { Problem } from './message.ts'
 import type { Outcome } from './outcome.ts'
 
 /**
- * The outcome of a validation by what its stream says now: an answer that came after a person had resolved it is true all
- * the same, and is the outcome from then on.
+ * The outcome of a validation by what its stream says now: an answer that came after a person had resolved it is true
+ * all the same, and is the outcome from then on.
  */
 export async function believeLate<T>(
   area: Area,

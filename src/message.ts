@@ -121,8 +121,8 @@ export interface Basis {
 }
 
 /**
- * Where an owed effect stands in the ledger. `parked`: certainly not done, and waiting for an operator. `cancelled`: its
- * data subject was erased, or its schedule ended, before it had.
+ * Where an owed effect stands in the ledger. `parked`: certainly not done, and waiting for an operator. `cancelled`:
+ * its data subject was erased, or its schedule ended, before it had.
  */
 export type EffectState = (typeof effectStates)[number]
 

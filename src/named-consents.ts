@@ -31,8 +31,8 @@ export interface Named {
 }
 
 /**
- * Uses the consent that a validation rests on, one of the very person who is validated; `undefined` where the validation
- * was asked for before.
+ * Uses the consent that a validation rests on, one of the very person who is validated; `undefined` where the
+ * validation was asked for before.
  */
 export async function useNamed(
   area: Area,

@@ -123,7 +123,8 @@ export function createNotifications(area: Area, followers: Followers): Notificat
           handler: name,
         })
       const timeoutMs = checkHandlerTime(time)
-      const handle: Registered['handle'] = (notification, call) => handler(notification as never, call) // As its schema made it.
+      // As its schema made it.
+      const handle: Registered['handle'] = (notification, call) => handler(notification as never, call)
       add({ evento, name, handle, timeoutMs, schema, key })
     },
     async *list(filter) {

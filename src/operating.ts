@@ -100,8 +100,8 @@ export function diagnoseStore(options: {
  * the bytes of the headers, every part or what explains that it is gone, and every decision; of a store also that its
  * tables and views say the same.
  *
- * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, and `KEYS_MISMATCH` when the
- * root key that is given does not open the keyring
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, and `KEYS_MISMATCH`
+ * when the root key that is given does not open the keyring
  */
 export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
   const { store, onProgress, ...others } = options
@@ -139,8 +139,8 @@ export type VerifyLogOptions = { readonly store: string } & Omit<
 >
 
 /**
- * Writes a log, which may be in use, to a new folder that anyone can verify without it, up to a checkpoint that is signed
- * for it now.
+ * Writes a log, which may be in use, to a new folder that anyone can verify without it, up to a checkpoint that is
+ * signed for it now.
  *
  * @throws {AverbaError} `INVALID_INPUT` when something is in the folder, and as `openAverba`
  */
@@ -169,8 +169,8 @@ interface ExportTo {
 }
 
 /**
- * The proof that an event of a log, which may be in use, is in it: one file of C2SP tlog-proof, up to a checkpoint that is
- * signed for it now.
+ * The proof that an event of a log, which may be in use, is in it: one file of C2SP tlog-proof, up to a checkpoint that
+ * is signed for it now.
  *
  * @throws {AverbaError} `NOT_FOUND`, and as `openAverba`
  */
@@ -222,8 +222,8 @@ export interface ReplayLogOptions extends ReplayOptions {
  *
  * @returns how many parts moved; `undefined`, and no bundle is written, when there was none, or another process moved
  * all of them meanwhile
- * @throws {AverbaError} `INVALID_INPUT`, `STORE_UNSAFE`, `STORE_BUSY`, `CORRUPT`, `VIEW_STOPPED` while a view that tells
- * what is needed stands still, and as `openAverba`
+ * @throws {AverbaError} `INVALID_INPUT`, `STORE_UNSAFE`, `STORE_BUSY`, `CORRUPT`, `VIEW_STOPPED` while a view that
+ * tells what is needed stands still, and as `openAverba`
  */
 export async function archiveParts(
   options: OpenedWith & { before: Instant; to: string },

@@ -35,7 +35,10 @@ export interface Ask {
   readonly basis?: Basis
   /** Kept with every event that follows from this command. */
   readonly correlationId?: string
-  /** How long to wait for the service: a whole number of milliseconds. 0 returns `pending` once the intention is durable. */
+  /**
+   * How long to wait for the service: a whole number of milliseconds. 0 returns `pending` once the intention is
+   * durable.
+   */
   readonly waitMs?: number
   /** Ends the waiting, never the work. */
   readonly signal?: AbortSignal

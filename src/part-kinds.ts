@@ -37,7 +37,8 @@ export function kindOf(part: { type: string; name: string }): PartKind | undefin
 }
 
 const kinds = new Map<string, PartKind>(
-  Object.entries(partKinds).flatMap(([kind, parts]) => parts.map(part => [part, kind as PartKind] as const)), // Its own keys.
+  // Its own keys.
+  Object.entries(partKinds).flatMap(([kind, parts]) => parts.map(part => [part, kind as PartKind] as const)),
 )
 
 /**

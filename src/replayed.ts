@@ -16,8 +16,8 @@ export interface Handled {
 /**
  * The answer to a command that was recorded before, asked again under its id.
  *
- * @throws {AverbaError} `COMMAND_REUSED` with another input, `SUBJECT_ERASED` once its digest went with a person and it owed no call, and the
- * refusal where it was refused
+ * @throws {AverbaError} `COMMAND_REUSED` with another input, `SUBJECT_ERASED` once its digest went with a person and it
+ * owed no call, and the refusal where it was refused
  */
 export function replayed(receipt: Receipt, digest: Uint8Array): Handled {
   const { commandId, position, effect } = receipt

@@ -9,8 +9,8 @@ import type { Who } from './subjects.ts'
 export interface Reports {
   /**
    * Tells what is held of a data subject: kinds of data, since when, on what basis, who acted, what left for which
-   * service, uses and refused uses (LGPD articles 18 and 19). Sealed data stays sealed: it is named by kind and date, and
-   * a CPF is masked. JSON in the form of `SubjectReport`, or one HTML page. The same log gives the same report.
+   * service, uses and refused uses (LGPD articles 18 and 19). Sealed data stays sealed: it is named by kind and date,
+   * and a CPF is masked. JSON in the form of `SubjectReport`, or one HTML page. The same log gives the same report.
    *
    * @throws {AverbaError} `NOT_FOUND` when nobody is enrolled under it, `INVALID_CPF`, `INVALID_INPUT`
    */

@@ -39,7 +39,10 @@ const harvest: RetryPolicy = {
   backoffMaxMs: 120 * minuteMs,
 }
 
-/** Our policies: by the class of an effect, by its type or what owes it where that needs another, and for readings that recur. */
+/**
+ * Our policies: by the class of an effect, by its type or what owes it where that needs another, and for readings that
+ * recur.
+ */
 export const retryPolicies: {
   readonly byClass: Readonly<Record<EffectClass, RetryPolicy>>
   readonly byType: Readonly<Record<string, RetryPolicy>>

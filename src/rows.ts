@@ -13,7 +13,9 @@ export interface Rows {
    * @throws {AverbaError} `VIEW_STOPPED` when the view stands still, and fails at an event of the stream
    */
   find<N extends keyof Views>(view: N, key: string, stream?: string): Promise<Views[N] | undefined>
-  /** Runs a query of a view, or makes the same rows of the events of `source`: for few of them. Throws as `find` does. */
+  /**
+   * Runs a query of a view, or makes the same rows of the events of `source`: for few of them. Throws as `find` does.
+   */
   select<N extends keyof Views>(
     view: N,
     query: { execute(): Promise<Views[N][]> },
@@ -35,7 +37,8 @@ export function createRows({ viewReader }: Pick<Store, 'viewReader'>): Rows {
         return await query.execute()
       } catch (error) {
         if (!isViewStopped(error)) throw error
-        return (await viewReader.foldFrom(view, source)) as unknown as Views[N][] // The view of this name has these rows.
+        // The view of this name has these rows.
+        return (await viewReader.foldFrom(view, source)) as unknown as Views[N][]
       }
     },
   }

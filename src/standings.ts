@@ -32,8 +32,8 @@ export interface Standing {
 /** Whether consents stand, and uses of the data under them. */
 export interface Standings {
   /**
-   * Says whether a consent stood at an instant of the service's time, by what was known at another: both are now
-   * when absent. Replayed from the log, so that the same question about what has passed always gets the same answer. With
+   * Says whether a consent stood at an instant of the service's time, by what was known at another: both are now when
+   * absent. Replayed from the log, so that the same question about what has passed always gets the same answer. With
    * `ageMaxMs` the service is read first when the last reading is older, unless there is a `knownAt`.
    *
    * @param options `knownAt` is a position of the log, or an instant: a past one counts by the log's own times, one of
@@ -47,8 +47,8 @@ export interface Standings {
    * that no change that we know of comes in between.
    *
    * The same command id is the same use: decided and recorded once, and told again with `replayed`. One that was let
-   * through is told again only while the consent stands, which is looked at as for a new one; else that is a refusal of its
-   * own. One that was refused stays so.
+   * through is told again only while the consent stands, which is looked at as for a new one; else that is a refusal of
+   * its own. One that was refused stays so.
    *
    * @throws {ConsentNotEffectiveError} `CONSENT_NOT_EFFECTIVE` once the refusal is recorded
    * @throws {AverbaError} `INVALID_INPUT` without a basis here and in the options, `NOT_FOUND`, `COMMAND_REUSED`

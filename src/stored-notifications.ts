@@ -212,7 +212,8 @@ function timeOf({ failedAt }: Sought): number {
 
 /** A recovered one counts from when its delivery failed; it may be in the log days later. */
 function toStored({ id, at, data, type }: Recorded): Stored {
-  const { notification, evento, bodyBytes, failedAt } = data as unknown as Received & Partial<Recovered> // As the machine writes them.
+  // As the machine writes them.
+  const { notification, evento, bodyBytes, failedAt } = data as unknown as Received & Partial<Recovered>
   const cameAt = failedAt === undefined ? at : failedAt
   return {
     notification,

@@ -24,8 +24,8 @@ import type { Store } from './store/store.ts'
 import type { SubjectRef, Who } from './subjects.ts'
 
 /**
- * Gathers what the log holds of a data subject, or that they were erased and what is left. Nothing is opened: sealed data
- * is named by its kind. The same log gives the same report.
+ * Gathers what the log holds of a data subject, or that they were erased and what is left. Nothing is opened: sealed
+ * data is named by its kind. The same log gives the same report.
  *
  * @throws {AverbaError} `NOT_FOUND`, `INVALID_CPF`
  */
@@ -92,7 +92,8 @@ async function readOwn(store: Store, subject: SubjectRef, streams: readonly stri
 function isOf(subject: SubjectRef, first: AnyRecorded | undefined): boolean {
   if (!first) return false
   const { subject: whose } = first.data as { subject?: unknown } // Consents, validations and subjects say it.
-  const { owners = [] } = (first.type === 'reveal.recorded' ? first.data : {}) as { owners?: string[] } // As its machine has it.
+  // As its machine has it.
+  const { owners = [] } = (first.type === 'reveal.recorded' ? first.data : {}) as { owners?: string[] }
   if (owners.includes(`subject-${subject}`)) return true
   return whose === subject || (first.parts ?? []).some(({ owner }) => owner === `subject-${subject}`)
 }

@@ -106,8 +106,8 @@ const textMax = 1_000
 const namesMax = 100
 
 /**
- * A row that cannot be read is kept for a person to look at, but never its secrets: they may stand anywhere in it, so that
- * of all but a few members there are the names alone.
+ * A row that cannot be read is kept for a person to look at, but never its secrets: they may stand anywhere in it, so
+ * that of all but a few members there are the names alone.
  */
 function withoutSecrets(record: Json): Json {
   if (typeof record !== 'object' || record === null || Array.isArray(record)) return null

@@ -40,8 +40,8 @@ export interface Subscriptions extends Failures {
    * Gives an event the next generation of its derived secret. The receiver takes both while the portal changes, and the
    * old one for an hour after it has.
    *
-   * @throws {AverbaError} `REFUSED` when its secret is given and not derived, it is not active, or the portal was last seen
-   * with another endpoint or event than is declared: plan and apply first
+   * @throws {AverbaError} `REFUSED` when its secret is given and not derived, it is not active, or the portal was last
+   * seen with another endpoint or event than is declared: plan and apply first
    */
   rotate(evento: string, ask?: Ask): Promise<Outcome<Subscription>>
   /** Our subscriptions as last known, the oldest first, the deleted ones only when asked for. */

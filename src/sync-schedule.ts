@@ -30,7 +30,8 @@ export function scheduleSync(area: Area, everyMs: number | null, effects: readon
 /** The next reading of a schedule, where one is owed. A reading under way ends by itself. */
 export async function owedReadings({ store }: Area, subject: string): Promise<string[]> {
   const owed = await store.effects({ stream: `subject-${subject}`, states: ['owed', 'deferred', 'parked'] })
-  const isOfSchedule = ({ data }: Owed) => typeof (data as { schedule?: unknown }).schedule === 'number' // Only looked for.
+  // Only looked for.
+  const isOfSchedule = ({ data }: Owed) => typeof (data as { schedule?: unknown }).schedule === 'number'
   return owed.filter(isOfSchedule).map(each => each.id)
 }
 
@@ -39,7 +40,8 @@ export async function owedReadings({ store }: Area, subject: string): Promise<st
  * while no process ran are made up for by one; a tenth more or less, so that subjects enrolled together drift apart.
  */
 export function syncAgain(area: Area, owed: Owed): { again?: SyncAgain } {
-  const { everyMs, schedule } = owed.data as { everyMs?: number; schedule?: number } // As the subject's machine writes it.
+  // As the subject's machine writes it.
+  const { everyMs, schedule } = owed.data as { everyMs?: number; schedule?: number }
   if (everyMs === undefined || schedule === undefined) return {}
   const waitMs = Math.round(everyMs * 0.9) + fractionOf(area.entropy, Math.round(everyMs * 0.2))
   return { again: { schedule, dueAt: toInstant(area.clock.now() + waitMs) } }

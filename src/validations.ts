@@ -76,8 +76,8 @@ export interface Validations {
    * code `CONSENT_NOT_EFFECTIVE`.
    *
    * @throws {AverbaError} `INVALID_CPF`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`; `BUDGET_SPENT` over
-   * `paidPerDayMax`, with no validation recorded, so that the same id may be used another day; `NOT_FOUND` and `REFUSED`
-   * when what is to be paid again is not there, is not inconclusive, or was paid again before;
+   * `paidPerDayMax`, with no validation recorded, so that the same id may be used another day; `NOT_FOUND` and
+   * `REFUSED` when what is to be paid again is not there, is not inconclusive, or was paid again before;
    * `CONSENT_NOT_EFFECTIVE` when the consent does not stand, before any request for the validation
    */
   validate(input: ValidationInput, ask?: ValidationAsk): Promise<Outcome<Validation>>
@@ -96,7 +96,8 @@ export interface Validations {
    * `reusedFrom` are the ones that an invoice may name, by `traceId`. One whose answer was moved out to a bundle is
    * listed without it, and says so by `isArchived`.
    *
-   * @throws {AverbaError} `INVALID_INPUT` for an instant in another form or an unknown state, `VIEW_STOPPED` while their view stands still
+   * @throws {AverbaError} `INVALID_INPUT` for an instant in another form or an unknown state, `VIEW_STOPPED` while
+   * their view stands still
    */
   list(filter?: { state?: Validation['state']; from?: Instant; until?: Instant }): AsyncIterable<Validation>
   /**

@@ -189,6 +189,16 @@ test('nothing is put off in the text', () => {
   expect(wrong).toEqual([])
 })
 
+test('no comment is wider than 120 columns', () => {
+  const comment = /^\s*(?:\/\/|\/\*|\*)|\s\/\/ /
+  const wrong = files.flatMap(({ path, text }) =>
+    text
+      .split('\n')
+      .flatMap((line, i) => (line.length > 120 && comment.test(line) ? `${path}:${i + 1}` : [])),
+  )
+  expect(wrong).toEqual([])
+})
+
 test('every export has a comment that says what it is', () => {
   const wrong = files.flatMap(({ path, text }) => {
     const lines = text.split('\n')

@@ -5,8 +5,9 @@ import { type Source, valueFrom } from './source.ts'
 const shown = '[secret]'
 
 /**
- * A secret that cannot be printed: as text, in a template, as JSON, in a console or a debugger's inspection there is only
- * `[secret]`. Where an option takes a secret it may be given as one, and only what needs the value itself reads it.
+ * A secret that cannot be printed: as text, in a template, as JSON, in a console or a debugger's inspection there is
+ * only `[secret]`. Where an option takes a secret it may be given as one, and only what needs the value itself reads
+ * it.
  *
  * @example
  * ```ts

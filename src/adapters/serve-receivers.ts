@@ -9,11 +9,15 @@ import type { Source } from './source.ts'
 
 /** What to serve, and how much of a client to bear. */
 export interface ServeReceiversOptions {
-  /** Receivers by the path of their endpoint, such as `/averba`; those of several logs, each under a path of its own. */
+  /**
+   * Receivers by the path of their endpoint, such as `/averba`; those of several logs, each under a path of its own.
+   */
   readonly receivers: Readonly<Record<string, Pick<Receiver, 'listener'>>>
   /** The server's certificate with its key; a function is asked again every minute, for one that was renewed. */
   readonly certificate: Source<Certificate>
-  /** Certificates for other names, such as `aduana.exemplo.br` or `*.exemplo.br`, by the name that a client asks for. */
+  /**
+   * Certificates for other names, such as `aduana.exemplo.br` or `*.exemplo.br`, by the name that a client asks for.
+   */
   readonly certificates?: Readonly<Record<string, Source<Certificate>>>
   readonly host?: string
   /** 443 when absent: the portal delivers to no other. */

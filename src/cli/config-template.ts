@@ -162,8 +162,8 @@ export default defineConfig({
   // schedules: true,
 
   // Where the newest checkpoint of the log is kept outside of it, so that a log that was cut off or put back is seen:
-  // the file "<store>.mark" when left out. To have it on another disk: read gives what write was given last, or undefined
-  // when nothing ever was. This one keeps nothing, and only shows its form.
+  // the file "<store>.mark" when left out. To have it on another disk: read gives what write was given last, or
+  // undefined when nothing ever was. This one keeps nothing, and only shows its form.
   // highWaterMark: { read: async () => undefined, write: async checkpoint => console.log(checkpoint) },
   // Has somebody else sign each checkpoint: what they answer is kept and exported with it. An authority of time stamps
   // has to stamp exactly the bytes that this is given.
@@ -181,9 +181,13 @@ export default defineConfig({
     // host: '127.0.0.1',
     // port: 9464,
     // The receiver over HTTPS, at the path of receiver.publicUrl. Files that are replaced need no restart.
-    // receiver: { port: 443, certificate: () => ({ cert: textOf('AVERBA_SERVER_CERT'), key: textOf('AVERBA_SERVER_KEY') }) },
+    // receiver: {
+    //   port: 443,
+    //   certificate: () => ({ cert: textOf('AVERBA_SERVER_CERT'), key: textOf('AVERBA_SERVER_KEY') }),
+    // },
     // What your program does with what comes in: called once, before anything runs.
-    // prepare: averba => averba.notifications.handle('dimp-situacao-import', 'mine', async ({ id }) => console.log(id)),
+    // prepare: averba =>
+    //   averba.notifications.handle('dimp-situacao-import', 'mine', async ({ id }) => console.log(id)),
   },
 
   // ---- The surroundings. Only the logger matters outside of tests.
@@ -197,7 +201,7 @@ export default defineConfig({
 })
 `
 
-/** The environment variables without which a configuration in the form of the written one cannot be used as it stands. */
+/** The environment variables that a configuration of this form requires. */
 export function requiredVariables(config: string = configTemplate): string[] {
   const active = config.split('\n').filter(line => !/^\s*\/\//.test(line) && !line.startsWith('const '))
   return [...active.join('\n').matchAll(/(?:env|textOf)\('(\w+)'\)/g)].map(([, name = '']) => name)

@@ -29,7 +29,8 @@ interface Served extends Tenant {
  * Serves the receivers of all tenants over HTTPS: one server for those that name the same host and port, which tells
  * them apart by path, and shows each name the certificate of its tenant.
  *
- * @throws {AverbaError} `MISCONFIGURED` as `serveReceivers` does, and when two tenants have one path, or one name and two certificates
+ * @throws {AverbaError} `MISCONFIGURED` as `serveReceivers` does, and when two tenants have one path, or one name and
+ * two certificates
  */
 export async function serveTenants(tenants: readonly Tenant[]): Promise<ReceiverServer[]> {
   const together = new Map<string, Served[]>()

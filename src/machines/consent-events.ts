@@ -14,9 +14,8 @@ export interface ConsentReading {
 }
 
 /**
- * `by` says whose doing it was: our own request's, which was answered or whose answer was lost, or what the service shows
- * in a reading, whoever did it. `since` is the service's own
- * time of it, where its history tells.
+ * `by` says whose doing it was: our own request's, which was answered or whose answer was lost, or what the service
+ * shows in a reading, whoever did it. `since` is the service's own time of it, where its history tells.
  */
 export interface Move {
   readonly status: ConsentStatus
@@ -40,8 +39,8 @@ export interface Use {
 /** What is recorded of a consent. */
 export type ConsentEvent =
   /**
-   * Always the first: its part `record` holds the service's own id and texts. Listed again, `knowledge` says that a change of
-   * ours is out all the same, or in doubt: one whose answer was lost owes a reading in full that tells.
+   * Always the first: its part `record` holds the service's own id and texts. Listed again, `knowledge` says that a
+   * change of ours is out all the same, or in doubt: one whose answer was lost owes a reading in full that tells.
    */
   | Event<
       'consent.appeared',
@@ -55,8 +54,8 @@ export type ConsentEvent =
   | Event<'consent.amended', ConsentReading>
   | Event<'consent.approved' | 'consent.denied' | 'consent.revoked' | 'consent.expired', Move>
   /**
-   * The service shows a status that its table does not lead to; or answers a change of what it lists no more; or its answer
-   * is contrary to what was asked for, and owes a reading in full.
+   * The service shows a status that its table does not lead to; or answers a change of what it lists no more; or its
+   * answer is contrary to what was asked for, and owes a reading in full.
    */
   | Event<'consent.conflicted', Move & { held: ConsentStatus; isVanished?: true; isContrary?: true }>
   | Event<'consent.vanished', Record<string, never>>

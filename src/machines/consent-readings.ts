@@ -38,8 +38,8 @@ type Whose = { readonly consent: string; readonly subject: string }
 type When = { readonly askedAt?: Instant | undefined }
 
 /**
- * How long a service may take to make a change whose answer was lost: only a reading that leaves later tells that it was not
- * made. The contract names no time: this is the policy `late-change-1`.
+ * How long a service may take to make a change whose answer was lost: only a reading that leaves later tells that it
+ * was not made. The contract names no time: this is the policy `late-change-1`.
  */
 export const lateChangeMs = 60_000
 

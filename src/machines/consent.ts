@@ -157,7 +157,10 @@ function described(
   return { ...event, anomaly: 'its history shows a status that the contract does not have' }
 }
 
-/** Whoever sees another status in a list owes the reading in full, once, and where a lost change may still be made, a later one. */
+/**
+ * Whoever sees another status in a list owes the reading in full, once, and where a lost change may still be made, a
+ * later one.
+ */
 function withReading(state: State, events: readonly ConsentEvent[]): Decision<ConsentEvent> {
   const { isReadingOwed, isQuiet, reading } = heldOf(state)
   const isOwing = ({ type, data }: ConsentEvent) =>

@@ -27,7 +27,8 @@ export function defineMachine<C extends AnyStateMachine, M extends Message, E ex
     initial,
     silent: new Set(definition.silent),
     evolve: (state, event) => chart.transition(state as SnapshotFrom<C>, event as never, scope), // Ours: made above.
-    decide: (state, message) => definition.decide(state as SnapshotFrom<C>, message as M), // Streams are only sent what their machine knows.
+    // Streams are only sent what their machine knows.
+    decide: (state, message) => definition.decide(state as SnapshotFrom<C>, message as M),
   }
 }
 

@@ -46,7 +46,10 @@ export function daysUntil(deletionAt: Instant, now: Instant): number {
   return Math.max(0, Math.floor((fromInstant(deletionAt) - fromInstant(now)) / dayMs))
 }
 
-/** Reports whether a failure is news: one before the last success, or of one that was there before, says nothing of today. */
+/**
+ * Reports whether a failure is news: one before the last success, or of one that was there before, says nothing of
+ * today.
+ */
 export function isNews({ lastSuccessAt, registeredAt }: Failing, failedAt: Instant | null): boolean {
   if (failedAt === null) return true
   if (registeredAt !== null && secondOf(failedAt) < secondOf(registeredAt)) return false
@@ -82,8 +85,8 @@ export function succeeded(
 }
 
 /**
- * The highest share that has come and was not announced; `undefined` when there is none. What was announced and has not come
- * yet, a clock said that was ahead: nobody was told of those that come in their time.
+ * The highest share that has come and was not announced; `undefined` when there is none. What was announced and has not
+ * come yet, a clock said that was ahead: nobody was told of those that come in their time.
  */
 export function threatOf(
   { failingSince, announced }: Pick<Failing, 'failingSince' | 'announced'>,

@@ -53,7 +53,8 @@ const back = [
 const chart = setup({
   types: { context: {} as Context, events: {} as SubscriptionEvent },
   guards: {
-    isOfBefore: ({ context, event }) => isOfBefore(event.data as OfRegistration, context.remoteId), // Of three types alone.
+    // Of three types alone.
+    isOfBefore: ({ context, event }) => isOfBefore(event.data as OfRegistration, context.remoteId),
     isByUs: ({ event }) => event.type === 'subscription.deleted' && event.data.by === 'us',
     isNews: ({ context, event }) =>
       event.type === 'subscription.failing' && isNews(context, event.data.failedAt),
@@ -220,7 +221,9 @@ function change(
   return record({ type: `subscription.${verb}`, data: asked, effects })
 }
 
-/** Asks for new secrets, and for nothing else: what differs in the portal is changed by a plan that somebody has read. */
+/**
+ * Asks for new secrets, and for nothing else: what differs in the portal is changed by a plan that somebody has read.
+ */
 function rotate(state: State, endpoint: string): Decision<SubscriptionEvent> {
   const { context } = state
   if (state.matches('active') && (context.endpoint !== endpoint || context.eventoAtPortal !== context.evento))

@@ -10,7 +10,9 @@ export interface GivenCheckpoint {
   readonly anchor?: Uint8Array | string | undefined
 }
 
-/** How long the answer of an anchor may be: ten times what a time stamp takes with the certificates of its authority. */
+/**
+ * How long the answer of an anchor may be: ten times what a time stamp takes with the certificates of its authority.
+ */
 export const anchorBytesMax = 64 * 1024
 /** Told of a longer one. */
 export const anchorTooLong = 'is longer than 64 kB'

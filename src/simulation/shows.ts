@@ -31,7 +31,9 @@ const startsAt: Instant = '2026-11-20T12:00:00.000Z'
  * ```ts
  * shows({
  *   view: 'tokens',
- *   given: [{ type: 'token.renewed', data: { generation: 1, credential: 'k1', expiresAt: '2026-11-20T13:00:00.000Z' } }],
+ *   given: [
+ *     { type: 'token.renewed', data: { generation: 1, credential: 'k1', expiresAt: '2026-11-20T13:00:00.000Z' } },
+ *   ],
  *   expected: [{ token: 'token-1', state: 'valid' }],
  * })
  * ```
@@ -45,7 +47,8 @@ export function shows<N extends keyof Views>({ view: name, given, expected }: Vi
     // A frozen row throws when it is changed.
     if (key !== undefined) rows.set(key, frozen(view.fold(rows.get(key), event)))
   }
-  const shown = [...rows.values()].filter(row => row !== undefined) as Views[N][] // The view of this name has these rows.
+  // The view of this name has these rows.
+  const shown = [...rows.values()].filter(row => row !== undefined) as Views[N][]
   if (expected) meets(`the rows of ${name}`, shown, expected)
   return shown
 }

@@ -30,8 +30,8 @@ export interface World extends Simulators {
    */
   crash(): void
   /**
-   * Starts an engine on the same store: after a crash, or after the one that lives was closed as a host would. It has no
-   * handlers and no followers until they are registered again. `run` of the one before ends with it.
+   * Starts an engine on the same store: after a crash, or after the one that lives was closed as a host would. It has
+   * no handlers and no followers until they are registered again. `run` of the one before ends with it.
    */
   restart(): Promise<Averba>
   /** Fills the disk under the store, so that nothing more can be written, or gives it space again. */

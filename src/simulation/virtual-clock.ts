@@ -220,7 +220,9 @@ export class VirtualClock implements Clock {
     )
   }
 
-  /** Wakes the sleeper that is due first; of several, the one that has slept longest. False when none is due by `end`. */
+  /**
+   * Wakes the sleeper that is due first; of several, the one that has slept longest. False when none is due by `end`.
+   */
   #wakeNext(end: number, woken?: Map<string, number>): boolean {
     let first: Sleeper | undefined
     for (const each of this.#sleepers) if (!first || each.dueAt < first.dueAt) first = each

@@ -44,8 +44,8 @@ const pageParts = 20
  * few at a time, each in the transaction of the event that names it. A crash between leaves parts that are in both
  * places, which harms nothing: no event names them. Parts that an effect still has to open stay.
  *
- * @returns how many parts of the bundle moved, which others may move at the same time; `undefined`, and no bundle is left,
- * when it is none
+ * @returns how many parts of the bundle moved, which others may move at the same time; `undefined`, and no bundle is
+ * left, when it is none
  * @throws {AverbaError} `INVALID_INPUT` when something is at the path, `STORE_UNSAFE`, `STORE_BUSY`, `CORRUPT`
  */
 export async function moveOut(options: ArchiveOptions): Promise<PartsMoved | undefined> {

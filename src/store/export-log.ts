@@ -24,8 +24,8 @@ const pageRows = 100
 /**
  * Writes the log up to its newest checkpoint to a folder that anyone can verify.
  *
- * @throws {AverbaError} `INVALID_INPUT` when something is in the folder, or nothing was signed yet, `STORE_UNSAFE` when a
- * file cannot be written
+ * @throws {AverbaError} `INVALID_INPUT` when something is in the folder, or nothing was signed yet, `STORE_UNSAFE` when
+ * a file cannot be written
  */
 export async function exportLog(
   snapshot: Snapshot,

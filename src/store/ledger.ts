@@ -38,8 +38,8 @@ const newestUnknown = `select effect.*, event.version, event.header, stream.name
 type Row = Schema['effect'] & { readonly version: number; readonly header: string; readonly name: string }
 
 /**
- * The row of each effect that an event owes. What is owed stands in the event itself. What is done to keys keeps its time,
- * whatever clock gave it: a backup may hold them until then.
+ * The row of each effect that an event owes. What is owed stands in the event itself. What is done to keys keeps its
+ * time, whatever clock gave it: a backup may hold them until then.
  */
 export function effectRows({ position, effects }: Recorded, stream: number, now: Instant): unknown[][] {
   return (effects ?? []).map(({ type, dueAt }, n) => {
@@ -113,8 +113,8 @@ export function* canMove({ effect, from, attempts, lease }: Move): Steps<boolean
 }
 
 /**
- * What was begun was due once. What a clock gave its time, or its lease, that was ahead and has been put right since, is
- * due and free: it would wait for as long as that clock had been ahead.
+ * What was begun was due once. What a clock gave its time, or its lease, that was ahead and has been put right since,
+ * is due and free: it would wait for as long as that clock had been ahead.
  */
 function isFree({ state, due_at, given_at, lease_until }: Row, lease: Lease): boolean {
   const isDue = state === 'started' || due_at <= lease.now || (given_at ?? '') > aheadOf(lease)
@@ -133,8 +133,9 @@ export interface DueFilter {
 }
 
 /**
- * The effects that are due, the oldest first, as `isFree` says it: those that another process holds are left to it. Last
- * come those that a clock gave their time, or their lease, that was ahead; they are few, and found by an index of their own.
+ * The effects that are due, the oldest first, as `isFree` says it: those that another process holds are left to it.
+ * Last come those that a clock gave their time, or their lease, that was ahead; they are few, and found by an index of
+ * their own.
  */
 export function* dueEffects(
   connection: Connection,

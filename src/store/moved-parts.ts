@@ -72,11 +72,12 @@ export function* readOut(bundle: string): Steps<{ out: Set<string>; isKnown: boo
     for (const part of named.parts) type === archivedType ? out.add(part) : out.delete(part)
   }
   // Whoever moved a part: one that is recorded as destroyed stays destroyed.
+  // As retention writes it.
   for (const { header } of yield* rows<{ header: string }>({
     sql: selectDestroyed,
     parameters: [destroyedType],
   }))
-    for (const part of (parseHeader(header).data as Pick<PartsNamed, 'parts'>).parts) out.delete(part) // As retention writes it.
+    for (const part of (parseHeader(header).data as Pick<PartsNamed, 'parts'>).parts) out.delete(part)
   return { out, isKnown }
 }
 

@@ -62,7 +62,9 @@ export interface Schema {
     /** 1 until it is settled or declined: the index holds the open ones only, and stays small. */
     is_open: number
     due_at: string
-    /** When it was given its time, or its lease, by the clock of who gave it; null where no clock can have been ahead. */
+    /**
+     * When it was given its time, or its lease, by the clock of who gave it; null where no clock can have been ahead.
+     */
     given_at: string | null
     attempts: number
     because: string

@@ -38,7 +38,8 @@ class ReadOnlyDriver implements Driver {
   async init(): Promise<void> {}
 
   async acquireConnection() {
-    const run = async <R>(query: CompiledQuery) => ({ rows: (await this.#reader.readOnly(query)) as R[] }) // As compiled.
+    // As compiled.
+    const run = async <R>(query: CompiledQuery) => ({ rows: (await this.#reader.readOnly(query)) as R[] })
     return {
       executeQuery: run,
       async *streamQuery<R>(query: CompiledQuery) {

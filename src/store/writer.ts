@@ -176,7 +176,8 @@ export class Writer {
 
   /** What is known holds until another process has written. */
   *#refresh(connection: Connection): Steps<Known> {
-    const [found] = (yield connection.foreignWrites) as readonly Readonly<Record<string, unknown>>[] // As the connection has it.
+    // As the connection has it.
+    const [found] = (yield connection.foreignWrites) as readonly Readonly<Record<string, unknown>>[]
     const mark = Object.values(found ?? {})[0]
     if (!this.#known || mark !== this.#mark) {
       this.#known = yield* Known.load()

@@ -86,8 +86,8 @@ export function createKeyringFileAt(path: string, file: KeyringFile, entropy: En
 }
 
 /**
- * Puts a keyring file in the place of the one that is there, durable before it returns: either is there at any time. Where
- * its name is a link, what it leads to is replaced. Only one process may do so at a time.
+ * Puts a keyring file in the place of the one that is there, durable before it returns: either is there at any time.
+ * Where its name is a link, what it leads to is replaced. Only one process may do so at a time.
  *
  * @throws {AverbaError} `STORE_UNSAFE`
  */

@@ -208,8 +208,8 @@ export function createKeyringFile(path: string, entropy: Entropy): Keyring {
 /**
  * Reads a keyring file that holds its own root key.
  *
- * @throws {AverbaError} `KEYS_MISSING` when there is none, or its root key is held elsewhere, `KEYS_MISMATCH` when it is
- * not a keyring
+ * @throws {AverbaError} `KEYS_MISSING` when there is none, or its root key is held elsewhere, `KEYS_MISMATCH` when it
+ * is not a keyring
  */
 export function openKeyringFile(path: string, entropy: Entropy): Keyring {
   const file = readKeyringFile(path)
@@ -240,8 +240,8 @@ export async function createKeyringFileUnder(keys: Keys, path: string, entropy: 
 /**
  * Reads a keyring file whose root key is held elsewhere.
  *
- * @throws {AverbaError} `KEYS_MISSING` when there is none, `KEYS_MISMATCH` when it was made under another root key, or is
- * damaged
+ * @throws {AverbaError} `KEYS_MISSING` when there is none, `KEYS_MISMATCH` when it was made under another root key, or
+ * is damaged
  */
 export async function openKeyringFileUnder(keys: Keys, path: string, entropy: Entropy): Promise<Keyring> {
   const file = readKeyringFile(path)

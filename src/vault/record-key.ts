@@ -9,8 +9,9 @@ export interface RecordKey {
 }
 
 /**
- * Derives the key of a record from its owner's: nothing is stored for it, and it goes with the owner's. Whoever is given
- * it learns nothing of the owner's key, or of the key of any other record (HMAC-SHA-256 as a pseudorandom function).
+ * Derives the key of a record from its owner's: nothing is stored for it, and it goes with the owner's. Whoever is
+ * given it learns nothing of the owner's key, or of the key of any other record (HMAC-SHA-256 as a pseudorandom
+ * function).
  *
  * @param record the event, as `<stream>/<version>`
  */

@@ -27,8 +27,8 @@ export interface SealedPart {
 const keysKeptMax = 10_000
 
 /**
- * Seals and opens parts, each under its owner's key, or a key of its record that is derived from that one. Synchronous, so
- * that an append can run in one go.
+ * Seals and opens parts, each under its owner's key, or a key of its record that is derived from that one. Synchronous,
+ * so that an append can run in one go.
  */
 export class Vault {
   readonly keyring: Keyring

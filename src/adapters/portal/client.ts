@@ -92,7 +92,8 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   listFailures: {
     effectClass: 'read',
-    write: (base, headers, owed) => writeFailures(base, headers, (owed.data as { day: string | null }).day), // As the machine writes it.
+    // As the machine writes it.
+    write: (base, headers, owed) => writeFailures(base, headers, (owed.data as { day: string | null }).day),
     oversized: { attemptsMax: 3, why: 'the answer is larger than portal.failuresBytesMax' },
     read(text) {
       const listing = readFailures(text)

@@ -18,7 +18,9 @@ import type { PortalLogin } from './login.ts'
 /** A text that the processes of one store share, sealed. */
 export interface SharedText {
   find(): Promise<string | undefined>
-  /** Puts in its place what is made of it, and nothing where that is `undefined`: made again where another was faster. */
+  /**
+   * Puts in its place what is made of it, and nothing where that is `undefined`: made again where another was faster.
+   */
   change(make: (text: string | undefined) => Promise<string | undefined>): Promise<unknown>
 }
 
@@ -175,8 +177,8 @@ export class SharedSession implements Authenticated {
   }
 
   /**
-   * A minute after somebody asked for a login, nothing is asked. What lies ahead, another clock says or one that was put
-   * right since: it holds nobody off, or it would for as long as that clock was ahead.
+   * A minute after somebody asked for a login, nothing is asked. What lies ahead, another clock says or one that was
+   * put right since: it holds nobody off, or it would for as long as that clock was ahead.
    */
   #barOf({ askedAt, because }: Session): Barred | undefined {
     const agoMs = this.#options.clock.now() - fromInstant(askedAt)

@@ -23,8 +23,8 @@ export interface TokenSource {
 
 /**
  * Sends an operation with a token that is used until the operation answers 401, and then once more with a newer one
- * (document 2, section 5). A 401 says that the token is not valid, so that neither attempt did anything: a second one puts
- * the call off.
+ * (document 2, section 5). A 401 says that the token is not valid, so that neither attempt did anything: a second one
+ * puts the call off.
  */
 export async function withToken(
   tokens: TokenSource,

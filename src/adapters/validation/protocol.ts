@@ -65,8 +65,8 @@ export interface ReadResult extends ValidationResult {
 }
 
 /**
- * Reads the answer; `undefined` when it is not one: when it has no member of the contract that can be read. Each claimed
- * field gets one of three results.
+ * Reads the answer; `undefined` when it is not one: when it has no member of the contract that can be read. Each
+ * claimed field gets one of three results.
  */
 export function readResult(text: string, claims: Claims): ReadResult | undefined {
   const { members, unreadable } = readMembers(parseJson(text))
