@@ -41,9 +41,9 @@ export class AcceptedSecrets {
     this.#desired = desired
     const generations = new SecretGenerations(area.store, area.clock)
     this.history = new SecretHistory(area, generations)
-    desired.follow(generations, async (evento, values) => {
+    desired.follow(generations, async (evento, values, owedAt) => {
       this.#known.set(evento, { values, at: area.clock.now() })
-      await this.history.note(evento, values, await desired.candidatesOf(evento, values))
+      await this.history.note(evento, values, await desired.candidatesOf(evento, values), owedAt)
     })
   }
 

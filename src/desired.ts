@@ -18,6 +18,9 @@ export interface SecretValues {
 /** A subscription as it is declared, with its address. */
 type Declared = DesiredSubscription & { readonly endpoint: string }
 
+/** Hears what was asked for; for a call, with the position in the log that owes it. */
+type OnAsked = (evento: string, values: SecretValues, owedAt?: number) => Promise<void>
+
 /** A shorter master could be guessed from one secret that leaked. */
 const masterMin = 32
 
@@ -32,7 +35,7 @@ export class Desired {
     current: async () => 1,
     accepted: async () => ({ current: 1, others: [] }),
   }
-  #onAsked: (evento: string, values: SecretValues) => Promise<void> = async () => undefined
+  #onAsked: OnAsked = async () => undefined
 
   /** @throws {AverbaError} `MISCONFIGURED` */
   constructor({ subscriptions = [], receiver }: Pick<AverbaOptions, 'subscriptions' | 'receiver'>) {
@@ -53,10 +56,7 @@ export class Desired {
   }
 
   /** Says where the generations in use are known from, and who hears of what was asked: the log is opened later. */
-  follow(
-    generations: Pick<SecretGenerations, 'current' | 'accepted'>,
-    onAsked: (evento: string, values: SecretValues) => Promise<void>,
-  ): void {
+  follow(generations: Pick<SecretGenerations, 'current' | 'accepted'>, onAsked: OnAsked): void {
     this.#generations = generations
     this.#onAsked = onAsked
   }
@@ -77,12 +77,12 @@ export class Desired {
   }
 
   /** The secrets of an event's subscription, asked for now; empty where the event is not declared. */
-  async secretsOf(evento: string, held: Held): Promise<Secrets> {
-    return secretsFrom(evento, await this.ask(evento), held)
+  async secretsOf(evento: string, held: Held, owedAt?: number): Promise<Secrets> {
+    return secretsFrom(evento, await this.ask(evento, owedAt), held)
   }
 
   /** Asks where the secrets of an event come from for what they are now. */
-  async ask(evento: string): Promise<SecretValues> {
+  async ask(evento: string, owedAt?: number): Promise<SecretValues> {
     const declared = this.#declared.get(evento)
     const master = this.isDerived(evento) && this.#master
     const values = {
@@ -90,7 +90,7 @@ export class Desired {
       chaveSecreta: await this.#ask(evento, 'chaveSecreta', declared?.chaveSecreta),
       chaveAutenticacao: await this.#ask(evento, 'chaveAutenticacao', declared?.chaveAutenticacao),
     }
-    await this.#onAsked(evento, values)
+    await this.#onAsked(evento, values, owedAt)
     return values
   }
 

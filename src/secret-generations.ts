@@ -1,3 +1,4 @@
+import { effectStream } from './attempts.ts'
 import { type Clock, fromInstant, isWithin } from './clock.ts'
 import type { Held } from './machines/subscription-messages.ts'
 import type { Recorded } from './message.ts'
@@ -20,7 +21,7 @@ const asked = [
 const drifted = 'subscription.drifted'
 const types = [...confirmed, ...asked, drifted]
 
-/** Where the log says that the portal holds what we gave it, and when that was. */
+/** Up to where in the log what we gave the portal is what it holds, and when it confirmed that. */
 export type Confirmed = Pick<Recorded, 'position' | 'at'>
 
 /** What the log says of the secrets of one event. */
@@ -41,6 +42,8 @@ interface Told {
   readonly last?: Recorded | undefined
   readonly before?: Recorded | undefined
   readonly request?: Recorded | undefined
+  /** The request that the last confirmation answers; a list that shows what the portal holds answers none. */
+  readonly answered?: Recorded | undefined
 }
 
 /** Which generations of derived secrets are in use, read from the log: the secrets themselves are nowhere in it. */
@@ -92,7 +95,8 @@ export class SecretGenerations {
     const subscription = await this.#store.lookUp('subscription', evento)
     if (subscription === undefined)
       return { held: undefined, asked: undefined, former: undefined, confirmed: undefined }
-    const { last, before, request } = await this.#readOn(`subscription-${subscription}`)
+    const told = await this.#readOn(`subscription-${subscription}`)
+    const { last, before, request } = told
     const isOpen = request && request.position > (last?.position ?? 0)
     return {
       held: last && heldIn(last),
@@ -101,8 +105,16 @@ export class SecretGenerations {
         last && before
           ? { ...heldIn(before), until: fromInstant(last.at) + formerSecretsAcceptedMs }
           : undefined,
-      confirmed: last && { position: last.position, at: last.at },
+      confirmed: last && { position: await this.#askedAt(told, last), at: last.at },
     }
+  }
+
+  /** Where the secrets were asked for that the portal confirmed: they may have changed while the call was under way. */
+  async #askedAt({ answered }: Told, { position, settles }: Recorded): Promise<number> {
+    if (!answered || !settles) return position
+    const stream = effectStream({ id: settles.effect, position: answered.position })
+    const attempt = await this.#store.readLast({ stream, types: ['effect.attempted'] })
+    return attempt?.position ?? answered.position
   }
 
   /** Reads on from where the stream was read up to: failures make it long, and none of them matters here. */
@@ -126,9 +138,13 @@ function toldAfter(told: Told, event: Recorded): Told {
   if (asked.includes(event.type)) return { ...told, version, request: event }
   if (event.type === drifted) {
     // What a log before this one rotated away is not accepted any more.
-    return raises(event) ? { ...told, version, last: event, before: undefined } : { ...told, version }
+    return raises(event)
+      ? { ...told, version, last: event, before: undefined, answered: undefined }
+      : { ...told, version }
   }
-  return { ...told, version, last: event, before: told.last }
+  const { request } = told
+  const isAnswer = request !== undefined && event.settles?.effect.startsWith(`${request.id}/`)
+  return { ...told, version, last: event, before: told.last, answered: isAnswer ? request : undefined }
 }
 
 function raises({ data }: Recorded): boolean {

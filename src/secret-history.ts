@@ -52,8 +52,16 @@ export class SecretHistory {
     this.#generations = generations
   }
 
-  /** Notes what the sources of an event gave now, and the secrets made from it. */
-  async note(evento: string, values: SecretValues, secrets: readonly Secrets[]): Promise<void> {
+  /**
+   * Notes what the sources of an event gave now, and the secrets made from it. What a call carries replaces the former
+   * ones once it is confirmed: `owedAt` is where the log owes that call.
+   */
+  async note(
+    evento: string,
+    values: SecretValues,
+    secrets: readonly Secrets[],
+    owedAt?: number,
+  ): Promise<void> {
     const source = this.#digest(
       `${JSON.stringify([values.master, values.chaveSecreta, values.chaveAutenticacao])}`,
     )
@@ -62,7 +70,7 @@ export class SecretHistory {
     await this.#change(evento, async before => {
       if (before?.source === source)
         return JSON.stringify(before.pairs) === JSON.stringify(pairs) ? undefined : { ...before, pairs }
-      const formers = before ? await this.#formersAfter(evento, before, pairs) : []
+      const formers = before ? await this.#formersAfter(evento, before, pairs, owedAt) : []
       return { ...before, source, pairs, formers }
     })
   }
@@ -99,11 +107,16 @@ export class SecretHistory {
     return kept !== undefined && (await this.#waiting(evento, kept)).length > 0
   }
 
-  async #formersAfter(evento: string, before: Kept, pairs: readonly Pair[]): Promise<Kept['formers']> {
+  async #formersAfter(
+    evento: string,
+    before: Kept,
+    pairs: readonly Pair[],
+    owedAt?: number,
+  ): Promise<Kept['formers']> {
     const digests = new Set(pairs.map(pair => pair.digest))
     const left = [
       ...(await this.#accepted(evento, before)),
-      { pairs: before.pairs, since: await this.#store.reader.read(endOfLog) },
+      { pairs: before.pairs, since: owedAt ?? (await this.#store.reader.read(endOfLog)) },
     ]
     // A secret that came back is no longer a former one. Where there was no secret, keeping it would let everything
     // through.

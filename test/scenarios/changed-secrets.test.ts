@@ -292,3 +292,67 @@ test('an erasure, and the end of the keys before it, costs no former secret, and
   await other.close()
   await world.close()
 })
+
+/** A world whose source gives its third secret while the portal is given the second one. */
+async function changedMeanwhile() {
+  const third = `terceiro-${'z'.repeat(40)}`
+  const { source, ask } = givenSource()
+  let onChange = async () => {}
+  const world = await simulate({
+    averba: { subscriptions: [{ evento, chaveSecreta: ask }] },
+    intercept: async (request, forward) => {
+      const answer = await forward(request)
+      if (request.method === 'PUT') await onChange()
+      return answer
+    },
+  })
+  const { averba } = world
+  await apply(averba)
+  source.value = second
+  await world.clock.advance(minuteMs)
+  onChange = async () => {
+    onChange = async () => {}
+    source.value = third
+    // Whatever carries another secret has the source asked again.
+    expect(await statusOf(averba, 'forjado')).toBe(401)
+  }
+  expect(await apply(averba)).toEqual(['change'])
+  return world
+}
+
+test('a secret that changes while the portal is given another one is owed an apply, and costs no notification', async () => {
+  const world = await changedMeanwhile()
+  const { averba, clock } = world
+  for (const waited of [0, 120 * minuteMs]) {
+    await clock.advance(waited)
+    expect(await isDelivered(world)).toBe(true)
+    expect(await checkOf(averba)).toMatchObject({
+      ok: false,
+      detail: expect.stringContaining('have changed'),
+    })
+  }
+  expect(await apply(averba)).toEqual(['change'])
+  await clock.advance(2_000) // What is known is a second old at most.
+  expect(await checkOf(averba)).toMatchObject({ ok: true })
+  await clock.advance(120 * minuteMs)
+  expect(await isDelivered(world)).toBe(true)
+  expect(await statusOf(averba, second)).toBe(401)
+  await world.close()
+})
+
+test('a secret that a call asks for only as it leaves is what the portal has: no other apply is owed', async () => {
+  const { world, source } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { averba, clock, faults } = world
+  await faults.add({ kind: 'refuse', service: 'portal', method: 'PUT' })
+  source.value = second
+  const plan = await averba.subscriptions.plan()
+  expect(await averba.subscriptions.apply(plan)).toMatchObject([{ status: 'deferred' }])
+  source.value = `terceiro-${'z'.repeat(40)}`
+  faults.clear()
+  await clock.advance(5 * minuteMs)
+  await averba.settle()
+  await clock.advance(2_000)
+  expect(await isDelivered(world)).toBe(true)
+  expect(await checkOf(averba)).toMatchObject({ ok: true })
+  await world.close()
+})

@@ -29,7 +29,11 @@ export interface PortalClientOptions extends ExchangeOptions {
   /** How large an answer with failure records may be: 64 MiB when absent. */
   readonly failuresBytesMax?: number
   /** The secrets of a subscription, asked for when they are sent. */
-  readonly secretsOf: (evento: string, held: { endpoint: string; generation: number }) => Promise<Secrets>
+  readonly secretsOf: (
+    evento: string,
+    held: { endpoint: string; generation: number },
+    owedAt: number,
+  ) => Promise<Secrets>
 }
 
 /** What a subscription's machine writes into its effects. */
@@ -132,7 +136,10 @@ function toPerformer(
     async perform(owed, _, mayLeave) {
       const closed = await times.before(verb)
       if (closed) return closed
-      const secrets = effectClass === 'read' ? {} : await options.secretsOf(dataOf(owed).evento, heldIn(owed))
+      const secrets =
+        effectClass === 'read'
+          ? {}
+          : await options.secretsOf(dataOf(owed).evento, heldIn(owed), owed.position)
       const carried = Object.values(secrets)
       const begunAt = toInstant(options.clock.now())
       const send = (headers: Record<string, string>) =>
