@@ -46,6 +46,7 @@ import { openViews, type ViewsHandle } from './store/views-handle.ts'
 import { Subjects } from './subjects.ts'
 import { SubscriptionTroubles } from './subscription-troubles.ts'
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
+import { tellOfUnmadeChanges } from './unmade-changes.ts'
 import { createValidations, type Validations } from './validations.ts'
 import { createWaysOut } from './ways-out.ts'
 import {
@@ -241,6 +242,7 @@ export async function openOn(
   const subscriptions = createSubscriptions(area, desired)
   const schedules = new Schedules(area)
   tellOfIdleRetention(area)
+  tellOfUnmadeChanges(area)
 
   let closed: Promise<void> | undefined
   const close = async () => {

@@ -12,6 +12,7 @@ import type { ServiceName } from './service-name.ts'
 import { describeLostErasures } from './store/lost-erasures.ts'
 import type { SubscriptionTroubles } from './subscription-troubles.ts'
 import { planSync } from './sync-plan.ts'
+import { countUnmadeRevocations } from './unmade-changes.ts'
 import type { TokenRow } from './views/tokens.ts'
 
 /** What is looked at in this process and its file, without asking anybody. */
@@ -137,7 +138,11 @@ export async function checkHealth(
     async consents() {
       if (!options.consentService) return undefined
       const { ok, detail } = await planSync(area)
-      return { ok, detail: ok ? detail : `${detail}: raise requestsPerSecond, or syncEveryMs` }
+      const plan = ok ? detail : `${detail}: raise requestsPerSecond, or syncEveryMs`
+      const unmade = await countUnmadeRevocations(area)
+      if (unmade === 0) return { ok, detail: plan }
+      const were = unmade === 1 ? '1 revocation was' : `${unmade} revocations were`
+      return { ok: false, detail: `${were} lost and not made, to be asked for again; ${plan}` }
     },
     async token() {
       if (!options.tokenService) return undefined

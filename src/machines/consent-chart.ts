@@ -66,6 +66,7 @@ const doubtEnds = {
   'consent.conflicted': [contrary, ended],
   'consent.vanished': ended,
   'consent.confirmed': ended,
+  'consent.changeNotMade': ended,
 } as const
 
 /** What is known of a consent: its status, and beside it whether that is in doubt. */

@@ -80,21 +80,33 @@ export function observed(
   history: readonly HistoryEntry[],
 ): readonly ConsentEvent[] {
   const { status } = given
-  if (held.isUnknown) return [appeared(held, given)]
+  if (held.isUnknown) return listedAgain(held, given)
   const moves = movesOf(held, status, history)
   const amended = amendment(held, given)
   if (moves.length > 0) return [...amended, ...moves]
   if (mayStillBeMade(held, given) || (!held.isDoubtful && held.shown === null)) return amended
   // Our change is still out: only what a list had shown is settled.
   if (!held.isDoubtful && !held.isQuiet) return [...amended, { type: 'consent.changeSeen', data: { status } }]
-  const confirmed: ConsentEvent = { type: 'consent.confirmed', data: { status } }
-  return [...amended, held.isLost ? { ...confirmed, ...resolution(false) } : confirmed]
+  return [...amended, notMade(held, status) ?? { type: 'consent.confirmed', data: { status } }]
+}
+
+/** A lost change, by a reading that began late enough and shows what was there before; `undefined` where none was lost. */
+function notMade({ isLost, asked }: Held, status: ConsentStatus): ConsentEvent | undefined {
+  if (!isLost || asked === null) return undefined
+  const anomaly = `the change to ${asked}, whose answer was lost, was not made`
+  return { type: 'consent.changeNotMade', data: { asked, status }, anomaly, ...resolution(false) }
 }
 
 /** It is listed for the first time, or again. */
-function appeared(held: Held, given: ConsentReading & Whose & When): ConsentEvent {
+function listedAgain(held: Held, given: ConsentReading & Whose & When): readonly ConsentEvent[] {
+  const isOld = given.status === held.reading.status && !mayStillBeMade(held, given)
+  const ended = isOld ? notMade(held, given.status) : undefined
+  return [appeared(held, given, ended !== undefined), ...(ended ? [ended] : [])]
+}
+
+function appeared(held: Held, given: ConsentReading & Whose & When, isEnded: boolean): ConsentEvent {
   const { consent, subject, status, askedAt } = given
-  const knowledge = doubtAfter(held, given)
+  const knowledge = isEnded ? 'uncertain' : doubtAfter(held, given)
   const data = {
     ...{ consent, subject, ...readingOf(given) },
     ...(askedAt !== undefined && { askedAt }),

@@ -34,6 +34,7 @@ const consentReadings: readonly Rule[] = [
   { event: 'consent.confirmed', in: held },
   ...consentMoves,
 ]
+const notMade: Rule = { event: 'consent.changeNotMade', in: ['knowledge.uncertain'], anomaly: 'always' }
 const asksFor = (status: string, from: string, ...out: string[]): Rule[] => [
   {
     event: 'consent.changeRequested',
@@ -63,7 +64,11 @@ const consent: MachineRules = {
     'consent.denyInstead': asksFor('NEGADO', 'PENDENTE', 'knowledge.changing'),
     'consent.revokeInstead': asksFor('REVOGADO', 'ATIVO', 'knowledge.changing'),
     'consent.readDetail': [{ event: 'consent.detailRequested', in: held, owes: readsConsent }],
-    'consent.observe': [...consentReadings, { event: 'consent.changeSeen', in: held, owes: readsConsent }],
+    'consent.observe': [
+      ...consentReadings,
+      notMade,
+      { event: 'consent.changeSeen', in: held, owes: readsConsent },
+    ],
     'consent.observeUnreadable': [
       { event: 'consent.changeSeen', in: held, owes: readsConsent, anomaly: 'always' },
     ],
@@ -73,6 +78,7 @@ const consent: MachineRules = {
     'consentService.consentRead': [
       { event: 'consent.described', owes: readsConsent },
       ...consentReadings,
+      notMade,
       { event: 'consent.changeSeen', in: held },
     ],
     'consentService.statusChanged': [

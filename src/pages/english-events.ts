@@ -61,6 +61,8 @@ export const englishEvents: EventWords = {
   'consent.changeWithheld': ({ asked }) =>
     `The change to ${asked} was not sent: the service had shown another status`,
   'consent.changeLost': () => 'The answer to the change was lost: perhaps it was made',
+  'consent.changeNotMade': ({ asked, status }) =>
+    `The change to ${asked}, whose answer was lost, was not made: the consent is still ${status}`,
   'consent.detailRequested': () => 'Whole reading of the consent asked for',
   'consent.changeSeen': ({ status }) =>
     status === null

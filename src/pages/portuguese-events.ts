@@ -63,6 +63,8 @@ export const portugueseEvents: EventWords = {
   'consent.changeWithheld': ({ asked }) =>
     `Mudança para ${asked} não enviada: o serviço já havia mostrado outra situação`,
   'consent.changeLost': () => 'A resposta ao pedido de mudança se perdeu: talvez tenha sido feita',
+  'consent.changeNotMade': ({ asked, status }) =>
+    `A mudança para ${asked}, cuja resposta se perdeu, não foi feita: o consentimento segue ${status}`,
   'consent.detailRequested': () => 'Leitura completa do consentimento pedida',
   'consent.changeSeen': ({ status }) =>
     status === null

@@ -32,6 +32,7 @@ const tones: Readonly<Record<string, 'good' | 'bad' | 'doubt'>> = {
   'validation.declined': 'bad',
   'validation.withheld': 'bad',
   'consent.changeLost': 'doubt',
+  'consent.changeNotMade': 'bad',
   'consent.changeSeen': 'doubt',
   'consent.conflicted': 'doubt',
   'consent.lapsed': 'doubt',

@@ -1,5 +1,5 @@
 import type { ConsentEvent } from '../machines/consent-events.ts'
-import type { ConsentStatus } from '../machines/consent-status.ts'
+import type { ConsentStatus, RequestableStatus } from '../machines/consent-status.ts'
 import type { Instant, PartAddress } from '../message.ts'
 import { defineView, type RecordedOf } from '../view.ts'
 
@@ -14,6 +14,8 @@ export interface ConsentRow {
   expires_at: Instant | null
   /** When its end is to be recorded: null once it was, or where the consent no longer stands. */
   lapses_at: Instant | null
+  /** A change that was asked for and lost, and not made: null once another is asked for, or it is otherwise. */
+  unmade: RequestableStatus | null
   /** The CNPJ of the controller; null when the service gave none, or something else. */
   controller: string | null
   /** When its last event was recorded. */
@@ -28,7 +30,7 @@ export interface ConsentRow {
 /** The view of consents. */
 export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
   name: 'consents',
-  version: 3,
+  version: 4,
   columns: {
     consent: 'text',
     subject: 'text',
@@ -37,6 +39,7 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
     created_at: 'text',
     expires_at: 'text',
     lapses_at: 'text',
+    unmade: 'text',
     controller: 'text',
     changed_at: 'text',
     record: 'text',
@@ -44,7 +47,7 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
     described_at: 'text',
   },
   isByStream: true,
-  indexes: ['lapses_at'],
+  indexes: ['lapses_at', 'unmade'],
   key: event => (event.type.startsWith('consent.') ? event.stream : undefined),
   fold(row, event) {
     if (event.type === 'consent.appeared') {
@@ -57,6 +60,7 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
         created_at: createdAt,
         expires_at: expiresAt,
         lapses_at: isStanding({ status, knowledge }) ? expiresAt : null,
+        unmade: null,
         controller,
         changed_at: event.at,
         record: `${event.id}/record`,
@@ -68,13 +72,30 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
     if (event.type === 'consent.used' || event.type === 'consent.useRefused') return row
     // What still arrives afterwards changes nothing of that.
     if (event.type === 'consent.erased' || row.knowledge === 'erased')
-      return { ...row, knowledge: 'erased', lapses_at: null, changed_at: event.at }
+      return { ...row, knowledge: 'erased', lapses_at: null, unmade: null, changed_at: event.at }
     const after = { ...row, changed_at: event.at }
+    after.unmade = unmadeAfter(row, event)
     change(after, event)
     after.lapses_at = lapsesAt(row, after, event.type === 'consent.lapsed')
     return after
   },
 })
+
+function unmadeAfter({ unmade }: ConsentRow, event: RecordedOf<ConsentEvent>): RequestableStatus | null {
+  if (event.type === 'consent.changeNotMade') return event.data.asked
+  return endsUnmade.has(event.type) ? null : unmade
+}
+
+const endsUnmade: ReadonlySet<ConsentEvent['type']> = new Set([
+  'consent.changeRequested',
+  'consent.approved',
+  'consent.denied',
+  'consent.revoked',
+  'consent.expired',
+  'consent.conflicted',
+  'consent.lapsed',
+  'consent.vanished',
+])
 
 function isStanding({ status, knowledge }: Pick<ConsentRow, 'status' | 'knowledge'>): boolean {
   return (status === 'PENDENTE' || status === 'ATIVO') && knowledge !== 'vanished'
@@ -95,6 +116,7 @@ function change(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
     case 'consent.revoked':
     case 'consent.expired':
     case 'consent.confirmed':
+    case 'consent.changeNotMade':
       row.status = event.data.status
       row.knowledge = 'known'
       return

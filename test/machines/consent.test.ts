@@ -216,7 +216,8 @@ describe('a change whose answer was lost', () => {
       { type: 'consent.appeared', resolves: { as: 'settled' } },
     ])
     expect(eventsAfter(...gone, observe('PENDENTE'))).toMatchObject([
-      { type: 'consent.appeared', resolves: { as: 'declined' } },
+      { type: 'consent.appeared' },
+      { type: 'consent.changeNotMade', resolves: { as: 'declined' } },
     ])
     const deny = { type: 'consent.deny', data: {} }
     expect(eventsAfter(...gone, observe('PENDENTE'), deny)).toMatchObject([
@@ -238,7 +239,12 @@ describe('a change whose answer was lost', () => {
 
   test('is ended by a reading that shows it not done', () => {
     const [event] = eventsAfter(...lost, observe('PENDENTE'))
-    expect(event).toMatchObject({ type: 'consent.confirmed', resolves: { as: 'declined' } })
+    expect(event).toMatchObject({
+      type: 'consent.changeNotMade',
+      data: { asked: 'ATIVO', status: 'PENDENTE' },
+      anomaly: 'the change to ATIVO, whose answer was lost, was not made',
+      resolves: { as: 'declined' },
+    })
   })
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Recorded } from '../../src/index.ts'
-import type { Policies, World } from '../../src/simulation/index.ts'
+import type { World, WorldOptions } from '../../src/simulation/index.ts'
 import { givenConsent } from './given-consent.ts'
 
 const minuteMs = 60_000
@@ -12,7 +12,7 @@ const isList = ({ method, url }: Request) => method === 'GET' && /consentimentos
 async function givenTroubled(
   status: 'PENDENTE' | 'ATIVO',
   trouble: 'busy' | 'lost' = 'busy',
-  consentService: NonNullable<Policies['consentService']> = {},
+  options: WorldOptions = {},
 ) {
   const service = { isTroubled: true, trouble, hidden: '', changes: 0 }
   const given = await givenConsent(
@@ -28,7 +28,7 @@ async function givenTroubled(
       const records = (await response.json()) as { id: string }[]
       return Response.json(records.filter(({ id }) => id !== service.hidden))
     },
-    { policies: { consentService } },
+    options,
   )
   return { ...given, service, which: { subject: given.subject, id: given.consent.id } }
 }
@@ -120,7 +120,7 @@ test.each([
   'an approval that was put off does not leave once the person has said no: $said',
   async ({ to, held }) => {
     const { world, subject, service, which } = await givenTroubled('PENDENTE', 'busy', {
-      moveOutsideTable: 'accept',
+      policies: { consentService: { moveOutsideTable: 'accept' } },
     })
     const { averba, clock, consentService, samples } = world
     const { consents } = averba
@@ -215,5 +215,38 @@ test('the report says that we made a change of which a reading told before the a
     'Consentimento revogado conforme o serviço de consentimento',
     'O serviço respondeu que fez a mudança para REVOGADO, que uma leitura já havia mostrado',
   ])
+  await world.close()
+})
+
+test('a lost revocation that was not made is told to followers, the logger and health, until it is asked for again', async () => {
+  const lines: unknown[] = []
+  const logger = (line: unknown) => void lines.push(line)
+  const { world, service, which } = await givenTroubled('ATIVO', 'lost', { averba: { logger } })
+  const { averba, clock } = world
+  const { consents } = averba
+  const called: unknown[] = []
+  averba.log.follow('asks-again', ['consent.changeNotMade'], async event => {
+    called.push([(await consents.of(event))?.id, event.anomaly])
+  })
+  const health = async () => (await averba.health({ only: ['consents'] })).checks[0]
+  expect(await health()).toMatchObject({ ok: true })
+  lines.length = 0
+  expect((await consents.revoke(which, { commandId: 'r' })).status).toBe('unknown')
+  await clock.advance(minuteMs)
+  await averba.settle()
+  const declined = { status: 'declined', problem: { code: 'NOT_DONE' } }
+  expect(await consents.revoke(which, { commandId: 'r' })).toMatchObject(declined)
+  expect(called).toEqual([[which.id, 'the change to REVOGADO, whose answer was lost, was not made']])
+  const [{ stream } = { stream: '' }] = await eventsOf(world, 'consent.changeNotMade')
+  const message = 'a change of a consent whose answer was lost was not made: it has to be asked for again'
+  expect(lines).toEqual([{ message, detail: `${stream}: REVOGADO` }])
+  expect(await health()).toMatchObject({
+    ok: false,
+    detail: expect.stringMatching(/^1 revocation was lost and not made, to be asked for again; /),
+  })
+  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  service.isTroubled = false
+  expect(await consents.revoke(which)).toMatchObject({ status: 'settled' })
+  expect(await health()).toMatchObject({ ok: true })
   await world.close()
 })

@@ -1,0 +1,22 @@
+import type { Area } from './area.ts'
+import type { ConsentEvent } from './machines/consent-events.ts'
+import type { RecordedOf } from './view.ts'
+
+/** How many consents stand although we asked to revoke them: the answer was lost, and nothing was done. */
+export async function countUnmadeRevocations({ views }: Pick<Area, 'views'>): Promise<number> {
+  const counted = await views
+    .selectFrom('consents')
+    .select(eb => eb.fn.countAll<number>().as('count'))
+    .where('unmade', '=', 'REVOGADO')
+    .executeTakeFirst()
+  return Number(counted?.count ?? 0)
+}
+
+/** Tells the logger of each change that turns out not to have been made: nobody asks for it again by himself. */
+export function tellOfUnmadeChanges({ engine, log }: Pick<Area, 'engine' | 'log'>): void {
+  engine.on('consent.changeNotMade', event => {
+    const { stream, data } = event as RecordedOf<Extract<ConsentEvent, { type: 'consent.changeNotMade' }>>
+    const message = 'a change of a consent whose answer was lost was not made: it has to be asked for again'
+    log({ message, detail: `${stream}: ${data.asked}` })
+  })
+}
