@@ -26,6 +26,8 @@ interface Context {
   readonly since: Instant | null
   /** The history as last read. */
   readonly history: readonly HistoryEntry[]
+  /** The status that it came with. */
+  readonly historyStatus: ConsentStatus | null
   /** The expiry that was recorded as passed. */
   readonly lapsed: Instant | null
   readonly isErased: boolean
@@ -96,7 +98,11 @@ export const chart = setup({
     forgetShown: assign({ shown: null, isCrossed: false, isReadingOwed: false }),
     keepHistory: assign(({ event }) =>
       event.type === 'consent.described'
-        ? { history: event.data.entries ?? [], isReadingOwed: owes(event) }
+        ? {
+            history: event.data.entries ?? [],
+            historyStatus: event.data.status ?? null,
+            isReadingOwed: owes(event),
+          }
         : {},
     ),
     endReading: assign({ isReadingOwed: false }),
@@ -124,6 +130,7 @@ export const chart = setup({
     passed: [],
     since: null,
     history: [],
+    historyStatus: null,
     lapsed: null,
     isErased: false,
   },
@@ -234,7 +241,15 @@ function readingAfter(context: Context, event: ConsentEvent): Partial<Context> {
   switch (event.type) {
     case 'consent.appeared': {
       const { consent, subject, askedAt: _, knowledge: __, ...reading } = event.data
-      return { consent, subject, reading, passed: [reading.status], since: null, history: [] }
+      return {
+        consent,
+        subject,
+        reading,
+        passed: [reading.status],
+        since: null,
+        history: [],
+        historyStatus: null,
+      }
     }
     case 'consent.amended':
       return { reading: event.data }

@@ -89,10 +89,18 @@ export type ConsentEvent =
    */
   | Event<'consent.changeSeen', { status: ConsentStatus | null; crossed?: true }>
   /**
-   * Its part `detail` holds the whole answer to a request that left at `askedAt`. Another reading is owed where it
-   * leaves a doubt. Events from before `entries` was kept have only the count.
+   * Its part `detail` holds the whole answer to a request that left at `askedAt`, and that shows `status`. Another reading
+   * is owed where it leaves a doubt. Events from before `entries` was kept have only the count.
    */
-  | Event<'consent.described', { history: number; entries?: readonly HistoryEntry[]; askedAt?: Instant }>
+  | Event<
+      'consent.described',
+      {
+        history: number
+        status?: ConsentStatus
+        entries?: readonly HistoryEntry[]
+        askedAt?: Instant
+      }
+    >
   /** The data was used, or was refused, and why. Purpose and legal basis are in the event's `basis`. */
   | Event<'consent.used', Use & { until: Instant | null }>
   | Event<'consent.useRefused', Use & { because: Reason }>

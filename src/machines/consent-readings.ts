@@ -18,6 +18,8 @@ export interface Held {
   /** Whether the reading that shows it crossed something newer. */
   readonly isCrossed: boolean
   readonly history: readonly HistoryEntry[]
+  /** The status that the history came with. */
+  readonly historyStatus: ConsentStatus | null
   /** All statuses that it has had, as far as we know. */
   readonly passed: readonly ConsentStatus[]
   readonly isVanished: boolean
@@ -133,10 +135,21 @@ export function mayStillBeMade(
   return fromInstant(askedAt) < fromInstant(lostAt) + lateChangeMs
 }
 
-/** Reports whether the history that was read last ends a consent whose status says that it stands. */
-export function isContradicted({ reading, history }: Pick<Held, 'reading' | 'history'>): boolean {
-  const last = history.at(-1)?.status
-  return reading.status === 'ATIVO' && (last === 'NEGADO' || last === 'REVOGADO' || last === 'EXPIRADO')
+/**
+ * Reports whether the history that was read last says otherwise of a consent whose status says that it stands: it ends it, or
+ * came with that very status and does not end with it, or cannot be put in order.
+ */
+export function isContradicted({
+  reading,
+  history,
+  historyStatus,
+}: Pick<Held, 'reading' | 'history' | 'historyStatus'>): boolean {
+  const last = history.at(-1)
+  if (reading.status !== 'ATIVO' || last === undefined) return false
+  if (last.status === 'NEGADO' || last.status === 'REVOGADO' || last.status === 'EXPIRADO') return true
+  // Else one from before the status came says nothing of it.
+  const isOfStatus = historyStatus === 'ATIVO'
+  return isOfStatus && (last.status !== 'ATIVO' || history.some(({ since }) => since === null))
 }
 
 /** Time passed: recorded when the end of a consent that still stands has come, once. */

@@ -1,9 +1,15 @@
 import { fromInstant, toInstant } from '../clock.ts'
-import type { Carried, Effect } from '../message.ts'
+import type { Carried, Effect, Instant } from '../message.ts'
 import { answered, lost, refused } from './consent-answers.ts'
 import { chart, heldOf, isUnknown, type State } from './consent-chart.ts'
 import { changeStatus, readConsent } from './consent-effects.ts'
-import { type ConsentEvent, type ConsentMessage, type Use, whenErased } from './consent-events.ts'
+import {
+  type ConsentEvent,
+  type ConsentMessage,
+  type ConsentReading,
+  type Use,
+  whenErased,
+} from './consent-events.ts'
 import {
   crossed,
   type HistoryEntry,
@@ -148,10 +154,22 @@ function readLater(state: State, reading: Parameters<typeof mayStillBeMade>[1]):
 }
 
 function described(
-  { history, askedAt }: { readonly history: readonly HistoryEntry[]; readonly askedAt?: string },
+  {
+    status,
+    history,
+    askedAt,
+  }: Pick<ConsentReading, 'status'> & {
+    readonly history: readonly HistoryEntry[]
+    readonly askedAt?: Instant
+  },
   effects: readonly Effect[],
 ): ConsentEvent {
-  const data = { history: history.length, entries: history, ...(askedAt !== undefined && { askedAt }) }
+  const data = {
+    history: history.length,
+    status,
+    entries: history,
+    ...(askedAt !== undefined && { askedAt }),
+  }
   const event = { type: 'consent.described', data, ...(effects.length > 0 && { effects }) } as const
   if (history.every(entry => entry.status !== null)) return event
   return { ...event, anomaly: 'its history shows a status that the contract does not have' }

@@ -248,15 +248,44 @@ describe('what cannot be read of a consent makes it uncertain, and it alone', ()
   })
 })
 
-test('a status that its own history ends does not count', async () => {
-  const { world, which } = await givenChanged(isDetail, body => {
-    const { historico, dataHora, ...rest } = body as Shown
-    return { ...rest, dataHora, historico: [...historico, { status: 'REVOGADO', dataHora }] }
+describe('a status does not count with which its own history does not end', () => {
+  const later = '2026-11-20T12:30:00.000Z'
+  test.each([
+    { how: 'it ends REVOGADO', last: { status: 'REVOGADO', dataHora: later } },
+    { how: 'it ends PENDENTE', last: { status: 'PENDENTE', dataHora: later } },
+    { how: 'it ends in small letters', last: { status: 'revogado', dataHora: later } },
+    { how: 'it ends in no status of the contract', last: { status: 'SUSPENSO', dataHora: later } },
+    { how: 'an entry has no date', last: { status: 'REVOGADO', dataHora: null }, isFirst: true },
+  ])('$how', async ({ last, isFirst }) => {
+    const { world, which } = await givenChanged(isDetail, body => {
+      const { historico, ...rest } = body as Shown
+      return { ...rest, historico: isFirst ? [last, ...historico] : [...historico, last] }
+    })
+    await world.clock.advance(60 * 60_000)
+    await world.averba.consents.get({ ...which, ageMaxMs: 0 })
+    await world.clock.advance(1)
+    expect((await world.averba.consents.standing(which)).because).toBe('uncertain')
+    expect(await useOf(world, which)).toBe('uncertain')
+    await world.close()
   })
-  await world.averba.consents.get({ ...which, ageMaxMs: 0 })
+})
+
+test('a history from before a consent was approved does not speak against it, and one in small letters does neither', async () => {
+  const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
+    const response = await forward(request)
+    if (!isDetail(request)) return response
+    const body = (await response.json()) as { historico: { status: string }[] }
+    const historico = body.historico.map(each => ({ ...each, status: each.status.toLowerCase() }))
+    return Response.json({ ...body, historico })
+  })
+  const { consents } = world.averba
+  const which = { subject, id: consent.id }
+  await consents.get(which)
+  valueOf(await consents.approve(which))
+  expect(await useOf(world, which)).toBe('active')
+  await consents.get({ ...which, ageMaxMs: 0 })
   await world.clock.advance(1)
-  expect((await world.averba.consents.standing(which)).because).toBe('uncertain')
-  expect(await useOf(world, which)).toBe('uncertain')
+  expect(await useOf(world, which)).toBe('active')
   await world.close()
 })
 

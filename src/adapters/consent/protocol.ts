@@ -185,7 +185,9 @@ function readHistory(historico: unknown): readonly Entry[] {
   const entries = readEntries(historico)
   if (entries.length > entriesMax) return []
   const read = entries.map(entry => {
-    return { status: statusSchema.safeParse(entry?.status).data ?? null, since: entry?.dataHora ?? null }
+    // The contract has them in capitals: an end that is written otherwise is an end all the same.
+    const { data: status = null } = statusSchema.safeParse(entry?.status.toUpperCase())
+    return { status, since: entry?.dataHora ?? null }
   })
   if (read.some(entry => entry.since === null)) return read
   return read.toSorted((a, b) => (a.since ?? '').localeCompare(b.since ?? ''))
