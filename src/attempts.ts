@@ -166,7 +166,7 @@ export class Attempts {
     { because, afterMs, ends }: Extract<Outcome, { status: 'deferred' }>,
   ): Promise<void> {
     const { store, clock, entropy } = this.#parts
-    const { effectClass, undone } = performer
+    const { effectClass } = performer
     const event = await store.readAt(owed.position)
     const policy = retryPolicyOf(owed, effectClass, event?.type)
     const { id: effect, type, attempts } = owed
@@ -176,7 +176,7 @@ export class Attempts {
     if ('givenUp' in choice) {
       const parked = { ...data, because: `${because}; ${choice.givenUp}` }
       const message = { type: 'effect.exhaust', data: parked }
-      const isLeft = await this.#leave(owed, 'parked', clock.now(), message, undone)
+      const isLeft = await this.#leave(owed, 'parked', clock.now(), message, performer)
       if (isLeft) this.#parts.onGivenUp?.(owed, choice.givenUp)
       return
     }
@@ -184,7 +184,7 @@ export class Attempts {
     // What becomes of a reading stands in the ledger only: there are many, and they change nothing.
     if (effectClass === 'read') return store.deferEffect(effect, dueAt, because)
     const deferred = { ...data, wait: choice.wait, dueAt: toInstant(dueAt) }
-    await this.#leave(owed, 'deferred', dueAt, { type: 'effect.defer', data: deferred }, undone)
+    await this.#leave(owed, 'deferred', dueAt, { type: 'effect.defer', data: deferred }, performer)
   }
 
   /** When the effect was first due, or was last released by an operator. */
@@ -205,7 +205,7 @@ export class Attempts {
     to: 'deferred' | 'parked',
     dueAtMs: number,
     message: { type: string; data: { because: string } },
-    undone: Performer['undone'],
+    { undone, givenUp }: Performer,
   ): Promise<boolean> {
     const { id, attempts } = owed
     const { because } = message.data
@@ -225,7 +225,8 @@ export class Attempts {
         dueAt: toInstant(dueAtMs),
         because,
       } as const
-      return { targets: [{ stream: effectStream(owed), message }], moves }
+      const told = to === 'parked' && givenUp ? [{ stream: owed.stream, message: givenUp(owed) }] : []
+      return { targets: [{ stream: effectStream(owed), message }, ...told], moves }
     }
     await this.#recorder.record(deliver, { isAnswer: true, about: await this.#aboutOf(owed) })
     return isOurs

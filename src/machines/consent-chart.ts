@@ -144,6 +144,7 @@ export const chart = setup({
         'consent.amended': { actions: 'keepReading' },
         'consent.described': { actions: 'keepHistory' },
         'consent.readDeclined': { actions: 'endReading' },
+        'consent.readGivenUp': { actions: 'endReading' },
         'consent.lapsed': { actions: 'keepLapsed' },
         'consent.vanished': '.vanished',
         'consent.erased': { actions: 'markErased' },

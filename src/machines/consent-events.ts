@@ -68,6 +68,8 @@ export type ConsentEvent =
   /** The refusal contradicts what we hold, which led to the request: a reading in full is owed. */
   | Event<'consent.changeDeclined', { httpStatus: number }>
   | Event<'consent.readDeclined', { httpStatus: number }>
+  /** The reading in full is parked, after a day of attempts: an operator may let it go again. */
+  | Event<'consent.readGivenUp', Record<string, never>>
   /**
    * A reading in full is owed. `lostAt` is when the loss was noticed: a service may still make a change that it has not
    * answered.
@@ -134,6 +136,7 @@ export type ConsentMessage =
   | Message<'consent.withholdChange', { asked: RequestableStatus }>
   | Message<'consentService.changeDeclined', { httpStatus: number } & Answered>
   | Message<'consentService.readDeclined', { httpStatus: number }>
+  | Message<'consentService.readGivenUp', unknown>
   | Message<'consentService.changeLost', { status?: RequestableStatus; lostAt?: Instant }>
 
 /** Messages that are refused or ignored once the data subject was erased; any other is recorded and owes nothing. */

@@ -88,14 +88,18 @@ function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<C
       return record(refused(heldOf(state), message.data, readConsent(state.context)))
     case 'consentService.changeLost':
       return record(lost(heldOf(state), message.data, readConsent(state.context)))
-    case 'consentService.readDeclined': {
-      const { shown, isCrossed } = state.context
-      // What the list showed is believed, though its time is unknown.
-      const isBelieved = shown !== null && shown !== 'unreadable' && !isCrossed && heldOf(state).isQuiet
-      const moves = isBelieved ? movesOf(heldOf(state), shown, []) : []
-      return record({ type: 'consent.readDeclined', data: message.data }, ...moves)
-    }
+    case 'consentService.readDeclined':
+      return record({ type: 'consent.readDeclined', data: message.data }, ...believed(state))
+    case 'consentService.readGivenUp':
+      return record({ type: 'consent.readGivenUp', data: {} }, ...believed(state))
   }
+}
+
+/** Where no reading in full tells, what the list showed is believed, though its time is unknown. */
+function believed(state: State): readonly ConsentEvent[] {
+  const { shown, isCrossed } = state.context
+  const isFirm = shown !== null && shown !== 'unreadable' && !isCrossed && heldOf(state).isQuiet
+  return isFirm ? movesOf(heldOf(state), shown, []) : []
 }
 
 /** A change is asked for only from the one status that the contract's table gives, and one at a time. */
@@ -218,6 +222,7 @@ export const consentMachine: Machine = defineMachine({
   silent: [
     'consent.detailRequested',
     'consent.readDeclined',
+    'consent.readGivenUp',
     'consent.answeredLate',
     'consent.changeWithheld',
     'consent.lapsed',

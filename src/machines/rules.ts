@@ -99,6 +99,7 @@ const consent: MachineRules = {
       { event: 'consent.answeredLate' },
     ],
     'consentService.readDeclined': [{ event: 'consent.readDeclined' }, ...consentMoves],
+    'consentService.readGivenUp': [{ event: 'consent.readGivenUp' }, ...consentMoves],
   },
 }
 

@@ -52,6 +52,7 @@ export const englishEvents: EventWords = {
   'consent.changeRequested': ({ status }) => `Change to ${status} asked of the service`,
   'consent.changeDeclined': ({ httpStatus }) => `The service declined the change (HTTP ${httpStatus})`,
   'consent.readDeclined': ({ httpStatus }) => `The service declined the reading (HTTP ${httpStatus})`,
+  'consent.readGivenUp': () => 'The consent could not be read in full for a day: what the list shows counts',
   'consent.answeredLate': ({ asked, status }) =>
     status === null
       ? 'The end of a change came, of which a reading had told before'

@@ -54,6 +54,8 @@ export const portugueseEvents: EventWords = {
   'consent.changeRequested': ({ status }) => `Mudança para ${status} pedida ao serviço`,
   'consent.changeDeclined': ({ httpStatus }) => `O serviço recusou a mudança (HTTP ${httpStatus})`,
   'consent.readDeclined': ({ httpStatus }) => `O serviço recusou a leitura (HTTP ${httpStatus})`,
+  'consent.readGivenUp': () =>
+    'O consentimento não pôde ser lido por completo durante um dia: vale o que a lista mostra',
   'consent.answeredLate': ({ asked, status }) =>
     status === null
       ? 'Chegou o fim de uma mudança que uma leitura já havia mostrado'

@@ -124,6 +124,7 @@ export const samples: readonly Sample[] = [
       { type: 'consent.withholdChange', data: { asked: 'ATIVO' } },
       { type: 'consentService.changeDeclined', data: { httpStatus: 400 } },
       { type: 'consentService.readDeclined', data: { httpStatus: 404 } },
+      { type: 'consentService.readGivenUp', data: {} },
       { type: 'consentService.changeLost', data: { status: 'ATIVO', lostAt: now } },
       { type: 'consentService.changeDeclined', data: { httpStatus: 400, asked: 'REVOGADO' } },
     ],

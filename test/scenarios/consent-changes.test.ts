@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { toInstant } from '../../src/clock.ts'
 import { type Recorded, valueOf } from '../../src/index.ts'
 import type { World } from '../../src/simulation/index.ts'
@@ -135,6 +135,69 @@ test('a change whose history is declined is believed as the list shows it', asyn
   valueOf(await averba.consents.sync({ subject }))
   const told = (await eventsAfter(world, since)).find(event => event.type === 'consent.revoked')
   expect(told?.data).toEqual({ status: 'REVOGADO', by: 'service' })
+  await world.close()
+})
+
+describe('a change whose history cannot be read for a day is believed as the list shows it', () => {
+  test.each([
+    { held: 'ATIVO', shown: 'REVOGADO', because: 'revoked', type: 'consent.revoked', answer: 'an error' },
+    { held: 'ATIVO', shown: 'REVOGADO', because: 'revoked', type: 'consent.revoked', answer: 'garbage' },
+    { held: 'PENDENTE', shown: 'ATIVO', because: 'active', type: 'consent.approved', answer: 'an error' },
+  ] as const)('$held, then $shown: $answer', async ({ held, shown, because, type, answer }) => {
+    let isDown = false
+    const { world, subject, consent } = await givenConsent(held, async (request, forward) => {
+      if (!isDown || !isDetail(request)) return forward(request)
+      return answer === 'garbage' ? Response.json({ nada: 1 }) : Response.json({}, { status: 500 })
+    })
+    const { averba, clock, consentService, samples } = world
+    const which = { subject, id: consent.id }
+    const called: unknown[] = []
+    averba.log.follow('acts', [type], async event => void called.push(event.data))
+    consentService.change(samples.cpf, consent.id, shown)
+    isDown = true
+    valueOf(await averba.consents.sync({ subject }))
+    for (let passed = 0; passed < 26 * 4; passed++) {
+      await clock.advance(15 * minuteMs)
+      await averba.settle()
+    }
+    expect(called).toEqual([{ status: shown, by: 'service' }])
+    expect((await averba.consents.standing(which)).because).toBe(because)
+    const [told] = (await averba.consents.list({ subject })).filter(each => each.id === consent.id)
+    expect(told).toMatchObject({ status: shown, knowledge: 'known' })
+    // An operator lets the reading go: its history is kept, and nothing is told twice.
+    isDown = false
+    const [parked] = await averba.effects.list({ state: 'parked' })
+    await averba.effects.retry(parked?.id ?? '')
+    await averba.settle()
+    expect(called).toHaveLength(1)
+    if (held === 'PENDENTE') expect(valueOf(await averba.consents.revoke(which)).status).toBe('REVOGADO')
+    expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+    await world.close()
+  })
+})
+
+test('what cannot be read, neither in a list nor for a day in full, is read again when the next list shows it', async () => {
+  let [isDown, isOdd] = [false, false]
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+    if (isDown && isDetail(request)) return Response.json({}, { status: 500 })
+    const response = await forward(request)
+    if (!isOdd || isDetail(request)) return response
+    const records = (await response.json()) as { id: string; status: string }[]
+    return Response.json(records.map(each => (each.id === consent.id ? { ...each, status: '?' } : each)))
+  })
+  const { averba, clock } = world
+  const [which, because] = [{ subject, id: consent.id }, async () => averba.consents.standing(which)]
+  isDown = true
+  isOdd = true
+  valueOf(await averba.consents.sync({ subject }))
+  for (let passed = 0; passed < 26 * 4; passed++) {
+    await clock.advance(15 * minuteMs)
+    await averba.settle()
+  }
+  expect((await because()).because).toBe('uncertain')
+  isDown = false
+  valueOf(await averba.consents.sync({ subject }))
+  expect((await because()).because).toBe('active')
   await world.close()
 })
 

@@ -28,6 +28,8 @@ interface Operation {
   readonly write: (base: string, opened: Opened, owed: Owed) => Request
   /** The fact that a success makes; `undefined` when the answer cannot be read. */
   readonly read: (text: string, owed: Owed, opened: Opened) => Carried | undefined
+  /** The fact that it is tried no more, where something waits for it. */
+  readonly givenUp?: () => Carried
 }
 
 const operations: Readonly<Record<string, Operation>> = {
@@ -55,6 +57,7 @@ const operations: Readonly<Record<string, Operation>> = {
       const parts = { detail: { owner: ownerOf(owed), value: detail } }
       return { type: 'consentService.consentRead', data: { ...summary, history }, parts }
     },
+    givenUp: () => ({ type: 'consentService.readGivenUp', data: {} }),
   },
   listAwareness: {
     effectClass: 'read',
@@ -116,7 +119,7 @@ function toPerformer(
   baseUrl: string,
   options: ExchangeOptions,
 ): Performer {
-  const { effectClass } = operation
+  const { effectClass, givenUp } = operation
   const now = () => toInstant(options.clock.now())
   const lost = (owed: Owed): Carried => {
     return { type: 'consentService.changeLost', data: { status: askedIn(owed), lostAt: now() } }
@@ -124,6 +127,7 @@ function toPerformer(
   return {
     effectClass,
     lost,
+    ...(givenUp && { givenUp }),
     async perform(owed, opened, mayLeave) {
       // An answer is as old as its question: later changes may not be in it.
       const askedAt = now()
