@@ -203,6 +203,21 @@ test('a login that the portal declines is said to be one of credentials, and ask
   await world.close()
 })
 
+test.each([408, 429, 503])(
+  'a login that the portal answers %i is not said to be one of credentials',
+  async status => {
+    const world = await given()
+    await world.faults.add({ kind: 'status', status, path: '/autenticar', service: 'portal' })
+    await expect(world.averba.subscriptions.plan()).rejects.toMatchObject({
+      outcome: {
+        status: 'deferred',
+        because: expect.stringMatching(new RegExp(`^the portal answered the login ${status}`)),
+      },
+    })
+    await world.close()
+  },
+)
+
 test('a login whose answer was lost is not repeated within a minute', async () => {
   const world = await given()
   await world.faults.add({ kind: 'lose', path: '/autenticar', service: 'portal', times: 1 })

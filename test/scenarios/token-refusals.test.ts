@@ -89,9 +89,26 @@ test.each<[string, number, string]>([
   },
 )
 
+test.each([408, 429])(
+  'a %i of the token endpoint is neither about the credentials nor about its address',
+  async status => {
+    const { world, validate, state, lines, check } = await givenAnswer(status, '')
+    expect(await validate('v1')).toMatchObject({
+      status: 'deferred',
+      because: expect.not.stringMatching(/^[A-Z_]+:/),
+    })
+    expect(state.asked).toBe(1)
+    expect(lines.filter(line => line.message.includes('gives no tokens'))).toEqual([])
+    expect(await check()).toMatchObject({ ok: true })
+    await world.close()
+  },
+)
+
 test.each([
   [401, html, 'correct the consumer key and secret'],
   [404, html, 'look at tokenService.url, and at what stands before it'],
+  [408, '', 'try again later'],
+  [429, '', 'try again later'],
   [503, '', 'try again later'],
 ])('doctor says of a %i of the token endpoint what to do', async (status, body, advice) => {
   const world = await simulate()
