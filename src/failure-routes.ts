@@ -37,7 +37,8 @@ export async function takeFailures(
   record: RecordPortion,
 ): Promise<Carried> {
   const { items, unreadable } = fact.data as Listing<ListedFailure> // As the client reads it.
-  const { recover = false, day = null } = owed.data as { recover?: boolean; day?: string | null } // As the portal's machine writes it.
+  // As the portal's machine writes it.
+  const { recover = false, day = null } = owed.data as { recover?: boolean; day?: string | null }
   const harvest = new Harvest(area, recover, startOfDay(day ?? brasiliaDay(area.clock.now())))
   await harvest.take(items, record)
   const answered = items.map(({ remoteId, failedAt }) => ({ remoteId, failedAt }))

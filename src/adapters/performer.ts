@@ -25,7 +25,7 @@ export interface Performer {
   perform(owed: Owed, opened: Readonly<Record<string, Json>>, mayLeave?: MayLeave): Promise<Outcome>
   /** The fact to record for an attempt that never reported back; for `probed` and `once` only. */
   lost(owed: Owed): Carried
-  /** The fact that it was given up and is parked: for the stream that owes it, where something waits for what it would tell. */
+  /** The fact that it was given up and parked, for the stream that owes it: where something waits for its answer. */
   givenUp?(owed: Owed): Carried
   /** The fact that an attempt which had been called in doubt certainly did nothing; for `once` only. */
   undone?(owed: Owed): Carried

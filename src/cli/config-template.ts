@@ -180,14 +180,11 @@ export default defineConfig({
     // Where /healthz, /readyz and /metrics are served, without authentication.
     // host: '127.0.0.1',
     // port: 9464,
-    // The receiver over HTTPS, at the path of receiver.publicUrl. Files that are replaced need no restart.
-    // receiver: {
-    //   port: 443,
-    //   certificate: () => ({ cert: textOf('AVERBA_SERVER_CERT'), key: textOf('AVERBA_SERVER_KEY') }),
-    // },
+    // The receiver over HTTPS, at the path of receiver.publicUrl, on port 443 unless its port says otherwise. Files
+    // that are replaced need no restart.
+    // receiver: { certificate: () => ({ cert: textOf('AVERBA_SERVER_CERT'), key: textOf('AVERBA_SERVER_KEY') }) },
     // What your program does with what comes in: called once, before anything runs.
-    // prepare: averba =>
-    //   averba.notifications.handle('dimp-situacao-import', 'mine', async ({ id }) => console.log(id)),
+    // prepare: averba => averba.notifications.handle('dimp-situacao-import', 'mine', async n => console.log(n.id)),
   },
 
   // ---- The surroundings. Only the logger matters outside of tests.

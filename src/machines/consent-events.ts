@@ -91,8 +91,8 @@ export type ConsentEvent =
    */
   | Event<'consent.changeSeen', { status: ConsentStatus | null; crossed?: true }>
   /**
-   * Its part `detail` holds the whole answer to a request that left at `askedAt`, and that shows `status`. Another reading
-   * is owed where it leaves a doubt. Events from before `entries` was kept have only the count.
+   * Its part `detail` holds the whole answer to a request that left at `askedAt`, and that shows `status`. Another
+   * reading is owed where it leaves a doubt. Events from before `entries` was kept have only the count.
    */
   | Event<
       'consent.described',

@@ -92,7 +92,9 @@ export function observed(
   return [...amended, notMade(held, status) ?? { type: 'consent.confirmed', data: { status } }]
 }
 
-/** A lost change, by a reading that began late enough and shows what was there before; `undefined` where none was lost. */
+/**
+ * A lost change, by a reading that began late enough and shows what was there before; `undefined` where none was lost.
+ */
 function notMade({ isLost, asked }: Held, status: ConsentStatus): ConsentEvent | undefined {
   if (!isLost || asked === null) return undefined
   const anomaly = `the change to ${asked}, whose answer was lost, was not made`
@@ -136,8 +138,8 @@ export function mayStillBeMade(
 }
 
 /**
- * Reports whether the history that was read last says otherwise of a consent whose status says that it stands: it ends it, or
- * came with that very status and does not end with it, or cannot be put in order.
+ * Reports whether the history that was read last says otherwise of a consent whose status says that it stands: it ends
+ * it, or came with that very status and does not end with it, or cannot be put in order.
  */
 export function isContradicted({
   reading,
