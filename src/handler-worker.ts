@@ -236,7 +236,7 @@ export class HandlerWorker {
     const { store } = this.#parts.area
     let handlers: readonly Handling[] = []
     let copies = 1
-    let first: Recorded | undefined
+    let first: (Recorded & NotificationEvent) | undefined
     for (let after = 0; ; ) {
       const page = await store.read({ stream, after, limit: pageEvents })
       // Its stream has no others.
@@ -250,8 +250,11 @@ export class HandlerWorker {
     }
     if (!first) throw new TypeError(`The notification "${stream}" is not in the log`)
     const { evento } = this.#parts.registered
-    const origin = first.type === 'notification.recovered' ? 'recovered' : 'delivered'
-    return { stream, evento, origin, copies, at: first.at, handlers, body: `${first.id}/body` }
+    const { id, at } = first
+    const clear = { stream, evento, copies, at, handlers, body: `${id}/body` }
+    return first.type === 'notification.recovered'
+      ? { ...clear, origin: 'recovered', failedAt: first.data.failedAt }
+      : { ...clear, origin: 'delivered', failedAt: null }
   }
 
   /** False when another process has taken the follower. */

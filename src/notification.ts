@@ -18,6 +18,8 @@ interface Delivered {
 
 interface Recovered {
   readonly origin: 'recovered'
+  /** When its delivery failed, by the portal: perhaps weeks before `at`. Null where the record's time cannot be read. */
+  readonly failedAt: Instant | null
   readonly recipient?: never
 }
 
@@ -51,6 +53,8 @@ export interface ClearNotification {
   readonly handlers: readonly Handling[]
   readonly body: PartAddress
   readonly origin: Notification['origin']
+  /** Of a recovered one: when its delivery failed. */
+  readonly failedAt: Instant | null
 }
 
 /** The same content for the same recipient within it is a copy. */
@@ -75,7 +79,7 @@ export type Open = (address: PartAddress) => Promise<Json | undefined>
 /** Opens what is sealed of a notification, by `open` where it is given. */
 export async function openNotification(
   { store }: Pick<Area, 'store'>,
-  { stream, body, origin, ...clear }: ClearNotification,
+  { stream, body, origin, failedAt, ...clear }: ClearNotification,
   open: Open = address => store.open(address),
 ): Promise<Notification> {
   const sealed = (await open(body)) as SealedBody | undefined // As `sealedBody` made it.
@@ -88,7 +92,7 @@ export async function openNotification(
     raw,
     state: stateOf(clear.handlers),
   }
-  if (origin === 'recovered') return { ...stored, origin }
+  if (origin === 'recovered') return { ...stored, origin, failedAt }
   return { ...stored, origin, ...(named && { recipient: { tipo: named.tipo, id: named.id } }) }
 }
 

@@ -129,9 +129,17 @@ export function createNotifications(area: Area, followers: Followers): Notificat
     },
     async *list(filter) {
       for await (const row of rowsOf(filter)) {
-        const { notification: stream, evento, origin, copies, received_at: at, body } = row
+        const {
+          notification: stream,
+          evento,
+          origin,
+          copies,
+          received_at: at,
+          failed_at: failedAt,
+          body,
+        } = row
         const handlers = readHandlings(row)
-        const clear = { stream, evento, origin, copies, at, handlers, body }
+        const clear = { stream, evento, origin, copies, at, failedAt, handlers, body }
         yield openListed(area, clear)
       }
     },

@@ -20,6 +20,8 @@ export interface NotificationRow {
   /** How often the same content came, the first time included. */
   copies: number
   received_at: Instant
+  /** When the delivery of a recovered one failed; null where the portal's record does not say, and of a delivered one. */
+  failed_at: Instant | null
   body_bytes: number
   /** The address of the body, sealed, with the recipient. */
   body: PartAddress
@@ -35,7 +37,7 @@ export function readHandlings({ handlers }: Pick<NotificationRow, 'handlers'>): 
 /** The view of the inbox. */
 export const notifications = defineView<NotificationRow, RecordedOf<NotificationEvent>>({
   name: 'notifications',
-  version: 4,
+  version: 5,
   columns: {
     notification: 'text',
     evento: 'text',
@@ -45,6 +47,7 @@ export const notifications = defineView<NotificationRow, RecordedOf<Notification
     trouble: 'text',
     copies: 'integer',
     received_at: 'text',
+    failed_at: 'text',
     body_bytes: 'integer',
     body: 'text',
     handlers: 'text',
@@ -73,7 +76,7 @@ export const notifications = defineView<NotificationRow, RecordedOf<Notification
       handlers: '[]',
     } as const
     return event.type === 'notification.recovered'
-      ? { ...common, origin: 'recovered', recipient_kind: null }
-      : { ...common, origin: 'delivered', recipient_kind: event.data.recipientKind }
+      ? { ...common, origin: 'recovered', recipient_kind: null, failed_at: event.data.failedAt }
+      : { ...common, origin: 'delivered', recipient_kind: event.data.recipientKind, failed_at: null }
   },
 })

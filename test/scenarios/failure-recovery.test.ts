@@ -445,3 +445,21 @@ test('a clock that was months ahead does not end the daily readings once it is s
   await world.close()
   await plain.close()
 })
+
+test('a recovered notification says when its delivery failed, also to handlers: it may be days old', async () => {
+  const world = await given()
+  const { averba, clock } = world
+  const handled: unknown[] = []
+  averba.notifications.handle(evento, 'keep', async notification => {
+    const { origin, at } = notification
+    handled.push([origin, at, origin === 'recovered' ? notification.failedAt : undefined])
+  })
+  await lose(world, { numero: '26BR1' })
+  await clock.advance(3 * dayMs)
+  await averba.subscriptions.failures({ day: '2026-11-20', recover: true })
+  await averba.settle()
+  const [at, failedAt] = ['2026-11-23T12:00:00.000Z', '2026-11-20T12:00:00.000Z']
+  expect(handled).toEqual([['recovered', at, failedAt]])
+  expect(await inbox(averba)).toMatchObject([{ origin: 'recovered', at, failedAt }])
+  await world.close()
+})
