@@ -1,6 +1,6 @@
 import type { Area } from './area.ts'
 import { toInstant } from './clock.ts'
-import type { Delivery } from './decisions.ts'
+import type { Delivery, Target } from './decisions.ts'
 import type { Desired } from './desired.ts'
 import { AverbaError } from './errors.ts'
 import { createFailures, type Failures, readPast } from './failures.ts'
@@ -107,13 +107,14 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
     verb: 'register' | 'change' | 'delete' | 'rotate',
     { evento, endpoint }: Pick<Change, 'evento' | 'endpoint'>,
     ask: Ask = {},
+    also: readonly Target[] = [],
   ): Promise<Outcome<Subscription>> {
     const message = { type: `subscription.${verb}`, data: verb === 'delete' ? {} : { endpoint } }
     return commands.send(
       { method: `subscriptions.${verb}`, evento, endpoint },
       async () => {
         const { stream, targets, claims = [] } = await declare(evento, endpoint)
-        return { targets: [...targets, { stream, message }], claims }
+        return { targets: [...targets, { stream, message }, ...also], claims }
       },
       ask,
       () => subscriptionOf(evento),
@@ -128,10 +129,10 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
       return make('change', change)
     }
     if (change.action === 'adopt' && found) return adopt('adopt', change, found)
-    return make(
-      change.action === 'delete' ? 'delete' : change.action === 'change' ? 'change' : 'register',
-      change,
-    )
+    if (change.action === 'delete' || change.action === 'change') return make(change.action, change)
+    // What one lost that was there before, perhaps another log's, is lost to this one too.
+    const hadOne = listed.some(each => each.isDeleted && each.evento === change.evento)
+    return make('register', change, {}, hadOne ? [readPast(area.clock.now())] : [])
   }
 
   /** Makes ours what the portal lists already: nothing is owed to the outside. */

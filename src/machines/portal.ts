@@ -38,7 +38,7 @@ interface ForeignFailure {
 
 /**
  * Why deliveries may have failed: we could not store them and answered 503, we answered late, no receiver was running,
- * or a subscription became ours that existed before.
+ * or a subscription became ours that existed before, or that follows one that is deleted.
  */
 export type HarvestReason = 'unstored' | 'late' | 'downtime' | 'adopted'
 

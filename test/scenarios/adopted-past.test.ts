@@ -142,6 +142,26 @@ test('errors of one that the portal had before it was registered say nothing of 
   await world.close()
 })
 
+test('what was lost before the portal deleted the one of a lost log comes back to the one that is created', async () => {
+  const { world, open } = await given()
+  await lose(world, 30)
+  const averba = await open()
+  expect((await averba.subscriptions.plan()).changes).toMatchObject([{ action: 'create' }])
+  await apply(averba)
+  await settleFor(world.clock, 1, averba)
+  expect(await inbox(averba)).toHaveLength(29)
+  expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy', failingSince: null }])
+  await averba.close()
+  await world.close()
+})
+
+test('where the portal never had one, creating one reads no past', async () => {
+  const world = await simulate({ averba: { receiver, subscriptions } })
+  await apply(world.averba)
+  for await (const { type } of world.averba.log.read()) expect(type).not.toBe('portal.harvestHastened')
+  await world.close()
+})
+
 test('the past is read once: not again for one that is ours already', async () => {
   const { world, open } = await given()
   const averba = await open()
