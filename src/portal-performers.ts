@@ -25,16 +25,17 @@ export function createPortalPerformers(
     secretsOf: desired.secretsOf.bind(desired),
     closedTimes: shareText(area, `portal-closed-${digestOf(baseUrl)}`),
     ...(failuresBytesMax !== undefined && { failuresBytesMax }),
-    ...(login && { share: shareSession(area, baseUrl, login.profile) }),
+    ...(login && { shareOf: identity => shareSession(area, baseUrl, identity) }),
   })
 }
 
 /**
  * Shares the portal's session with the other processes of the file: sealed, disposable, and never in the log. Another
- * portal, or another profile there, is another session.
+ * portal, or another one who logs in there, is another session.
  */
-function shareSession(area: Area, baseUrl: string, profile: string): SessionShare {
-  const name = `portal-session-${digestOf(`${baseUrl}\0${profile}`)}`
+function shareSession(area: Area, baseUrl: string, identity: string): SessionShare {
+  const digest = Buffer.from(area.store.digest('portal-session', `${baseUrl}\0${identity}`))
+  const name = `portal-session-${digest.toString('hex')}`
   return {
     ...shareText(area, name),
     take: () => area.store.secrets.leases.take(name),

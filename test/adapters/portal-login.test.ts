@@ -8,8 +8,10 @@ import { openAverba, portalSession } from '../../src/index.ts'
 test('the portal is shown the certificate over TLS, and the login goes by its headers', async () => {
   const authority = await createAuthority(systemClock.now())
   const { ca } = authority
+  let laterMs = 0
+  const clock = { ...systemClock, now: () => systemClock.now() + laterMs }
   const portal = simulatePortal({
-    clock: systemClock,
+    clock,
     entropy: systemEntropy,
     policies: { authentication: 'session' },
     deliver: async () => new Response(),
@@ -23,8 +25,6 @@ test('the portal is shown the certificate over TLS, and the login goes by its he
     { ...(await authority.issueServer(['localhost'])), clientCa: ca },
   )
   let certificate = await authority.issueClient('importadora')
-  let laterMs = 0
-  const clock = { ...systemClock, now: () => systemClock.now() + laterMs }
   const averba = await openAverba({
     store: ':memory:',
     clock,
@@ -41,9 +41,12 @@ test('the portal is shown the certificate over TLS, and the login goes by its he
   ])
   // The certificate is asked for again, without a restart: the connections of a minute later present the new one.
   certificate = await authority.issueClient('importadora-nova')
-  laterMs = 60_000
+  laterMs = 61_000
   expect((await averba.subscriptions.plan()).changes).toEqual([])
-  expect(seen.at(-1)).toEqual(['/portal/api/ext/webhook', 'importadora-nova', null])
+  expect(seen.slice(2)).toEqual([
+    ['/portal/api/autenticar', 'importadora-nova', 'IMPEXP'],
+    ['/portal/api/ext/webhook', 'importadora-nova', null],
+  ])
   await averba.close()
   await server.close()
 })

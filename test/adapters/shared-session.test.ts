@@ -39,13 +39,13 @@ test('what the portal did counts as done, although another process keeps the ses
       isHeld = request.method === 'POST' && request.url.includes('/ext/webhook')
       return portal.fetch(request)
     },
-    share: {
+    shareOf: () => ({
       ...kept,
       async change(make) {
         if (isHeld) throw new AverbaError('STORE_BUSY', 'Cannot write: another process holds the file')
         return kept.change(make)
       },
-    },
+    }),
     secretsOf: async () => ({ chaveSecreta: 'um' }),
   })
   const outcome = await performers['portal.subscribe']?.perform(owed, {})

@@ -333,3 +333,33 @@ test('a session that another process used before the call that began it is no re
   await other?.close()
   await world.close()
 })
+
+test('another person whose keys are given logs in, and the session of the one before is used no more', async () => {
+  let clientId = 'maria'
+  const keys = portalAccessKeys({ clientId: () => clientId, clientSecret: 'segredo', roleType: 'IMPEXP' })
+  const world = await given({}, keys)
+  const { averba, clock } = world
+  const paths = async () => {
+    const before = world.requests.length
+    await averba.subscriptions.plan()
+    return world.requests.slice(before).map(each => /[\w-]+(?=$|\?)/.exec(each.path)?.[0])
+  }
+  expect(await paths()).toEqual(['chave-acesso', 'webhook'])
+  expect(await paths()).toEqual(['webhook'])
+  await clock.advance(2 * minuteMs)
+  clientId = 'joao'
+  expect(await paths()).toEqual(['chave-acesso', 'webhook'])
+  expect(await paths()).toEqual(['webhook'])
+  await world.close()
+})
+
+test('a certificate that replaces another one logs in anew, and the session of the one before is used no more', async () => {
+  let cert = 'um'
+  const world = await given({}, portalSession({ certificate: () => ({ cert, key: '' }), roleType: 'IMPEXP' }))
+  await world.averba.subscriptions.plan()
+  await world.clock.advance(2 * minuteMs)
+  cert = 'outro'
+  await world.averba.subscriptions.plan()
+  expect(world.portal.session.logins).toBe(2)
+  await world.close()
+})

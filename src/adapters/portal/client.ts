@@ -22,9 +22,9 @@ import { type SessionShare, SharedSession, type SharedText, shareInMemory } from
 export interface PortalClientOptions extends ExchangeOptions {
   readonly baseUrl: string
   readonly authenticate: PortalAuthentication
-  /** Where a login session is kept for all processes; in this one alone when absent. */
-  readonly share?: SessionShare
-  /** Where it is kept for all processes when the portal is closed; in this one alone when absent. */
+  /** Where the session of one who logs in is kept for all processes; in this one when absent. */
+  readonly shareOf?: (identity: string) => SessionShare
+  /** Where it is kept for all processes when the portal is closed; in this one when absent. */
   readonly closedTimes?: SharedText
   /** How large an answer with failure records may be: 64 MiB when absent. */
   readonly failuresBytesMax?: number
@@ -171,10 +171,19 @@ function withEnd(outcome: Outcome, result: Exchange, { oversized }: Operation): 
 }
 
 function authenticatedBy(options: PortalClientOptions, times: ClosedTimes): Authenticated {
-  const { authenticate, fetch, share = shareInMemory() } = options
+  const { authenticate, fetch, shareOf = sharesInMemory() } = options
   return typeof authenticate === 'function'
     ? new GivenHeaders(() => authenticate(fetch))
-    : new SharedSession({ ...options, login: authenticate, share, times })
+    : new SharedSession({ ...options, login: authenticate, shareOf, times })
+}
+
+function sharesInMemory(): (identity: string) => SessionShare {
+  const shares = new Map<string, SessionShare>()
+  return identity => {
+    const share = shares.get(identity) ?? shareInMemory()
+    shares.set(identity, share)
+    return share
+  }
 }
 
 function declined(verb: string, answer: Answer, owed: Owed): Carried {

@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto'
 import type { Certificate } from '../certificate.ts'
 import { type SecretSource, secretFrom } from '../secret.ts'
-import type { Source } from '../source.ts'
+import { type Source, valueFrom } from '../source.ts'
 import { withoutEndSlashes } from '../without-end-slashes.ts'
 
 /**
@@ -8,8 +9,11 @@ import { withoutEndSlashes } from '../without-end-slashes.ts'
  * which shows no authentication.
  */
 export interface PortalLogin {
-  /** What it logs in as: another profile is another session. */
-  readonly profile: string
+  /**
+   * Says before each call who would log in and as what, in a text of any form that holds no secret: another text is
+   * another session.
+   */
+  identity(): Promise<string>
   /** Presented in every connection to the portal, where the login goes by it. */
   readonly certificate?: Source<Certificate>
   /** The request that logs in. */
@@ -23,8 +27,12 @@ export interface PortalLogin {
 export function portalSession(options: { certificate: Source<Certificate>; roleType: string }): PortalLogin {
   const { certificate, roleType } = options
   return {
-    profile: roleType,
     certificate,
+    async identity() {
+      const given = await valueFrom(certificate, 'certificate of the portal')
+      const shown = 'pfx' in given ? given.pfx : given.cert
+      return `${roleType}\0certificate\0${hash('sha256', shown, 'hex')}`
+    },
     write: async baseUrl => post(baseUrl, '', { 'role-type': roleType }),
   }
 }
@@ -39,7 +47,10 @@ export function portalAccessKeys(options: {
   roleType: string
 }): PortalLogin {
   return {
-    profile: options.roleType,
+    async identity() {
+      const clientId = await secretFrom(options.clientId, 'clientId of the portal')
+      return `${options.roleType}\0keys\0${hash('sha256', clientId, 'hex')}`
+    },
     async write(baseUrl) {
       return post(baseUrl, '/chave-acesso', {
         'client-id': await secretFrom(options.clientId, 'clientId of the portal'),

@@ -31,7 +31,7 @@ export interface SessionShare extends SharedText {
   release(): Promise<void>
 }
 
-/** A session of this process alone. */
+/** What is shared in this process alone. */
 export function shareInMemory(): SessionShare {
   let kept: string | undefined
   return {
@@ -80,24 +80,28 @@ const none: Session = {
 interface SharedSessionOptions extends ExchangeOptions {
   readonly baseUrl: string
   readonly login: PortalLogin
-  readonly share: SessionShare
+  /** What is shared of the session of one who logs in. */
+  readonly shareOf: (identity: string) => SessionShare
   readonly times: ClosedTimes
 }
 
 /** The name of the login among the operations that the portal may have closed. */
 const operation = 'autenticar'
 
-/** One session at the portal for all processes of a store: one login at a time, and one call after the other. */
+/**
+ * One session at the portal for all processes of a store that log in as the same person: one login at a time, and one
+ * call after the other.
+ */
 export class SharedSession implements Authenticated {
   readonly #options: SharedSessionOptions
-  readonly #share: SessionShare
+  /** That of who logs in now: the keys, or the certificate, may have been replaced since the last call. */
+  #share: SessionShare = shareInMemory()
   #turn: Promise<unknown> = Promise.resolve()
   /** The session that the call whose turn it is logged in for. */
   #begun: Session | undefined
 
   constructor(options: SharedSessionOptions) {
     this.#options = options
-    this.#share = options.share
   }
 
   /** Each answer changes the second token: calls of this process wait for one another. */
@@ -109,6 +113,7 @@ export class SharedSession implements Authenticated {
 
   async #send(call: Call): Promise<Exchange | Barred> {
     this.#begun = undefined
+    this.#share = this.#options.shareOf(await this.#options.login.identity())
     let session = await this.#current(undefined)
     for (let renewals = 0; ; renewals++) {
       if ('status' in session) return session
