@@ -363,3 +363,50 @@ test('a certificate that replaces another one logs in anew, and the session of t
   expect(world.portal.session.logins).toBe(2)
   await world.close()
 })
+
+test('a 403 without another token is that of a session that is over, and one with it is the portal’s no', async () => {
+  let answers: 'over' | 'no' | undefined
+  const world = await given({
+    async intercept(request, forward) {
+      if (request.url.includes('/autenticar')) answers = answers === 'over' ? undefined : answers
+      const answer = await forward(request)
+      if (answers === undefined || request.url.includes('/autenticar')) return answer
+      const renewed = { 'x-csrf-token': answer.headers.get('x-csrf-token') ?? '' }
+      const headers = answers === 'no' ? renewed : {}
+      return Response.json({ code: 'PUCX-ER0201', message: 'Não permitido' }, { status: 403, headers })
+    },
+  })
+  const { averba, clock, portal } = world
+  await averba.subscriptions.plan()
+  answers = 'no'
+  await clock.advance(2 * minuteMs)
+  const declined = { outcome: { status: 'declined', problem: { status: 403, code: 'PUCX-ER0201' } } }
+  await expect(averba.subscriptions.plan()).rejects.toMatchObject(declined)
+  expect(portal.session.logins).toBe(1)
+  answers = 'over'
+  await averba.subscriptions.plan()
+  expect(portal.session.logins).toBe(2)
+  await world.close()
+})
+
+test('an answer that brings no other token does not prolong the session', async () => {
+  const world = await given(
+    {
+      async intercept(request, forward) {
+        const answer = await forward(request)
+        if (request.url.includes('/ext/')) answer.headers.delete('x-csrf-token')
+        return answer
+      },
+    },
+    login,
+    'accept',
+  )
+  for (let i = 0; i < 3; i++) {
+    await world.averba.subscriptions.plan()
+    await world.clock.advance(50 * minuteMs)
+  }
+  expect(world.portal.session.logins).toBe(2)
+  // It was known to have ended: nothing was refused on the way.
+  expect(world.requests.filter(each => each.path.includes('/ext/'))).toHaveLength(3)
+  await world.close()
+})

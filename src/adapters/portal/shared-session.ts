@@ -121,7 +121,7 @@ export class SharedSession implements Authenticated {
       const result = await call({ authorization, 'x-csrf-token': csrf })
       if (result.status !== 'answered') return result
       const { answer } = result
-      if (answer.status !== 401) {
+      if (!isRejection(answer)) {
         await this.#keepIfPossible(session, answer)
         return result
       }
@@ -192,10 +192,10 @@ export class SharedSession implements Authenticated {
   }
 
   async #logIn(known: Session): Promise<Session | Barred> {
-    const { baseUrl, login, times } = this.#options
+    const { baseUrl, login: how, times } = this.#options
     const closed = await times.before(operation)
     if (closed) return closed
-    const request = await written(login, baseUrl)
+    const request = await written(how, baseUrl)
     const result = await exchange(this.#options, 'once', () => request.clone())
     if (result.status === 'unsent') return { status: 'deferred', because: result.because }
     // The login may have succeeded, with tokens that nobody has.
@@ -204,7 +204,8 @@ export class SharedSession implements Authenticated {
     const authorization = answer.headers.get('set-token')
     if (answer.status < 300 && authorization !== null) {
       const askedAt = toInstant(this.#options.clock.now())
-      const begun = { ...none, authorization, login: known.login + 1, askedAt, because: quiet }
+      const [login, endsAt] = [known.login + 1, this.#lifeFromNow()]
+      const begun = { ...none, authorization, endsAt, login, askedAt, because: quiet }
       this.#begun = await this.#keepNewest(begun, answer)
       return this.#begun
     }
@@ -219,12 +220,15 @@ export class SharedSession implements Authenticated {
     return { status: 'deferred', because, afterMs }
   }
 
-  /** What an answer brings is what the next call sends, in whichever process. A newer login is left alone. */
+  /**
+   * What an answer brings is what the next call sends, in whichever process. A newer login is left alone. An answer
+   * without another token does not prolong the session.
+   */
   async #keepNewest(session: Session, { headers }: Answer): Promise<Session> {
-    const csrf = headers.get('x-csrf-token') ?? session.csrf
+    const given = headers.get('x-csrf-token')
     const authorization = headers.get('set-token') ?? session.authorization
-    const endsAt = toInstant(this.#options.clock.now() + lifetimeMs)
-    const newest = { ...session, authorization, csrf, endsAt }
+    const renewed = given !== null && { csrf: given, endsAt: this.#lifeFromNow() }
+    const newest = { ...session, authorization, ...renewed }
     await this.#share.change(async text => {
       return sessionIn(text).login <= session.login ? JSON.stringify(newest) : undefined
     })
@@ -240,9 +244,18 @@ export class SharedSession implements Authenticated {
     }
   }
 
+  #lifeFromNow(): Instant {
+    return toInstant(this.#options.clock.now() + lifetimeMs)
+  }
+
   async #find(): Promise<Session> {
     return sessionIn(await this.#share.find())
   }
+}
+
+/** Publicly known: a session that is over is told by a 401, or by a 403, which then brings no other token. */
+function isRejection({ status, headers }: Answer): boolean {
+  return status === 401 || (status === 403 && !headers.has('x-csrf-token'))
 }
 
 function sessionIn(text: string | undefined): Session {
