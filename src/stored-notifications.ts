@@ -2,14 +2,14 @@ import type { Area } from './area.ts'
 import { fromInstant, giveWay, toInstant } from './clock.ts'
 import type { Received, Recovered } from './machines/notification.ts'
 import type { Instant, Recorded } from './message.ts'
-import { isDamage, openUnlessArchived, type SealedBody } from './notification.ts'
+import { copyWindowMs, isDamage, openUnlessArchived, type SealedBody } from './notification.ts'
 import { positionBefore } from './store/position-before.ts'
 
 /**
- * How far apart the portal's time of a failure and ours of its content may be: what is a copy comes within ten
- * minutes, and two clocks differ.
+ * So much later than a delivery the portal notes that it failed, with all its tries: nearer, the failure is of that
+ * very delivery. Further apart, two clocks differ, or it is of a copy.
  */
-const windowMs = 15 * 60_000
+const answerMs = 15_000
 
 /** What a failure record tells of the notification that was lost. */
 export interface Sought {
@@ -32,21 +32,20 @@ export interface Pending {
 interface Stored {
   readonly notification: string
   readonly evento: string
-  /** When it came; NaN where nobody knows. */
-  readonly at: number
+  /** When it was delivered, copies included: each stands for one failure at most. Empty where nobody knows. */
+  readonly times: number[]
   readonly bodyBytes: number
   readonly body: string
   /** Without a recipient: it stands for everyone the content was for. */
   readonly isRecovered: boolean
-  /** How often it was delivered, copies included: each stands for one failure at most. */
-  deliveries: number
+  /** What it holds, once that was opened; null where it is gone. */
+  opened?: Opened | null
 }
 
-/** One whose content is known. */
-interface Known extends Pick<Stored, 'notification' | 'at' | 'isRecovered'> {
-  /** The notification that it was read from: later copies are counted there. */
-  readonly stored?: Stored
-  readonly recipient?: string
+interface Opened {
+  /** The event with a digest of the content. */
+  readonly name: string
+  readonly recipient: string
 }
 
 /** The notifications that were stored about the time of some failures, to be found by their content. */
@@ -54,8 +53,12 @@ export class StoredNotifications {
   readonly #area: Area
   /** Those whose content has not been opened yet, by event and length: there may be very many. */
   readonly #unopened = new Map<string, Stored[]>()
-  readonly #byContent = new Map<string, Known[]>()
+  readonly #byContent = new Map<string, Stored[]>()
+  /** All that were stored of an event that is sought. */
+  readonly #byEvento = new Map<string, Stored[]>()
   readonly #byNotification = new Map<string, Stored>()
+  /** What was made of those that are about to be stored, each once. */
+  readonly #made = new WeakMap<Found, Stored>()
   /** How many failures each is linked to. */
   readonly #links = new Map<string, number>()
 
@@ -71,38 +74,75 @@ export class StoredNotifications {
       if (failedAt === null) continue
       times.push(fromInstant(failedAt))
       found.#unopened.set(shapeOf(evento, Buffer.byteLength(content)), [])
+      found.#byEvento.set(evento, [])
     }
     if (times.length === 0) return found
     const [first, last] = times.reduce(
       ([low, high], at) => [Math.min(low, at), Math.max(high, at)],
       [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
     )
-    await found.#read(first - windowMs, last + windowMs)
+    // The first of a copy came that much earlier.
+    await found.#read(first - 2 * copyWindowMs, last + copyWindowMs)
     return found
   }
 
   /**
    * The notification that a failure is about: the one with its event and content that was stored about then, or is
    * about to be. A failure says nothing of its recipient. So where the same content went to several recipients, or came
-   * less often than it failed, one of them may have got nothing: then none is given.
+   * less often than it failed, one of them may have got nothing: then none is given. Neither is one that came before
+   * something else, and the failure after: what it told holds again, and nobody was told.
    */
   async find(sought: Sought, pending: Pending): Promise<string | undefined> {
     const { evento, failedAt, content } = sought
     if (failedAt === null) return undefined
     const at = fromInstant(failedAt)
-    const isThen = (each: { at: number }) => Math.abs(each.at - at) <= windowMs
+    const isThen = ({ times }: Stored) => times.some(each => Math.abs(each - at) <= copyWindowMs)
     await this.#open(shapeOf(evento, Buffer.byteLength(content)), isThen)
-    const known = (this.#byContent.get(this.#nameOf(sought)) ?? []).filter(isThen)
-    const recovered =
-      known.find(each => each.isRecovered) ??
-      pending.recovered.find(each => isAlike(each, sought) && isThen({ at: timeOf(each) }))
+    const name = this.#nameOf(sought)
+    const coming = pending.recovered
+      .filter(each => each.evento === evento)
+      .map(each => this.#toRecovered(each))
+    const alike = [...(this.#byContent.get(name) ?? []), ...coming.filter(each => each.opened?.name === name)]
+    const then = alike.filter(isThen)
+    const known: Stored[] = []
+    for (const each of then) if (await this.#isAbout(each, at, coming)) known.push(each)
+    const recovered = known.find(each => each.isRecovered)
     if (recovered) return recovered.notification
-    if (new Set(known.map(each => each.recipient)).size > 1) return undefined
-    const isLeft = ({ notification, stored }: Known) => {
+    if (new Set(then.map(each => each.opened?.recipient)).size > 1) return undefined
+    const isLeft = ({ notification, times }: Stored) => {
       const pendingLinks = pending.linked.filter(each => each === notification).length
-      return (this.#links.get(notification) ?? 0) + pendingLinks < (stored?.deliveries ?? 0)
+      return (this.#links.get(notification) ?? 0) + pendingLinks < times.length
     }
     return known.find(isLeft)?.notification
+  }
+
+  /** Whether what failed then may have been one of its deliveries, or one that would have been a copy of it. */
+  async #isAbout(stored: Stored, at: number, coming: readonly Stored[]): Promise<boolean> {
+    for (const time of stored.times) {
+      const apartMs = Math.abs(time - at)
+      if (apartMs <= answerMs) return true
+      if (apartMs <= copyWindowMs && !(await this.#isOtherBetween(stored, time, at, coming))) return true
+    }
+    return false
+  }
+
+  /** Whether something else came between two instants for the same recipient, as far as anybody knows. */
+  async #isOtherBetween(
+    stored: Stored,
+    one: number,
+    other: number,
+    coming: readonly Stored[],
+  ): Promise<boolean> {
+    const [from, until] = [Math.min(one, other), Math.max(one, other)]
+    const all = [...(this.#byEvento.get(stored.evento) ?? []), ...coming]
+    for (const each of all) {
+      if (!each.times.some(time => time > from && time < until)) continue
+      const opened = await this.#openedOf(each)
+      if (opened?.name === stored.opened?.name) continue
+      const recipients = [opened?.recipient ?? '', stored.opened?.recipient ?? '']
+      if (recipients.includes('') || recipients[0] === recipients[1]) return true
+    }
+    return false
   }
 
   /** Notes that a failure is linked to a notification. */
@@ -113,11 +153,7 @@ export class StoredNotifications {
   /** Notes that what was pending has been recorded. */
   keep({ recovered, linked }: Pending): void {
     for (const each of linked) this.link(each)
-    for (const each of recovered) {
-      const { notification } = each
-      const known = { notification, at: timeOf(each), isRecovered: true }
-      if (each.failedAt !== null) this.#keep(this.#nameOf(each), known)
-    }
+    for (const each of recovered) if (each.failedAt !== null) this.#keep(this.#toRecovered(each))
   }
 
   /** Opens the contents of those of an event and a length that came then, each once. */
@@ -130,17 +166,41 @@ export class StoredNotifications {
         rest.push(each)
         continue
       }
-      const sealed = await this.#sealedOf(each)
       // What was moved out, erased or damaged cannot be compared, and so counts as no copy.
-      if (sealed === undefined) continue
-      const { notification, at, isRecovered } = each
-      const known = { notification, at, isRecovered, stored: each, recipient: nameOf(sealed.recipient) }
-      this.#keep(this.#contentName(each.evento, sealed.bytes), known)
+      if ((await this.#openedOf(each)) !== null) this.#keepContent(each)
     }
     this.#unopened.set(shape, rest)
   }
 
-  #keep(name: string, stored: Known): void {
+  async #openedOf(stored: Stored): Promise<Opened | null> {
+    if (stored.opened !== undefined) return stored.opened
+    const sealed = await this.#sealedOf(stored)
+    const { evento } = stored
+    stored.opened = sealed
+      ? { name: this.#contentName(evento, sealed.bytes), recipient: nameOf(sealed.recipient) }
+      : null
+    return stored.opened
+  }
+
+  #toRecovered(found: Found): Stored {
+    const made = this.#made.get(found)
+    if (made) return made
+    const { notification, evento, content, failedAt } = found
+    const times = failedAt === null ? [] : [fromInstant(failedAt)]
+    const opened = { name: this.#nameOf(found), recipient: '' }
+    const bodyBytes = Buffer.byteLength(content)
+    const stored = { notification, evento, times, bodyBytes, body: '', isRecovered: true, opened }
+    this.#made.set(found, stored)
+    return stored
+  }
+
+  #keep(stored: Stored): void {
+    this.#byEvento.get(stored.evento)?.push(stored)
+    this.#keepContent(stored)
+  }
+
+  #keepContent(stored: Stored): void {
+    const name = stored.opened?.name ?? ''
     const known = this.#byContent.get(name)
     if (known) known.push(stored)
     else this.#byContent.set(name, [stored])
@@ -166,13 +226,14 @@ export class StoredNotifications {
   #add(event: Recorded): void {
     if (event.type === 'notification.copied') {
       const first = this.#byNotification.get(event.stream.slice('notification-'.length))
-      if (first) first.deliveries += 1
+      first?.times.push(fromInstant(event.at))
       return
     }
     const stored = toStored(event)
-    const alike = this.#unopened.get(shapeOf(stored.evento, stored.bodyBytes))
+    const alike = this.#byEvento.get(stored.evento)
     if (!alike) return
     alike.push(stored)
+    this.#unopened.get(shapeOf(stored.evento, stored.bodyBytes))?.push(stored)
     this.#byNotification.set(stored.notification, stored)
   }
 
@@ -201,15 +262,6 @@ function nameOf(recipient: SealedBody['recipient']): string {
   return recipient === undefined ? '' : `${recipient.tipo} ${recipient.id}`
 }
 
-function isAlike(one: Sought, other: Sought): boolean {
-  return one.evento === other.evento && one.content === other.content
-}
-
-/** NaN where nobody knows when it failed. */
-function timeOf({ failedAt }: Sought): number {
-  return failedAt === null ? Number.NaN : fromInstant(failedAt)
-}
-
 /** A recovered one counts from when its delivery failed; it may be in the log days later. */
 function toStored({ id, at, data, type }: Recorded): Stored {
   // As the machine writes them.
@@ -218,10 +270,9 @@ function toStored({ id, at, data, type }: Recorded): Stored {
   return {
     notification,
     evento,
-    at: cameAt === null ? Number.NaN : fromInstant(cameAt),
+    times: cameAt === null ? [] : [fromInstant(cameAt)],
     bodyBytes,
     body: `${id}/body`,
     isRecovered: type === 'notification.recovered',
-    deliveries: 1,
   }
 }

@@ -185,6 +185,60 @@ test('the same content at another time, or of another event, is not taken for it
   await world.close()
 })
 
+const [blocked, released] = [
+  { ruc: '26BR1', situacao: 'BLOQUEADA' },
+  { ruc: '26BR1', situacao: 'LIBERADA' },
+]
+
+test.each([
+  ['later than a copy comes', 6 * 60, 6 * 60],
+  ['as soon as a copy comes', 2 * 60, 2 * 60],
+])(
+  'what holds again after something else came, and was lost, is not taken for the first: %s',
+  async (_, first, second) => {
+    const world = await given()
+    const { averba, clock } = world
+    await notify(world, blocked)
+    await clock.advance(first * secondMs)
+    await notify(world, released)
+    await clock.advance(second * secondMs)
+    await lose(world, blocked)
+    expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([
+      {},
+      { recovered: 1, stored: 0 },
+    ])
+    expect((await inbox(averba)).map(each => each.body)).toEqual([blocked, released, blocked])
+    await world.close()
+  },
+)
+
+test('of three that were lost one after the other, the last is recovered that says what the first did', async () => {
+  const world = await given()
+  const { averba, clock } = world
+  for (const body of [blocked, released, blocked]) {
+    await lose(world, body)
+    await clock.advance(60 * secondMs)
+  }
+  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 3, stored: 0 }])
+  await world.close()
+})
+
+test('what came in between for another recipient, or after the answer was lost, changes nothing', async () => {
+  const world = await given()
+  const { averba, clock, portal } = world
+  await notify(world, blocked)
+  await clock.advance(60 * secondMs)
+  await portal.notify({ evento, destinatarioTipo: 'CNPJ', destinatarioId: '00000000000191', body: released })
+  await clock.advance(60 * secondMs)
+  await answerLate(world, blocked)
+  await notify(world, released)
+  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 0, stored: 1 }])
+  await clock.advance(60 * secondMs)
+  await answerLate(world, { ...released, n: 1 })
+  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 0, stored: 1 }])
+  await world.close()
+})
+
 test('one that was recovered days later is no other for what is lost about then with the same content', async () => {
   const world = await given()
   const { averba, clock } = world
