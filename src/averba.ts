@@ -32,6 +32,7 @@ import type { HarvestReason } from './machines/portal.ts'
 import type { Instant } from './message.ts'
 import { createNotifications, type Notifications } from './notifications.ts'
 import type { AverbaOptions } from './options.ts'
+import { checkPortalAddress } from './portal-address.ts'
 import { createReceiving } from './receiving.ts'
 import { tellOfIdleRetention } from './retention.ts'
 import { createRows } from './rows.ts'
@@ -191,6 +192,10 @@ export async function openOn(
     onViewBack: view => log({ message: 'a view stood still and has caught up', view }),
     onTransacted: ms => tellCommitted(ms),
     onKeyringCreated: path => log({ message: 'a keyring was made: back it up, apart from the store', path }),
+  })
+  await checkPortalAddress(store, options.portal).catch(async error => {
+    await store.close()
+    throw error
   })
   await addTables(store, machines, clock)
   const waysOut = createWaysOut(options, { clock, tracing, log })

@@ -36,7 +36,7 @@ export const optionNames: Readonly<Record<string, readonly string[]>> = {
   consentService: ['baseUrl', 'certificate', 'ca', 'redirectUrls', 'syncEveryMs', ...limits],
   tokenService: ['url', 'consumerKey', 'consumerSecret', 'credential', 'ca'],
   validationService: ['baseUrl', 'service', 'bearer', 'traceHeader', 'paidPerDayMax', 'ca', ...limits],
-  portal: ['baseUrl', 'authenticate', 'failuresBytesMax', 'ca', ...limits],
+  portal: ['baseUrl', 'knownAs', 'authenticate', 'failuresBytesMax', 'ca', ...limits],
   receiver: ['publicUrl', 'trustedProxies', 'sources', 'secretFrom'],
   retention: Object.keys(partKinds),
   subscriptions: ['evento', 'endpoint', 'chaveSecreta', 'chaveAutenticacao', 'recreate'],
@@ -187,6 +187,7 @@ function checkAddresses({
     'tokenService.url': tokenService?.url,
     'validationService.baseUrl': validationService?.baseUrl,
     'portal.baseUrl': portal?.baseUrl,
+    'portal.knownAs': portal?.knownAs,
     'receiver.publicUrl': receiver?.publicUrl,
   }
   for (const [name, address] of Object.entries(addresses)) {

@@ -10,6 +10,7 @@ import { type HarvestReason, harvestDueAt } from './machines/portal.ts'
 import type { Instant } from './message.ts'
 import { openUnlessArchived, type SealedBody } from './notification.ts'
 import { type Outcome, valueOf } from './outcome.ts'
+import { addressedTo } from './portal-address.ts'
 import { portalStream } from './subscription-routes.ts'
 import type { FailureRow } from './views/failures.ts'
 
@@ -75,7 +76,8 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
     recover: boolean,
     value: (id: string, data: object) => Promise<T>,
   ) {
-    const message = { type: 'portal.listFailures', data: { day, recover } }
+    const data = { day, recover, ...addressedTo(area.options.portal) }
+    const message = { type: 'portal.listFailures', data }
     return commands.send(
       { method: 'subscriptions.failures', day, recover },
       async () => ({ targets: [{ stream: portalStream, message }] }),

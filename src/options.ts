@@ -75,8 +75,10 @@ export interface AverbaOptions {
     readonly ca?: string
   }
   readonly portal?: ServiceLimits & {
-    /** `https://<url>`, without a path. */
+    /** `https://<url>`, without a path. A log belongs to one portal: opened with another one it is `MISCONFIGURED`. */
     readonly baseUrl: string
+    /** The `baseUrl` that the log began with, where the same portal is reached at another address now. */
+    readonly knownAs?: string
     readonly authenticate: PortalAuthentication
     /**
      * How large the answer with the failure records of a day may be: 64 MiB when absent. A day with more is not

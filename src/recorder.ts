@@ -185,6 +185,9 @@ export function refusal(reason: string, code: ErrorCode = 'REFUSED'): AverbaErro
 const hints: Partial<Record<ErrorCode, string>> = {
   REFUSED:
     'Nothing was sent. Ask again when that has changed, under a new command id: a refusal is remembered',
+  // Which portal a log belongs to is the only thing that a machine knows of the options.
+  MISCONFIGURED:
+    'Give another portal a log of its own. Where the same portal has moved, give its former address as portal.knownAs',
   // A hold is the only thing that a machine fails to find.
   NOT_FOUND: 'Give the reason as subjects.hold was given it: the events subject.held have each',
   BUDGET_SPENT:

@@ -8,6 +8,7 @@ import { AverbaError } from './errors.ts'
 import { daysBetween } from './failures.ts'
 import { nameOf } from './handler-time.ts'
 import type { Instant } from './message.ts'
+import { addressedTo } from './portal-address.ts'
 import { Retention } from './retention.ts'
 import { fractionOf } from './retry-policy.ts'
 import { unlessStopped } from './store/view-reader.ts'
@@ -93,14 +94,14 @@ export class Schedules {
    * Asks for the failures of every day that was not asked for since it ended, and for the list with its last successes.
    */
   async #harvest(): Promise<void> {
-    const { clock, engine, store } = this.#area
+    const { clock, engine, store, options } = this.#area
     const now = clock.now()
     const today = brasiliaDay(now)
     const day = this.#harvestOf(today) <= now ? today : brasiliaDay(now - dayMs)
     if (day === this.#harvested) return
     const began = await store.readAt(1)
     const since = brasiliaDay(began ? fromInstant(began.at) : now)
-    const message = { type: 'portal.harvest', data: { day, since } }
+    const message = { type: 'portal.harvest', data: { day, since, ...addressedTo(options.portal) } }
     await engine.record(async () => ({ targets: [{ stream: portalStream, message }] }))
     this.#harvested = day
   }

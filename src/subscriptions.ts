@@ -7,6 +7,7 @@ import { createFailures, type Failures, readPast } from './failures.ts'
 import { type Listed, listedBy } from './listed.ts'
 import { type Ask, type Outcome, valueOf } from './outcome.ts'
 import { type Change, type ListedAtPortal, makePlan, type Plan } from './plan.ts'
+import { addressedTo } from './portal-address.ts'
 import { digestOf, portalStream, subscriptionRows, unreadableIn } from './subscription-routes.ts'
 import { type Subscription, showSubscription } from './subscription-shown.ts'
 import type { SubscriptionRow } from './views/subscriptions.ts'
@@ -64,7 +65,10 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
   function listAtPortal(): Promise<Outcome<Pick<Looked, 'listed' | 'unreadable'>>> {
     return commands.send(
       { method: 'subscriptions.plan' },
-      async () => ({ targets: [{ stream: portalStream, message: { type: 'portal.list', data: {} } }] }),
+      async () => {
+        const message = { type: 'portal.list', data: addressedTo(area.options.portal) }
+        return { targets: [{ stream: portalStream, message }] }
+      },
       {},
       async ended => ({
         listed: (await store.open(`${ended.id}/list`)) as ListedAtPortal[], // Sealed so by the router.

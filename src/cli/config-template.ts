@@ -115,6 +115,8 @@ export default defineConfig({
   portal: {
     // Its address, without a path.
     baseUrl: env('AVERBA_PORTAL_URL'),
+    // Where the same portal has moved: the address that this log began with.
+    // knownAs: 'https://portal.exemplo.br',
     // How to authenticate is not in the portal's contract: a function gives the headers of a call, and is asked again
     // when the portal answers 401. staticHeaders({ ... }) of averba does for headers that do not change; for the login
     // that is publicly known see portalSession({ certificate, roleType }) and portalAccessKeys({ ... }).

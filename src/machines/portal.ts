@@ -2,19 +2,19 @@ import { assign, type SnapshotFrom, setup } from 'xstate'
 import { fromInstant, toInstant } from '../clock.ts'
 import type { Event, Instant, Message } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
-import { type Decision, type Machine, record } from './machine.ts'
+import { type Decision, type Machine, record, refuse } from './machine.ts'
 
 // Events
 
 /** What is recorded of our account at the portal. */
 export type PortalEvent =
-  | Event<'portal.listRequested', unknown>
+  | Event<'portal.listRequested', Addressed>
   /** Its part `list` holds the subscriptions as listed, secrets taken out. */
   | Event<'portal.listed', Listed>
   /** The daily reading of the failures of `from` to `day`, days in Brasilia, and of the list. */
-  | Event<'portal.harvestRequested', { from: string; day: string }>
+  | Event<'portal.harvestRequested', { from: string; day: string } & Addressed>
   /** `day` is a day in Brasilia, `yyyy-MM-dd`; null asks for the portal's today. */
-  | Event<'portal.failuresRequested', AskedFailures>
+  | Event<'portal.failuresRequested', AskedFailures & Addressed>
   /** Failure records are read soon, a day at a time, and what is lost is recovered from them. */
   | Event<'portal.harvestHastened', { reason: HarvestReason; days: readonly DueDay[] }>
   /** Its part `answered` says which records the portal's answer had. */
@@ -23,6 +23,11 @@ export type PortalEvent =
   | Event<'portal.foreignFailure', ForeignFailure>
   /** `day` is the day of failures that were to be recovered: it is asked for again. */
   | Event<'portal.readDeclined', { operation: string; httpStatus: number; day?: string }>
+
+/** Where the portal is that is asked: told by the first event that asks it. A log belongs to one portal. */
+interface Addressed {
+  readonly address?: string
+}
 
 interface Listed {
   readonly active: number
@@ -72,10 +77,10 @@ export interface ListedFailures {
 // Commands, and facts from outside
 
 type PortalMessage =
-  | Message<'portal.list', unknown>
-  | Message<'portal.listFailures', AskedFailures>
+  | Message<'portal.list', Addressed>
+  | Message<'portal.listFailures', AskedFailures & Addressed>
   /** The time for the failures up to a day has come; `since` is the day on which the log began. */
-  | Message<'portal.harvest', { day: string; since: string }>
+  | Message<'portal.harvest', { day: string; since: string } & Addressed>
   | Message<'portal.harvestSoon', { reason: HarvestReason; days: readonly string[]; now: Instant }>
   | Message<'portal.observeForeignFailure', ForeignFailure>
   | Message<'portal.subscriptionsListed', Listed>
@@ -85,6 +90,8 @@ type PortalMessage =
 // Chart
 
 interface Context {
+  /** Where the portal is that this log belongs to; empty while none was asked. */
+  readonly address: string
   /** The last day whose failures were asked for by the schedule; empty before. */
   readonly harvested: string
   /** The last days whose failure records were asked for soon, and when that is due. */
@@ -99,6 +106,10 @@ const soonMax = 31
 const chart = setup({
   types: { context: {} as Context, events: {} as PortalEvent },
   actions: {
+    keepAddress: assign({
+      address: ({ context, event }) =>
+        context.address === '' && 'address' in event.data ? (event.data.address ?? '') : context.address,
+    }),
     keepDay: assign({
       harvested: ({ context, event }) =>
         event.type === 'portal.harvestRequested' ? event.data.day : context.harvested,
@@ -121,9 +132,11 @@ const chart = setup({
   },
 }).createMachine({
   id: 'portal',
-  context: { harvested: '', soon: [], refused: [] },
+  context: { address: '', harvested: '', soon: [], refused: [] },
   on: {
-    'portal.harvestRequested': { actions: 'keepDay' },
+    'portal.listRequested': { actions: 'keepAddress' },
+    'portal.failuresRequested': { actions: 'keepAddress' },
+    'portal.harvestRequested': { actions: ['keepAddress', 'keepDay'] },
     'portal.harvestHastened': { actions: 'keepSoon' },
     'portal.readDeclined': { actions: 'keepRefused' },
   },
@@ -169,19 +182,24 @@ function harvestSoon(
 function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage): Decision<PortalEvent> {
   switch (message.type) {
     case 'portal.list':
+      if (isElsewhere(context, message.data)) return refuse(belongsElsewhere, 'MISCONFIGURED')
       return record({
         type: 'portal.listRequested',
-        data: {},
+        data: firstAddress(context, message.data),
         effects: [{ type: 'portal.listSubscriptions', data: {} }],
       })
-    case 'portal.listFailures':
+    case 'portal.listFailures': {
+      if (isElsewhere(context, message.data)) return refuse(belongsElsewhere, 'MISCONFIGURED')
+      const { day, recover } = message.data
       return record({
         type: 'portal.failuresRequested',
-        data: message.data,
-        effects: [{ type: 'portal.listFailures', data: message.data }],
+        data: { day, recover, ...firstAddress(context, message.data) },
+        effects: [{ type: 'portal.listFailures', data: { day, recover } }],
       })
+    }
     case 'portal.harvest': {
       const { day, since } = message.data
+      if (isElsewhere(context, message.data)) return record()
       if (isHarvested(day, context.harvested)) return record()
       // If a clock was ahead, nobody knows which days were asked for when they were over.
       const last = context.harvested < day ? context.harvested : ''
@@ -191,7 +209,7 @@ function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage)
       const readings = days.map(each => ({ type: 'portal.listFailures', data: { day: each, recover: true } }))
       return record({
         type: 'portal.harvestRequested',
-        data: { from: regular[0] ?? day, day },
+        data: { from: regular[0] ?? day, day, ...firstAddress(context, message.data) },
         effects: [...readings, { type: 'portal.listSubscriptions', data: {} }],
       })
     }
@@ -209,6 +227,17 @@ function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage)
       return record({ type: 'portal.readDeclined', data })
     }
   }
+}
+
+const belongsElsewhere = 'this log belongs to the portal at another address: see portal.knownAs'
+
+function isElsewhere(context: Context, { address = '' }: Addressed): boolean {
+  return address !== '' && context.address !== '' && address !== context.address
+}
+
+/** The address, where no event has told it yet. */
+function firstAddress({ address: known }: Context, { address = '' }: Addressed): Addressed {
+  return known === '' && address !== '' ? { address } : {}
 }
 
 /** Days that the portal keeps failures of (document 3, section 4). */

@@ -51,6 +51,7 @@ function configure(
       store: 'log.sqlite',
       portal: {
         baseUrl: '${portal.baseUrl}',
+        knownAs: '${services.options.portal.baseUrl}',
         ca: ${JSON.stringify(portal.ca)},
         authenticate: staticHeaders(${JSON.stringify(services.portalHeaders)}),
       },

@@ -1,0 +1,41 @@
+import { withoutEndSlashes } from './adapters/without-end-slashes.ts'
+import { AverbaError } from './errors.ts'
+import type { AverbaOptions } from './options.ts'
+import type { Store } from './store/store.ts'
+import { portalStream } from './subscription-routes.ts'
+
+type PortalOptions = NonNullable<AverbaOptions['portal']>
+
+/** By which address a log knows the portal: the ids of subscriptions and failures there mean nothing at another one. */
+function portalAddressOf({ baseUrl, knownAs = baseUrl }: PortalOptions): string {
+  return withoutEndSlashes(new URL(knownAs).href)
+}
+
+/** The address with which a message asks the portal. */
+export function addressedTo(portal: PortalOptions | undefined): { address?: string } {
+  return portal ? { address: portalAddressOf(portal) } : {}
+}
+
+const asking = ['portal.listRequested', 'portal.failuresRequested', 'portal.harvestRequested']
+
+/**
+ * Checks that the configured portal is the one that a log belongs to, as the first event tells that asked it.
+ *
+ * @throws {AverbaError} `MISCONFIGURED`
+ */
+export async function checkPortalAddress(
+  store: Pick<Store, 'read'>,
+  portal: PortalOptions | undefined,
+): Promise<void> {
+  if (!portal) return
+  const [first] = await store.read({ stream: portalStream, types: asking, limit: 1 })
+  const { address } = (first?.data ?? {}) as { address?: string } // As the portal's machine writes it.
+  if (address === undefined || address === portalAddressOf(portal)) return
+  throw new AverbaError(
+    'MISCONFIGURED',
+    `Cannot use portal.baseUrl: this log belongs to the portal at "${address}"`,
+    {
+      hint: 'Give another portal, as that of another environment, a log of its own. Where the same portal has moved, give that address as portal.knownAs',
+    },
+  )
+}
