@@ -11,7 +11,7 @@ import type { RefusedNotifications } from './refused-notifications.ts'
 import type { ServiceName } from './service-name.ts'
 import { describeLostErasures } from './store/lost-erasures.ts'
 import type { SubscriptionTroubles } from './subscription-troubles.ts'
-import { planSync } from './sync-plan.ts'
+import { planSync, type SyncPlan } from './sync-plan.ts'
 import { countUnmadeRevocations } from './unmade-changes.ts'
 import type { TokenRow } from './views/tokens.ts'
 
@@ -137,12 +137,7 @@ export async function checkHealth(
     },
     async consents() {
       if (!options.consentService) return undefined
-      const { ok, detail } = await planSync(area)
-      const plan = ok ? detail : `${detail}: raise requestsPerSecond, or syncEveryMs`
-      const unmade = await countUnmadeRevocations(area)
-      if (unmade === 0) return { ok, detail: plan }
-      const were = unmade === 1 ? '1 revocation was' : `${unmade} revocations were`
-      return { ok: false, detail: `${were} lost and not made, to be asked for again; ${plan}` }
+      return foundFresh(await planSync(area), await countUnmadeRevocations(area))
     },
     async token() {
       if (!options.tokenService) return undefined
@@ -214,4 +209,19 @@ export function foundTroubled({ failing, parked }: Troubled): Found {
   const detail = `${parked} parked, ${failing} to be tried again`
   if (parked === 0) return { ok: true, detail }
   return { ok: false, detail: `${detail}: mend the handler, then notifications.replay({ parked: true })` }
+}
+
+/** How fresh consents are kept, which revocations have to be asked for again, and what to do about both. */
+function foundFresh(plan: SyncPlan, unmade: number): Found {
+  const { ok, detail, overdue, requestsPerSecond, neededPerSecond } = plan
+  const isTight = requestsPerSecond !== null && neededPerSecond > requestsPerSecond
+  const advice = [
+    isTight && 'raise requestsPerSecond, or syncEveryMs',
+    overdue > 0 &&
+      'effects.list(), and subject.readDeclined and subject.synced in the log, say why, where run or settle does',
+  ].filter(each => each !== false)
+  const fresh = ok ? detail : `${detail}: ${advice.join('; ')}`
+  if (unmade === 0) return { ok, detail: fresh }
+  const were = unmade === 1 ? '1 revocation was' : `${unmade} revocations were`
+  return { ok: false, detail: `${were} lost and not made, to be asked for again; ${fresh}` }
 }

@@ -1,3 +1,4 @@
+import { fromInstant, toInstant } from '../clock.ts'
 import type { SubjectEvent } from '../machines/subject-messages.ts'
 import type { Instant, PartAddress } from '../message.ts'
 import { defineView, type RecordedOf } from '../view.ts'
@@ -15,13 +16,18 @@ export interface SubjectRow {
   awareness_read_at: Instant | null
   /** For those read by themselves: since when the next reading is awaited, by the last one, or the enrolment. */
   awaiting_since: Instant | null
+  /** When it is overdue: three intervals after the last one, or after it was asked for. */
+  overdue_at: Instant | null
   erased_at: Instant | null
 }
+
+/** How many intervals somebody may wait for a reading: services are down, and readings drift apart. */
+const intervalsMax = 3
 
 /** The view of data subjects. */
 export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
   name: 'subjects',
-  version: 5,
+  version: 6,
   columns: {
     subject: 'text',
     cpf: 'text',
@@ -31,9 +37,10 @@ export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
     synced_at: 'text',
     awareness_read_at: 'text',
     awaiting_since: 'text',
+    overdue_at: 'text',
     erased_at: 'text',
   },
-  indexes: ['sync_every_ms', 'synced_at', 'awaiting_since'],
+  indexes: ['sync_every_ms', 'synced_at', 'awaiting_since', 'overdue_at'],
   key(event) {
     switch (event.type) {
       case 'subject.enrolled':
@@ -58,15 +65,28 @@ export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
         synced_at: null,
         awareness_read_at: null,
         awaiting_since: null,
+        overdue_at: null,
         erased_at: null,
       }
     }
     if (!row) return undefined
     const after = { ...row, ...change(event) }
     const { sync_every_ms, synced_at, enrolled_at } = after
-    return { ...after, awaiting_since: sync_every_ms === null ? null : (synced_at ?? enrolled_at) }
+    if (sync_every_ms === null) return { ...after, awaiting_since: null, overdue_at: null }
+    const begun = beganWaiting(event)
+    const overdue_at = begun ? overdueAt(begun, sync_every_ms) : row.overdue_at
+    return { ...after, awaiting_since: synced_at ?? enrolled_at, overdue_at }
   },
 })
+
+/** When the wait for the next reading began: it was asked for, or the one before left. */
+function beganWaiting(event: RecordedOf<SubjectEvent>): Instant | null | undefined {
+  return event.type === 'subject.scheduled' ? event.at : change(event).synced_at
+}
+
+function overdueAt(since: Instant, everyMs: number): Instant {
+  return toInstant(fromInstant(since) + intervalsMax * everyMs)
+}
 
 function change(event: RecordedOf<SubjectEvent>): Partial<SubjectRow> {
   switch (event.type) {

@@ -188,3 +188,55 @@ test('a client certificate is told of with its days, and is not well in its last
   expect(await check()).toMatchObject({ ok: false, detail: expect.stringContaining('it expired on') })
   await averba.close()
 })
+
+test.each([500, 403])(
+  'consents that could not be read for over three intervals, answered %i, are not well, and the logger is told',
+  async status => {
+    const lines: LogLine[] = []
+    let isBroken = false
+    const world = await simulate({
+      averba: { schedules: true, logger: line => void lines.push(line) },
+      intercept: async (request, forward) =>
+        isBroken && request.url.includes('consentimento')
+          ? Response.json({ title: 'CANARIO', status }, { status })
+          : forward(request),
+    })
+    const { averba, clock } = world
+    const { consents } = averba
+    const hourMs = 3_600_000
+    const after = async (hours: number) => {
+      for (let hour = 0; hour < hours; hour++) {
+        await clock.advance(hourMs)
+        await clock.finish(averba.settle())
+      }
+    }
+    const first = await consents.enrol({ cpf: samples.cpf })
+    await after(30 * 24)
+    // Who was enrolled long ago is awaited from now on.
+    await consents.schedule({ subject: first }, { syncEveryMs: hourMs })
+    await consents.enrol({ cpf: cpfOf(7) }, { syncEveryMs: 7 * dayMs })
+    expect(await troubles(averba)).toEqual({})
+    await after(1)
+    isBroken = true
+    await consents.enrol({ cpf: cpfOf(8) }, { syncEveryMs: hourMs })
+    await after(2)
+    expect(await troubles(averba)).toEqual({})
+    expect(await consents.syncPlan()).toMatchObject({
+      ok: true,
+      overdue: 0,
+      detail: '3 data subjects can be read as often as asked',
+    })
+    expect(lines).toEqual([])
+    await after(24)
+    const detail = '2 of 3 data subjects have not been read for over three intervals'
+    expect(await troubles(averba)).toEqual({ consents: expect.stringContaining(`${detail}: effects.list()`) })
+    expect((await averba.health()).ready).toBe(true)
+    expect(await consents.syncPlan()).toMatchObject({ ok: false, overdue: 2, detail })
+    expect(lines).toContainEqual({ message: 'the consents cannot be kept as fresh as asked', detail })
+    isBroken = false
+    await after(2)
+    expect(await troubles(averba)).toEqual({})
+    expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+    await world.close()
+  },
+)

@@ -7,6 +7,7 @@ import { createMetrics, type Metrics } from '../../src/cli/metrics.ts'
 import { newestReading, oldestReading } from '../../src/figures.ts'
 import type { AverbaOptions, LogLine } from '../../src/index.ts'
 import { samples, simulate, type World } from '../../src/simulation/index.ts'
+import { overdueReadings } from '../../src/sync-plan.ts'
 
 /** What must never be seen outside the services, the sealed parts and the host's own hands. */
 const canaries = {
@@ -177,7 +178,8 @@ test('the readings are looked up in an index, however many data subjects there a
   await averba.consents.schedule({ subject: second }, { syncEveryMs: null })
   expect(await readings()).toEqual({ newestAt: at(), oldestAt: at() })
   const database = new Sqlite(store, { readonly: true })
-  const steps = [newestReading, oldestReading].flatMap(ask => {
+  const overdue = (views: typeof averba.views) => overdueReadings(views, at())
+  const steps = [newestReading, oldestReading, overdue].flatMap(ask => {
     const { sql, parameters } = ask(averba.views).compile()
     const plan = database
       .prepare<unknown[], { detail: string }>(`explain query plan ${sql}`)
@@ -188,6 +190,7 @@ test('the readings are looked up in an index, however many data subjects there a
   expect(steps).toEqual([
     expect.stringMatching(/^SEARCH subjects USING COVERING INDEX subjects_synced_at/),
     expect.stringMatching(/^SEARCH subjects USING COVERING INDEX subjects_awaiting_since/),
+    expect.stringMatching(/^SEARCH subjects USING COVERING INDEX subjects_overdue_at/),
   ])
 })
 
