@@ -17,7 +17,8 @@ export interface Enrolments {
   /**
    * Enrols a data subject. Enrolling the same CPF again gives the same ref. With `syncEveryMs`, or the option
    * `consentService.syncEveryMs`, all consents are read so often while `run` or `settle` does, the first time at once;
-   * enrolling again with another number changes it, as `schedule` does.
+   * enrolling again with another number changes it, as `schedule` does. The option is for those of whom nobody has
+   * said how often, or to end it.
    *
    * @throws {AverbaError} `INVALID_CPF`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`; `SUBJECT_ERASED` for a
    * command id of somebody who was erased
@@ -60,8 +61,8 @@ export function createEnrolments(area: Area): Enrolments {
       const met = await subjects.meet(cpf, 'host')
       if (everyMs === undefined) return met
       const before = met.targets.length > 0 ? [] : await owedReadings(area, met.subject)
-      const target = { stream: `subject-${met.subject}`, message: scheduleSync(area, everyMs, before) }
-      return { ...met, targets: [...met.targets, target] }
+      const message = scheduleSync(area, everyMs, before, { isDefault: syncEveryMs === undefined })
+      return { ...met, targets: [...met.targets, { stream: `subject-${met.subject}`, message }] }
     }
     await commands.record(input, deliver, ask)
     return subjects.find({ cpf })

@@ -50,7 +50,7 @@ export interface AverbaOptions {
     readonly ca?: string
     /** The addresses that a login may return to, compared as whole texts. */
     readonly redirectUrls?: readonly string[]
-    /** How often the consents of those enrolled from now on are read, where `enrol` does not say so. */
+    /** How often the consents of those enrolled from now on are read, where neither `enrol` nor `schedule` says so. */
     readonly syncEveryMs?: number
   }
   readonly tokenService?: {

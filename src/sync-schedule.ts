@@ -20,8 +20,13 @@ export function checkSyncEveryMs(everyMs: unknown): void {
  * The message that begins to read a data subject's consents again and again, the first time at once; with null, that
  * ends it. `effects` are the readings of the former schedule, which are cancelled.
  */
-export function scheduleSync(area: Area, everyMs: number | null, effects: readonly string[] = []): Carried {
-  const ends = effects.length > 0 && { effects }
+export function scheduleSync(
+  area: Area,
+  everyMs: number | null,
+  effects: readonly string[],
+  { isDefault = false } = {},
+): Carried {
+  const ends = { ...(effects.length > 0 && { effects }), ...(isDefault && { isDefault }) }
   return everyMs === null
     ? { type: 'subject.unschedule', data: { ...ends } }
     : { type: 'subject.schedule', data: { everyMs, dueAt: toInstant(area.clock.now()), ...ends } }

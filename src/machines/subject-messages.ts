@@ -75,8 +75,14 @@ export type SubjectMessage =
   | Message<'subject.readAwarenessDetail', { record: string }>
   | Message<'subject.readLoginAddress', { hasRedirect: boolean }>
   | Message<'subject.refuseUse', { at: Instant }>
-  /** `effects` are readings of the former schedule that are still owed. */
-  | Message<'subject.schedule', { everyMs: number; dueAt: Instant; effects?: readonly string[] }>
+  /**
+   * `effects` are readings of the former schedule that are still owed. A default is for those of whom nothing was ever
+   * said: it changes no schedule, and begins none anew that was ended.
+   */
+  | Message<
+      'subject.schedule',
+      { everyMs: number; dueAt: Instant; effects?: readonly string[]; isDefault?: true }
+    >
   | Message<'subject.unschedule', { effects?: readonly string[] }>
   | Message<'subject.hold' | 'subject.release', { because: string }>
   | Message<

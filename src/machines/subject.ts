@@ -159,8 +159,9 @@ function decideKnown(state: State, message: Carried<SubjectMessage>): Decision<S
     case 'subject.refuseUse':
       return record({ type: 'subject.useRefused', data: { ...message.data, because: 'never-read' } })
     case 'subject.schedule': {
-      const { everyMs, dueAt, effects } = message.data
-      if (everyMs === state.context.everyMs) return record()
+      const { everyMs, dueAt, effects, isDefault } = message.data
+      const isSaid = isDefault && state.context.schedules > 0
+      if (isSaid || everyMs === state.context.everyMs) return record()
       const schedule = state.context.schedules + 1
       const next = nextSync({ ...state.context, everyMs, schedules: schedule }, { schedule, dueAt })
       return record({ type: 'subject.scheduled', data: { everyMs }, ...next, ...cancelling(effects) })

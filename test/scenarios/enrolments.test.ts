@@ -68,6 +68,37 @@ test('how often the consents are to be read is kept with the subject, and may be
   await world.close()
 })
 
+test('the interval of the options is for those of whom nothing was said: enrolling again brings it back for nobody', async () => {
+  const consentService = {
+    baseUrl: 'https://a.exemplo.br',
+    certificate: { cert: '', key: '' },
+    syncEveryMs: 24 * hourMs,
+  }
+  const world = await simulate({ averba: { consentService } })
+  const { consents, validations } = world.averba
+  const intervals = async () => {
+    const { intervals: planned } = await consents.syncPlan()
+    return planned.map(({ syncEveryMs, subjects }) => [syncEveryMs, subjects])
+  }
+  const subject = await consents.enrol({ cpf: cpfOf(1) }, { syncEveryMs: hourMs })
+  await consents.enrol({ cpf: cpfOf(1) })
+  expect(await intervals()).toEqual([[hourMs, 1]])
+  await consents.schedule({ subject }, { syncEveryMs: null })
+  for await (const _ of consents.enrolAll([{ cpf: cpfOf(1) }])) expect(await intervals()).toEqual([])
+  await consents.enrol({ cpf: cpfOf(1) }, { syncEveryMs: hourMs })
+  expect(await intervals()).toEqual([[hourMs, 1]])
+  // Who was met in another way has not been enrolled before.
+  await validations.validate({ id: 'v1', cpf: cpfOf(2), claims: { nome: 'FULANO' } }, { waitMs: 0 })
+  expect(await intervals()).toEqual([[hourMs, 1]])
+  await consents.enrol({ cpf: cpfOf(2) })
+  await consents.enrol({ cpf: cpfOf(3) })
+  expect(await intervals()).toEqual([
+    [hourMs, 1],
+    [24 * hourMs, 2],
+  ])
+  await world.close()
+})
+
 test('the plan says how fresh consents can be kept, and announces when that is not enough', async () => {
   const lines: unknown[] = []
   const world = await simulate()
