@@ -21,7 +21,7 @@ export function underAskedChanges({ store }: Pick<Area, 'store'>, performers: Pe
 
 async function withhold(store: Area['store'], owed: Owed): Promise<Outcome | undefined> {
   const { status } = owed.data as { status: string } // As the machine writes it.
-  const events = await readConsentEvents(store, owed.stream)
+  const { events } = await readConsentEvents(store, owed.stream)
   const state = events.reduce((before, event) => consentMachine.evolve(before, event), consentMachine.initial)
   const { asked, reading } = heldOf(state as Parameters<typeof heldOf>[0]) // Made by this very machine.
   if (asked === status) return undefined

@@ -44,8 +44,8 @@ export async function proveConsent(
   const subject = await subjects.find(which)
   const known = await knownUntil(area, knownAt)
   const { size, note } = await store.checkpoint()
-  const all = await readStory(store, subject, which.id, size)
-  const story = await readStory(store, subject, which.id, known.position)
+  const all = await readStory(store, subject, which.id, { until: size, withUses: true })
+  const story = await readStory(store, subject, which.id, { until: known.position, withUses: true })
   const [appeared] = all.events
   if (appeared?.type !== 'consent.appeared')
     throw new AverbaError('NOT_FOUND', 'Cannot prove the consent: nobody has seen it')

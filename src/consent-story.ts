@@ -4,6 +4,7 @@ import { nearNowMs } from './known-until.ts'
 import type { SubjectEvent } from './machines/subject-messages.ts'
 import type { Instant } from './message.ts'
 import type { Standing } from './standings.ts'
+import { pageRows } from './store/read.ts'
 import type { Store } from './store/store.ts'
 import type { SubjectRef } from './subjects.ts'
 import type { RecordedOf } from './view.ts'
@@ -11,45 +12,65 @@ import type { RecordedOf } from './view.ts'
 /** What the log holds of a consent up to a position. */
 export interface Story {
   readonly stream: string | undefined
+  /** Without its uses, unless they were asked for: they change nothing about it, and there may be many. */
   readonly events: readonly ConsentRecorded[]
+  /** The newest of its stream, which may be a use. */
+  readonly last: ConsentRecorded | undefined
   readonly synced: RecordedOf<Extract<SubjectEvent, { type: 'subject.synced' }>> | undefined
+}
+
+/** Up to which position a consent is told of, included, and whether with its uses. */
+interface StoryOptions {
+  readonly until?: number
+  readonly withUses?: boolean
 }
 
 /** Reads what the log holds of a consent, by its id at the service, up to a position: included. */
 export async function readStory(
-  store: Store,
+  store: Pick<Store, 'read' | 'lookUp'>,
   subject: SubjectRef,
   id: string,
-  until = Number.MAX_SAFE_INTEGER,
+  options: StoryOptions = {},
 ): Promise<Story> {
   const consent = await store.lookUp('consent', `${subject}\0${id}`)
   const stream = consent === undefined ? undefined : `consent-${consent}`
-  const events = stream === undefined ? [] : await readConsentEvents(store, stream, until)
+  if (stream === undefined) return { stream, events: [], last: undefined, synced: undefined }
+  const { events, last } = await readConsentEvents(store, stream, options)
   const [first] = events
-  return { stream, events, synced: first && (await syncedSince(store, subject, first.position, until)) }
-}
-
-/** Reads the events of a consent's stream up to a position: included. */
-export async function readConsentEvents(
-  store: Store,
-  stream: string,
-  until = Number.MAX_SAFE_INTEGER,
-): Promise<readonly ConsentRecorded[]> {
-  const events: ConsentRecorded[] = []
-  for (let after = 0; ; after = events.at(-1)?.position ?? after) {
-    const page = await store.read({ stream, after })
-    const known = page.filter(({ position }) => position <= until)
-    events.push(...(known as ConsentRecorded[])) // Its own stream.
-    if (page.length === 0 || known.length < page.length) return events
+  return {
+    stream,
+    events,
+    last,
+    synced: first && (await syncedSince(store, subject, first.position, options.until)),
   }
 }
 
+/** Reads the events of a consent's stream up to a position, and which one is the newest. */
+export async function readConsentEvents(
+  store: Pick<Store, 'read'>,
+  stream: string,
+  { until = Number.MAX_SAFE_INTEGER, withUses = false }: StoryOptions = {},
+): Promise<Pick<Story, 'events' | 'last'>> {
+  const after = Math.min(until + 1, Number.MAX_SAFE_INTEGER)
+  const newest = (await store.read({ stream, after, backward: true, limit: 1 })) as ConsentRecorded[] // Its own stream.
+  const filter = { stream, ...(!withUses && { exceptTypes: useTypes }) }
+  const events: ConsentRecorded[] = []
+  for (;;) {
+    const page = await store.read({ ...filter, after: events.at(-1)?.position ?? 0 })
+    const known = page.filter(({ position }) => position <= until)
+    events.push(...(known as ConsentRecorded[])) // As above.
+    if (known.length < pageRows) return { events, last: newest[0] }
+  }
+}
+
+const useTypes: readonly ConsentRecorded['type'][] = ['consent.used', 'consent.useRefused']
+
 /** The last list that covers it: in one that is partial it may be what is missing. */
 async function syncedSince(
-  store: Store,
+  store: Pick<Store, 'read'>,
   subject: SubjectRef,
   since: number,
-  until: number,
+  until = Number.MAX_SAFE_INTEGER,
 ): Promise<Story['synced']> {
   const filter = { stream: `subject-${subject}`, types: ['subject.synced'], backward: true, limit: 50 }
   for (let before = Math.min(until + 1, Number.MAX_SAFE_INTEGER); ; ) {
@@ -68,7 +89,7 @@ export function askedAtOf(synced: Story['synced']): Instant | null {
 
 /** Says whether a consent stood, by what is read of it. */
 export function answerFrom(
-  { events, synced }: Story,
+  { events, last, synced }: Story,
   at: Instant,
   knownAt: Instant,
   { ageMaxMs, askedAt }: { readonly ageMaxMs?: number | undefined; readonly askedAt?: Instant },
@@ -82,7 +103,7 @@ export function answerFrom(
     because,
     ...(readAt !== null && { readAt }),
     ...(effective && expiresAt !== null && { until: expiresAt }),
-    position: Math.max(events.at(-1)?.position ?? 0, synced?.position ?? 0),
+    position: Math.max(last?.position ?? 0, synced?.position ?? 0),
   }
 }
 
@@ -110,6 +131,6 @@ export function nowAfter(story: Story, clock: Clock): Instant {
   return toInstant(Math.max(clock.now(), lastOf(story)))
 }
 
-function lastOf({ events, synced }: Story): number {
-  return Math.max(0, ...[events.at(-1), synced].flatMap(event => (event ? [fromInstant(event.at)] : [])))
+function lastOf({ last, synced }: Story): number {
+  return Math.max(0, ...[last, synced].flatMap(event => (event ? [fromInstant(event.at)] : [])))
 }

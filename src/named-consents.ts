@@ -96,8 +96,7 @@ async function withhold(
 ): Promise<Outcome | undefined> {
   const { consent } = owed.data as { consent?: string } // As the machine writes it.
   if (consent === undefined) return undefined
-  const events = await readConsentEvents(store, `consent-${consent}`)
-  const last = events.at(-1)
+  const { events, last } = await readConsentEvents(store, `consent-${consent}`)
   // The system's clock may have been set back: never before what is recorded.
   const at = toInstant(Math.max(clock.now(), last ? fromInstant(last.at) : 0))
   const { because } = tell(events, { at, knownAt: at, ageMaxMs: null, syncedAt: null })

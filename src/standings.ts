@@ -148,7 +148,7 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
         return answerOf(await refresh(subject, which.id, ageMaxMs, { at }), ageMaxMs, at)
       }
       const known = await knownUntil(area, knownAt)
-      const story = await readStory(store, subject, which.id, known.position)
+      const story = await readStory(store, subject, which.id, { until: known.position })
       return answerAbout(story, at ?? known.at, known.at, { ageMaxMs }, clock)
     },
     async use(which, ask = {}) {

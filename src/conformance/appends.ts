@@ -300,6 +300,7 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(await positions({ backward: true, after: 3 })).toEqual([2, 1])
       expect(await positions({ types: ['log.began'] })).toEqual([1])
       expect(await positions({ types: ['no.such'] })).toEqual([])
+      expect(await positions({ exceptTypes: ['log.began', 'no.such'], limit: 2 })).toEqual([2, 3])
       expect(await positions({ kind: 'token', after: 4 })).toEqual([5, 6])
       expect(await positions({ kind: 'log' })).toEqual([1])
       expect(await positions({ kind: 'toke' })).toEqual([])

@@ -12,6 +12,8 @@ import type { Schemas } from './schemas.ts'
 export interface ReadFilter {
   readonly after?: number
   readonly types?: readonly string[]
+  /** Events of these types are left out. */
+  readonly exceptTypes?: readonly string[]
   /** The machine whose streams are read, such as `consent`. */
   readonly kind?: string
   readonly stream?: string
@@ -78,9 +80,10 @@ export function* readOn(
 }
 
 function pageOf(connection: Connection, filter: ReadFilter): Statement {
-  const { after = 0, types, kind, stream, fromVersion, backward = false, limit = pageRows } = filter
+  const { after = 0, types, exceptTypes, kind, stream, fromVersion, backward = false } = filter
+  const { limit = pageRows } = filter
   // Replays and rebuilds ask for this again and again: it is not compiled each time.
-  if (!types && kind === undefined && fromVersion === undefined && !backward) {
+  if (!types && !exceptTypes && kind === undefined && fromVersion === undefined && !backward) {
     if (stream === undefined) return { sql: selectAfter, parameters: [after, limit] }
     return { sql: selectOfStream, parameters: [stream, after, limit] }
   }
@@ -90,6 +93,7 @@ function pageOf(connection: Connection, filter: ReadFilter): Statement {
   query = query.orderBy(order, backward ? 'desc' : 'asc')
   if (filter.after !== undefined) query = query.where('event.position', backward ? '<' : '>', after)
   if (types) query = query.where('event.type', 'in', [...types])
+  if (exceptTypes) query = query.where('event.type', 'not in', [...exceptTypes])
   // Events are named after their machine, and '/' is the character after '.'.
   if (kind !== undefined)
     query = query.where('event.type', '>', `${kind}.`).where('event.type', '<', `${kind}/`)
