@@ -24,10 +24,10 @@ export const englishEvents: EventWords = {
   'subject.loginRequested': () => 'Login state asked for',
   'subject.scheduled': ({ everyMs }) =>
     `Consents to be read again every ${Math.round(everyMs / 60_000)} minutes`,
-  'subject.unscheduled': () => 'Consents are read periodically no more',
+  'subject.unscheduled': () => 'Consents are no longer read periodically',
   'subject.synced': ({ read, changed }) => `List of consents read: ${readings(read)}, ${changed} changed`,
   'subject.awarenessAppeared': () => 'An awareness record appeared',
-  'subject.awarenessVanished': () => 'The service lists an awareness record no more',
+  'subject.awarenessVanished': () => 'The service no longer lists an awareness record',
   'subject.awarenessListed': ({ read }) => `List of awareness records read: ${readings(read)}`,
   'subject.awarenessDetailRequested': () => 'Whole reading of an awareness record asked for',
   'subject.awarenessDescribed': () => 'An awareness record was read in full',
@@ -46,7 +46,7 @@ export const englishEvents: EventWords = {
     isVanished
       ? `The service answers for the consent, which it lists no more, with ${status}: what the service says counts`
       : `The service shows ${status}, which cannot follow ${held}: what the service says counts`,
-  'consent.vanished': () => 'The service lists the consent no more',
+  'consent.vanished': () => 'The service no longer lists the consent',
   'consent.lapsed': () => "The consent's expiry has passed",
   'consent.confirmed': ({ status }) => `The service confirms the consent as ${status}`,
   'consent.changeRequested': ({ status }) => `Change to ${status} asked of the service`,

@@ -76,7 +76,7 @@ export const english: Words = {
     revoked: 'it was REVOGADO',
     expired: 'it was EXPIRADO or past its term',
     stale: 'the last reading of the service was too old',
-    vanished: 'the service listed it no more',
+    vanished: 'the service no longer listed it',
     uncertain: 'there was doubt: a request under way, a lost answer or an unreadable record',
     'never-read': 'nothing was known of it at that instant',
   },

@@ -233,7 +233,7 @@ const english: Labels = {
   faults: {
     path: 'The event does not lead to the root of the checkpoint: position',
     position: 'The event says that it stands elsewhere: position',
-    checkpoint: 'The checkpoint has not the right form.',
+    checkpoint: 'The checkpoint does not have the right form.',
   },
   unproven: 'What this proof does not show',
   bytes: 'Bytes of the event (the leaf of the tree)',
