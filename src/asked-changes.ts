@@ -9,9 +9,9 @@ import type { Outcome, Owed } from './message.ts'
 const changeStatus = 'consentService.changeStatus'
 
 /**
- * Lets a change of a consent leave only while it is still asked for, by what the log knows right before each request.
- * One that was put off is asked for no more once a reading has shown another status: nobody knows what a service makes
- * of a move that its table does not have.
+ * Lets a change of a consent leave only while it is still asked for, by what the log knows right before each request. A
+ * change that was put off is no longer asked for once a reading has shown another status: nobody knows what a service
+ * makes of a move that its table does not have.
  */
 export function underAskedChanges({ store }: Pick<Area, 'store'>, performers: Performers): Performers {
   const { [changeStatus]: change } = performers

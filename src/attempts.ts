@@ -115,7 +115,7 @@ export class Attempts {
       return await performer.perform(owed, opened, () => this.#parts.store.holdEffect(owed))
     } catch (error) {
       if (!(error instanceof AverbaError)) throw error
-      // Our own errors come before anything is sent: a part, a certificate or a secret that could not be had.
+      // Our own errors come before anything is sent: a part, a certificate or a secret could not be got.
       this.#parts.onTrouble(error.message, error)
       return { status: 'deferred', because: recordable(error) }
     }

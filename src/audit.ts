@@ -44,7 +44,7 @@ export interface Audit {
   disclose(event: WhichEvent, options: DiscloseOptions): Promise<string>
   /**
    * The operations with personal data of a period (LGPD article 37): purpose, legal basis, categories of data and of
-   * data subjects, where it came from and for whom it left. Page by page, in order; opens nothing.
+   * data subjects, where it came from and whom it went to. Page by page, in order; opens nothing.
    *
    * @param options `from` is included, `until` is not
    * @throws {AverbaError} `INVALID_INPUT`

@@ -47,7 +47,7 @@ function misfitOf(error: unknown): string {
       if (misfits.has(code)) found.add(code)
     }
   } catch {
-    // A value that throws when it is looked at tells no more than that.
+    // A value that throws when it is looked at tells nothing more.
   }
   return `the body does not fit its schema${found.size > 0 ? `: ${[...found].join(', ')}` : ''}`
 }

@@ -11,8 +11,8 @@ const daysMin = 7
 const noCertificate = 'it is not a certificate: give { cert, key } as PEM text, or { pfx, passphrase }'
 
 /**
- * Looks at one certificate: whether it can be had and read, is its key's, and has not ended. One that cannot be used
- * has no `daysLeft`.
+ * Looks at one certificate: whether it can be fetched and read, belongs to its key, and has not ended. One that cannot
+ * be used has no `daysLeft`.
  */
 async function checkCertificate(
   source: Source<Certificate>,

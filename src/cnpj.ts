@@ -9,7 +9,7 @@ export function isCnpj(text: string): text is Cnpj {
   return checkDigit(text, 12) === text[12] && checkDigit(text, 13) === text[13]
 }
 
-/** The CNPJ that the text is, with or without the usual punctuation; `undefined` where it is none. */
+/** The CNPJ that the text is, with or without the usual punctuation; `undefined` for any other text. */
 export function readCnpj(text: string): Cnpj | undefined {
   const masked = /^[0-9A-Z]{2}\.[0-9A-Z]{3}\.[0-9A-Z]{3}\/[0-9A-Z]{4}-\d{2}$/
   const plain = masked.test(text) ? text.replace(/[./-]/g, '') : text

@@ -30,7 +30,7 @@ export interface ConsentReadings {
   readOnce(subject: SubjectRef, ageMaxMs: number): Promise<Outcome<Synced>>
 }
 
-/** A reading under way, and the one that follows for those for whom it began too early. */
+/** A reading under way, and the next one, for callers for whom the first began too early. */
 interface Reading {
   readonly beganAt: number
   readonly ended: Promise<Outcome<Synced>>

@@ -56,7 +56,7 @@ export async function routeConsents(area: Area, owed: Owed, fact: Carried, since
   return { targets: [...targets, { stream: owner, message: listed }], claims }
 }
 
-/** What a list says of each id. One that it has twice, as two, is as good as unreadable. */
+/** What a list says of each id. An id that it has twice, differently, counts as unreadable. */
 function sorted({ items, unreadable }: Pick<List, 'items' | 'unreadable'>) {
   const byId = new Map<string, Listed<Summary>>()
   const unclear = new Set<string>()

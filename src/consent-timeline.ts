@@ -48,9 +48,9 @@ interface Expiry {
 type State = Parameters<typeof heldOf>[0]
 
 /**
- * Says whether a consent stood at an instant, by the events that were there: pure. Two accounts have to agree, the
- * changes as we recorded them, and every history that was read by then. Where they differ, the one counts by which
- * the consent does not stand.
+ * Says whether a consent stood at an instant, by the events that were there: pure. Two accounts have to agree: the
+ * changes as we recorded them, and every history read until then. Where they differ, the one counts by which the
+ * consent does not stand.
  */
 export function tell(events: readonly ConsentRecorded[], asked: Asked): Told {
   const { at, syncedAt } = asked

@@ -26,7 +26,7 @@ export interface Delivery {
   readonly claims?: readonly Claim[]
   /** What nothing may have been recorded under for a while: see `Append`. */
   readonly recent?: RecentDigest
-  /** An effect that is put off, parked, let go or begun with them. */
+  /** An effect that is put off, parked, released or begun with them. */
   readonly moves?: Move
   /** Streams without a message of their own that must still be as they were when it was made. */
   readonly restsOn?: readonly ExpectedStream[]

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 /**
- * Tells whether code runs within a call of a handler of one log: there, nobody may wait for all handlers to have ended,
- * this one among them.
+ * Tells whether code runs within a call of a handler of one log: there, nobody may wait for all handlers to end, since
+ * this one is among them.
  */
 export class HandlerScope {
   readonly #calls = new AsyncLocalStorage<{ isOver: boolean } | undefined>()

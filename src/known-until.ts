@@ -7,7 +7,7 @@ import { positionBefore } from './store/position-before.ts'
 import type { Store } from './store/store.ts'
 
 /**
- * Our policy `near-now-1`: an instant that a host names is of about now when it is no further than this from our clock.
+ * Our policy `near-now-1`: an instant from a host counts as about now when it is no further than this from our clock.
  * The clocks of two machines differ, and asking takes a while.
  */
 export const nearNowMs = 60_000

@@ -1,8 +1,8 @@
 import { giveWay } from './clock.ts'
 
 /**
- * What a list gives: awaited it is an array of all, which is read once, and `for await` goes through it page by page,
- * with no more than a page in memory, and reads anew each time.
+ * What a list gives. Awaited, it is an array of everything, read once; `for await` goes through it page by page, with
+ * at most a page in memory, and reads anew each time.
  */
 export type Listed<T> = Promise<T[]> & AsyncIterable<T>
 

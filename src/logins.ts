@@ -17,8 +17,8 @@ export interface LoginState {
 /** Login state and login address of data subjects (document 1, operations 6 and 7). */
 export interface Logins {
   /**
-   * The login state, read at the service unless a reading younger than `ageMaxMs` is at hand. A login whose time is
-   * over counts as logged out, whatever was read.
+   * The login state, read at the service unless there is a reading younger than `ageMaxMs`. A login whose time is over
+   * counts as logged out, whatever was read.
    *
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT` for a wrong `ageMaxMs`, `OUTCOME` when the service does not tell
    */

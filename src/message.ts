@@ -95,7 +95,7 @@ export interface Recorded<T extends string = string, D = unknown> extends Event<
   readonly basis?: Basis
   /** The effect that this event ends, and how. */
   readonly settles?: { readonly effect: string; readonly as: Settlement }
-  /** The effect that this event puts off, parks, lets go again, or begins an attempt at. */
+  /** The effect that this event puts off, parks, releases, or begins an attempt at. */
   readonly moves?: { readonly effect: string; readonly to: 'deferred' | 'parked' | 'owed' | 'started' }
   readonly parts?: readonly PartMark[]
 }
@@ -163,7 +163,7 @@ export type Outcome =
       readonly status: 'deferred'
       readonly afterMs?: number
       readonly because: string
-      /** Waiting alone mends nothing: after so many attempts it is given up, and why, in words of ours. */
+      /** Waiting does not help: after how many attempts it is given up, and why, in our own words. */
       readonly ends?: { readonly attemptsMax: number; readonly why: string }
     }
 

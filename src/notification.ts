@@ -6,7 +6,7 @@ import type { Instant, Json, PartAddress } from './message.ts'
 
 /**
  * A notification in the inbox (document 3, section 6). A recovered one comes from a failure record of the portal, which
- * does not tell for whom it was, and may be a copy of one that is stored.
+ * does not tell whom it was for, and may be a copy of one that is stored.
  */
 export type Notification<B = Json> = Stored<B> & (Delivered | Recovered)
 

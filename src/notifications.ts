@@ -191,7 +191,7 @@ function withoutPunctuation({ kind, id }: Incoming['recipient']): string {
 export async function routeNotification(area: Area, incoming: Incoming): Promise<Delivery> {
   const { store, clock } = area
   const { body } = incoming
-  // The event is kept in clear: one that names a person is none that anyone subscribed to, and is left out.
+  // The event is kept in clear: nobody subscribed to one that names a person, so its name is left out.
   const evento = namesPerson(incoming.evento) ? unnamed : incoming.evento
   const recipient = { ...incoming.recipient, id: withoutPunctuation(incoming.recipient) }
   const content = [incoming.evento, recipient.kind ?? '', recipient.id, hash('sha256', body, 'hex')].join(

@@ -88,7 +88,7 @@ export interface AverbaOptions {
     readonly ca?: string
   }
   readonly receiver?: {
-    /** The address that the portal shall notify: the endpoint of subscriptions that name none. */
+    /** The address that the portal is to notify: the endpoint of subscriptions that name none. */
     readonly publicUrl: string
     /** How many proxies of yours stand in front and add to `X-Forwarded-For`. */
     readonly trustedProxies?: number
@@ -100,7 +100,7 @@ export interface AverbaOptions {
      */
     readonly secretFrom?: SecretSource
   }
-  /** What the portal shall notify us of. `subscriptions.plan` shows what that takes. */
+  /** What the portal is to notify us of. `subscriptions.plan` shows what that takes. */
   readonly subscriptions?: readonly DesiredSubscription[]
   /**
    * What averba does because time has passed, while `run` or `settle` does: the portal's failures and list every day,
@@ -156,7 +156,7 @@ export interface RunOptions {
 /** How long a kind of sealed parts is kept. */
 export type RetentionRule = 'until-settled' | { readonly days: number }
 
-/** One event that the portal shall notify us of. */
+/** One event that the portal is to notify us of. */
 export interface DesiredSubscription {
   /** The event's identifier, at most 40 characters. */
   readonly evento: string

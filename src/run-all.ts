@@ -62,9 +62,9 @@ export interface RunParts {
 
 /**
  * Performs what comes due, keeps to the schedules, brings views back and calls followers, until the signal. Each
- * service is looked after by itself: one that hangs holds up no other. What fails is told of, and tried again. Nothing
- * more is begun once the signal has come. What is under way then is waited for, within a bound: what has not ended by
- * then stays in the ledger as begun.
+ * service is served by itself: one that hangs holds up no other. Failures are told, and tried again. Nothing more is
+ * begun once the signal has come. What is under way then is waited for, within a bound: what has not ended by then
+ * stays in the ledger as begun.
  */
 export async function runAll(parts: RunParts): Promise<void> {
   const { engine, followers, schedules, troubles, store, clock, signal, over, log } = parts

@@ -137,7 +137,7 @@ function toldAfter(told: Told, event: Recorded): Told {
   const { version } = event
   if (asked.includes(event.type)) return { ...told, version, request: event }
   if (event.type === drifted) {
-    // What a log before this one rotated away is not accepted any more.
+    // A generation that a log before this one rotated away is no longer accepted.
     return raises(event)
       ? { ...told, version, last: event, before: undefined, answered: undefined }
       : { ...told, version }

@@ -53,7 +53,7 @@ export function brasiliaDay(ms: number): string {
   return `${year}-${month}-${day}`
 }
 
-/** When a day in Brasilia, `yyyy-MM-dd`, begins; null when it is no day. */
+/** When a day in Brasilia, `yyyy-MM-dd`, begins; null for a text that is not a day. */
 export function startOfDay(day: string): Instant | null {
   return readIso(`${day}T00:00:00`)
 }

@@ -13,7 +13,7 @@ export function answered(
   const { status, askedAt } = given
   if (!isOpen(held, given.asked)) return [late(given.asked, status), ...crossed(held, status)]
   const said = { status, ...(askedAt !== undefined && { askedAt }) }
-  // Of what it lists no more nothing is kept but how it stands: all else stands in the list that shows it again.
+  // Of a consent that is no longer listed only the status is kept: the list that shows it again tells the rest.
   const amended = held.isVanished ? [] : amendment(held, given)
   return [...amended, answer(held, said, read), ...stillShown(held, status)]
 }

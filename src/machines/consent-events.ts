@@ -54,8 +54,8 @@ export type ConsentEvent =
   | Event<'consent.amended', ConsentReading>
   | Event<'consent.approved' | 'consent.denied' | 'consent.revoked' | 'consent.expired', Move>
   /**
-   * The service shows a status that its table does not lead to; or answers a change of what it lists no more; or its
-   * answer is contrary to what was asked for, and owes a reading in full.
+   * The service shows a status that its table does not lead to; or answers a change of a consent that it no longer
+   * lists; or its answer contradicts the request, and a reading in full is owed.
    */
   | Event<'consent.conflicted', Move & { held: ConsentStatus; isVanished?: true; isContrary?: true }>
   | Event<'consent.vanished', Record<string, never>>
@@ -81,7 +81,7 @@ export type ConsentEvent =
    * Ends a change whose outcome a reading had told already; the status is null where there was no answer, or a refusal.
    */
   | Event<'consent.answeredLate', { asked: RequestableStatus | null; status: ConsentStatus | null }>
-  /** A change that had been put off was not sent: it was asked for no more. */
+  /** A change that had been put off was not sent: it was no longer asked for. */
   | Event<'consent.changeWithheld', { asked: RequestableStatus }>
   | Event<'consent.detailRequested', Record<string, never>>
   /**

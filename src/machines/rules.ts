@@ -20,7 +20,7 @@ export interface MachineRules {
 const readsConsent = ['consentService.readConsent']
 const held = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO'].map(status => `status.${status}`)
 
-/** The moves of the contract's table, whichever fact they became known by. */
+/** The moves of the contract's table, by whichever fact they became known. */
 const consentMoves: readonly Rule[] = [
   { event: 'consent.approved', in: ['status.PENDENTE'], if: { status: 'ATIVO' } },
   { event: 'consent.denied', in: ['status.PENDENTE'], if: { status: 'NEGADO' } },

@@ -85,8 +85,8 @@ export function succeeded(
 }
 
 /**
- * The highest share that has come and was not announced; `undefined` when there is none. What was announced and has not
- * come yet, a clock said that was ahead: nobody was told of those that come in their time.
+ * The highest share that has come and was not announced; `undefined` when there is none. What was announced but has not
+ * come yet was said by a clock that was ahead: it is announced again when it comes.
  */
 export function threatOf(
   { failingSince, announced }: Pick<Failing, 'failingSince' | 'announced'>,

@@ -40,7 +40,7 @@ export function writeHeader(event: Recorded, schema: number): string {
 /**
  * Reads a header as it was written, without upcasting.
  *
- * @throws {AverbaError} `CORRUPT` when it is no JSON object: a damaged page may read as nothing at all
+ * @throws {AverbaError} `CORRUPT` when it is not a JSON object: a damaged page may read as nothing at all
  */
 export function parseHeader(text: string) {
   const cannot = 'Cannot read an event: its header is not a JSON object'

@@ -28,7 +28,7 @@ interface Operation {
   readonly write: (base: string, opened: Opened, owed: Owed) => Request
   /** The fact that a success makes; `undefined` when the answer cannot be read. */
   readonly read: (text: string, owed: Owed, opened: Opened) => Carried | undefined
-  /** The fact that it is tried no more, where something waits for it. */
+  /** The fact that it is no longer tried, where something waits for it. */
   readonly givenUp?: () => Carried
 }
 
