@@ -16,9 +16,9 @@ export interface Enrollee {
 export interface Enrolments {
   /**
    * Enrols a data subject. Enrolling the same CPF again gives the same ref. With `syncEveryMs`, or the option
-   * `consentService.syncEveryMs`, all consents are read so often while `run` or `settle` does, the first time at once;
-   * enrolling again with another number changes it, as `schedule` does. The option is for those of whom nobody has
-   * said how often, or to end it.
+   * `consentService.syncEveryMs`, all consents are read that often while `run` or `settle` works, the first time at
+   * once; enrolling again with another number changes it, as `schedule` does. The option applies to those for whom
+   * nobody has set an interval, or ended one.
    *
    * @throws {AverbaError} `INVALID_CPF`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`; `SUBJECT_ERASED` for a
    * command id of somebody who was erased

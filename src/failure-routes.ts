@@ -200,7 +200,7 @@ class Portion {
     this.#targets.push({ stream, message })
   }
 
-  /** When a failure without a readable time was at the earliest: on the day asked for, and of this registration. */
+  /** The earliest time of a failure without a readable one: on the day asked for, and within this registration. */
   async #noEarlierThan(stream: string): Promise<Instant | null> {
     const row = stream === portalStream ? undefined : await this.#area.rows.find('subscriptions', stream)
     const registeredAt = row?.registered_at ?? null

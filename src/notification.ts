@@ -18,7 +18,9 @@ interface Delivered {
 
 interface Recovered {
   readonly origin: 'recovered'
-  /** When its delivery failed, by the portal: perhaps weeks before `at`. Null where the record's time cannot be read. */
+  /**
+   * When its delivery failed, by the portal: perhaps weeks before `at`. Null where the record's time cannot be read.
+   */
   readonly failedAt: Instant | null
   readonly recipient?: never
 }
@@ -53,7 +55,7 @@ export interface ClearNotification {
   readonly handlers: readonly Handling[]
   readonly body: PartAddress
   readonly origin: Notification['origin']
-  /** Of a recovered one: when its delivery failed. */
+  /** For a recovered one: when its delivery failed. */
   readonly failedAt: Instant | null
 }
 

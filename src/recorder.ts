@@ -185,7 +185,7 @@ export function refusal(reason: string, code: ErrorCode = 'REFUSED'): AverbaErro
 const hints: Partial<Record<ErrorCode, string>> = {
   REFUSED:
     'Nothing was sent. Ask again when that has changed, under a new command id: a refusal is remembered',
-  // Which portal a log belongs to is the only thing that a machine knows of the options.
+  // The portal of the log is the only option that a machine knows.
   MISCONFIGURED:
     'Give another portal a log of its own. Where the same portal has moved, give its former address as portal.knownAs',
   // A hold is the only thing that a machine fails to find.

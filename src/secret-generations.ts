@@ -42,7 +42,7 @@ interface Told {
   readonly last?: Recorded | undefined
   readonly before?: Recorded | undefined
   readonly request?: Recorded | undefined
-  /** The request that the last confirmation answers; a list that shows what the portal holds answers none. */
+  /** The request that the last confirmation answers; a list answers none. */
   readonly answered?: Recorded | undefined
 }
 
@@ -109,7 +109,7 @@ export class SecretGenerations {
     }
   }
 
-  /** Where the secrets were asked for that the portal confirmed: they may have changed while the call was under way. */
+  /** The position at which the confirmed secrets were asked for: they may have changed during the call. */
   async #askedAt({ answered }: Told, { position, settles }: Recorded): Promise<number> {
     if (!answered || !settles) return position
     const stream = effectStream({ id: settles.effect, position: answered.position })

@@ -178,7 +178,7 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
       const used = await decide(ask, isKnown ? undefined : await refresh(subject, id, ageMaxMs, ask))
       if (!used.effective) throw new ConsentNotEffectiveError(used)
       if (!used.replayed) return used
-      // Whoever asks again may use the data again: the consent has to stand for that as well.
+      // A caller that asks again may use the data again: the consent has to stand for that, too.
       const refreshed = await refresh(subject, id, ageMaxMs, ask)
       if (answerOf(refreshed, ageMaxMs).effective) return used
       const standing = await decide(anew, refreshed)

@@ -134,7 +134,7 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
     }
     if (change.action === 'adopt' && found) return adopt('adopt', change, found)
     if (change.action === 'delete' || change.action === 'change') return make(change.action, change)
-    // What one lost that was there before, perhaps another log's, is lost to this one too.
+    // What an earlier one lost, perhaps another log's, is lost to this one too.
     const hadOne = listed.some(each => each.isDeleted && each.evento === change.evento)
     return make('register', change, {}, hadOne ? [readPast(area.clock.now())] : [])
   }

@@ -110,7 +110,7 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
       expect(await right.dueEffects(now)).toEqual(both)
       expect(await right.claimEffect('token-a/1/0', now)).toMatchObject({ wasStarted: false })
       expect(await right.claimEffect('token-a/1/2', now)).toBeUndefined()
-      // Whose clock is ahead by minutes alone is taken at its word.
+      // A clock that is only minutes ahead is believed.
       expect(await right.dueEffects(clock.now() - 540_000)).not.toContain('token-a/1/1')
     } finally {
       await Promise.all([ahead.close(), right.close()])

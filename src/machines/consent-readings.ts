@@ -149,7 +149,7 @@ export function isContradicted({
   const last = history.at(-1)
   if (reading.status !== 'ATIVO' || last === undefined) return false
   if (last.status === 'NEGADO' || last.status === 'REVOGADO' || last.status === 'EXPIRADO') return true
-  // Else one from before the status came says nothing of it.
+  // Otherwise a history from before the status says nothing of it.
   const isOfStatus = historyStatus === 'ATIVO'
   return isOfStatus && (last.status !== 'ATIVO' || history.some(({ since }) => since === null))
 }
@@ -172,7 +172,7 @@ export function movesOf(
   const isDone = steps.some(step => step.status === asked)
   let held = reading.status
   return steps.map(({ status, since }, i) => {
-    // What was put off, or is still on its way, is no doing of ours that anybody can tell from another's.
+    // A change that was put off, or is still on its way, cannot be told from somebody else's.
     const by = isLost && status === asked ? 'us' : 'service'
     const made = move(held, { status, by, ...(since !== null && { since }) })
     held = status

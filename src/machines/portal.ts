@@ -90,7 +90,7 @@ type PortalMessage =
 // Chart
 
 interface Context {
-  /** Where the portal is that this log belongs to; empty while none was asked. */
+  /** The address of the portal that this log belongs to; empty until one is asked. */
   readonly address: string
   /** The last day whose failures were asked for by the schedule; empty before. */
   readonly harvested: string

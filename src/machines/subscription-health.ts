@@ -7,7 +7,7 @@ export interface Failing {
   readonly failingSince: Instant | null
   readonly lastFailureAt: Instant | null
   readonly lastSuccessAt: Instant | null
-  /** When the portal registered it: what failed before was another one's. Null where nobody knows. */
+  /** When the portal registered it: earlier failures belong to another one. Null where nobody knows. */
   readonly registeredAt: Instant | null
   /** The highest share of the thirty days that was announced in this failing period, in percent. */
   readonly announced: number

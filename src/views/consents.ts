@@ -14,7 +14,9 @@ export interface ConsentRow {
   expires_at: Instant | null
   /** When its end is to be recorded: null once it was, or where the consent no longer stands. */
   lapses_at: Instant | null
-  /** A change that was asked for and lost, and not made: null once another is asked for, or it is otherwise. */
+  /**
+   * A change whose answer was lost, and that was not made; null once another is asked for, or the status has changed.
+   */
   unmade: RequestableStatus | null
   /** The CNPJ of the controller; null when the service gave none, or something else. */
   controller: string | null
@@ -142,7 +144,7 @@ function change(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
       return
     case 'consent.changeLost':
     case 'consent.changeDeclined':
-      // What is not listed stays so: that a change is in doubt is said where it is listed again.
+      // A consent that is not listed stays so: the doubt about a change is told when it is listed again.
       if (row.knowledge !== 'vanished') row.knowledge = 'uncertain'
       return
     case 'consent.vanished':

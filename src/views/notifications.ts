@@ -20,7 +20,9 @@ export interface NotificationRow {
   /** How often the same content came, the first time included. */
   copies: number
   received_at: Instant
-  /** When the delivery of a recovered one failed; null where the portal's record does not say, and of a delivered one. */
+  /**
+   * When the delivery of a recovered one failed; null where the portal's record does not say, and of a delivered one.
+   */
   failed_at: Instant | null
   body_bytes: number
   /** The address of the body, sealed, with the recipient. */

@@ -26,7 +26,7 @@ export interface SubscriptionRow {
   failing_since: Instant | null
   last_failure_at: Instant | null
   last_success_at: Instant | null
-  /** When the portal registered it: what failed before was another one's. Null where nobody knows. */
+  /** When the portal registered it: earlier failures belong to another one. Null where nobody knows. */
   registered_at: Instant | null
   deleted_by: 'us' | 'portal' | null
   deleted_at: Instant | null

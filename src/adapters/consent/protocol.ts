@@ -185,7 +185,7 @@ function readHistory(historico: unknown): readonly Entry[] {
   const entries = readEntries(historico)
   if (entries.length > entriesMax) return []
   const read = entries.map(entry => {
-    // The contract has them in capitals: an end that is written otherwise is an end all the same.
+    // The contract has them in capitals: an end that is written differently is still an end.
     const { data: status = null } = statusSchema.safeParse(entry?.status.toUpperCase())
     return { status, since: entry?.dataHora ?? null }
   })

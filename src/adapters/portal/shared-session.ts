@@ -19,7 +19,8 @@ import type { PortalLogin } from './login.ts'
 export interface SharedText {
   find(): Promise<string | undefined>
   /**
-   * Puts in its place what is made of it, and nothing where that is `undefined`: made again where another was faster.
+   * Replaces it by what the function makes of it, unless that is `undefined`; called again where another process was
+   * faster.
    */
   change(make: (text: string | undefined) => Promise<string | undefined>): Promise<unknown>
 }
@@ -51,7 +52,7 @@ interface Session {
   /** The second token: every answer brings a new one. */
   readonly csrf: string
   readonly endsAt: Instant
-  /** Counts the logins: what belongs to an earlier one does not take the place of a later one, whatever clocks say. */
+  /** Counts the logins: what an earlier one brought never replaces a later one's, whatever the clocks say. */
   readonly login: number
   /** When somebody asked for a login last, and why nobody does for a minute after it. */
   readonly askedAt: Instant
@@ -94,7 +95,7 @@ const operation = 'autenticar'
  */
 export class SharedSession implements Authenticated {
   readonly #options: SharedSessionOptions
-  /** That of who logs in now: the keys, or the certificate, may have been replaced since the last call. */
+  /** The share of who logs in now, looked up for each call: the keys or the certificate may have been replaced. */
   #share: SessionShare = shareInMemory()
   #turn: Promise<unknown> = Promise.resolve()
   /** The session that the call whose turn it is logged in for. */
@@ -213,7 +214,7 @@ export class SharedSession implements Authenticated {
     return this.#bar(known, because, afterMs)
   }
 
-  /** For longer than a minute only the times in which the portal is closed hold anybody off. */
+  /** Only a time in which the portal is closed bars logins for longer than a minute. */
   async #bar({ login }: Session, because: string, afterMs = quietMs): Promise<Barred> {
     const askedAt = toInstant(this.#options.clock.now())
     await this.#share.change(async () => JSON.stringify({ ...none, login, askedAt, because }))
