@@ -243,5 +243,5 @@ function checkDay(day: string, now: number): void {
 }
 
 function isDay(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && readIso(`${text}T00:00:00Z`)?.startsWith(text) === true
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && readIso(`${text}T00:00:00Z`) !== null
 }

@@ -67,17 +67,25 @@ export function readBrasilia(text: unknown): Instant | null {
 }
 
 /**
- * Reads ISO 8601 text; null when it is something else. Text without a zone is read as a time in Brasilia:
- * our policy, since the contracts do not say.
+ * Reads ISO 8601 text; null when it is something else, or its day is none. Text without a zone is read as a time in
+ * Brasilia: our policy, since the contracts do not say.
  */
 export function readIso(text: unknown): Instant | null {
   if (typeof text !== 'string' || !/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.test(text)) return null
   if (!/(Z|[+-]\d{2}:?\d{2})$/.test(text)) return readLocal(text)
+  if (!hasDay(text)) return null
   return instantOf(Date.parse(text.replace(/([+-]\d{2})(\d{2})$/, '$1:$2')))
 }
 
+/** Reports whether the day that a text begins with is in the calendar: 30 February would be read as 2 March. */
+function hasDay(text: string): boolean {
+  const day = text.slice(0, 'yyyy-MM-dd'.length)
+  const ms = Date.parse(`${day}T00:00:00Z`)
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day)
+}
+
 function readLocal(text: string): Instant | null {
-  const asUtc = Date.parse(`${text}Z`)
+  const asUtc = hasDay(text) ? Date.parse(`${text}Z`) : Number.NaN
   return Number.isNaN(asUtc) ? null : instantOf(asUtc - offsetMs(asUtc - offsetMs(asUtc)))
 }
 

@@ -10,7 +10,7 @@ test.each([
   expect(writeBrasilia(Date.parse(instant))).toBe(text)
 })
 
-test.each(['2026-11-20 09:00:00', '20-11-2026', '99-99-2026 09:00:00', ''])(
+test.each(['2026-11-20 09:00:00', '20-11-2026', '99-99-2026 09:00:00', '31-04-2026 09:00:00', ''])(
   '%s is no time of the portal',
   text => {
     expect(readBrasilia(text)).toBeNull()
@@ -29,6 +29,11 @@ test.each([
   ['0001-01-01T00:00:00', '0001-01-01T03:06:28.000Z'], // the first date that other runtimes know
   ['0000-01-01T00:00:00', '0000-01-01T03:06:28.000Z'],
   ['0000-01-01T00:00:00+03:00', null],
+  ['2026-02-30T00:00:00Z', null], // a day that is none: not 2 March
+  ['2026-02-30T00:00:00', null],
+  ['2026-11-31T10:00:00-0300', null],
+  ['2027-02-29T00:00:00Z', null],
+  ['2028-02-29T00:00:00Z', '2028-02-29T00:00:00.000Z'],
   ['2026-11-20', null],
   ['ontem', null],
 ])('%s reads as %s', (text, instant) => {

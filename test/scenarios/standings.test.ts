@@ -296,6 +296,17 @@ test('nothing is known of an instant that has not come yet, by one, or at a posi
   await world.close()
 })
 
+test('a consent whose expiry is on a day that is none does not stand: it is uncertain', async () => {
+  const { world, which, standing } = await given('ATIVO', async (request, forward) => {
+    const response = await forward(request)
+    if (!/consentimentos\/\d+$/.test(request.url)) return response
+    const all = (await response.json()) as object[]
+    return Response.json(all.map(each => ({ ...each, dataExpiracao: '2027-02-30T00:00:00Z' })))
+  })
+  expect(await standing(which)).toMatchObject({ effective: false, because: 'uncertain' })
+  await world.close()
+})
+
 test('an expiry that was put off does not make a consent stand while it was known to have expired', async () => {
   let expiry = '2026-11-20T13:00:00Z'
   const { world, which, standing, now } = await given('ATIVO', async (request, forward) => {
