@@ -8,7 +8,8 @@ import type { Fresh } from './consent-readings.ts'
 import type { Delivery, Target } from './decisions.ts'
 import { checkAge } from './given.ts'
 import type { Carried, Instant, Owed } from './message.ts'
-import { type Outcome, valueOf } from './outcome.ts'
+import { valueOf } from './outcome.ts'
+import { SharedReadings } from './shared-readings.ts'
 import type { SubjectRef, Which, Who } from './subjects.ts'
 import type { AwarenessRow } from './views/awareness.ts'
 
@@ -42,22 +43,13 @@ export interface AwarenessArea {
 
 /** Makes the area `awareness`. */
 export function createAwareness(area: Area): AwarenessArea {
-  const { commands, rows, store, subjects, views } = area
+  const { clock, commands, rows, store, subjects, views } = area
 
-  const underWay = new Map<SubjectRef, Promise<Outcome<undefined>>>()
-
-  /** Readings of one subject that are asked for at the same time are one reading. */
-  function readOnce(subject: SubjectRef): Promise<Outcome<undefined>> {
-    const running = underWay.get(subject)
-    if (running) return running
+  const readings = new SharedReadings(clock, (subject: SubjectRef) => {
     const message = { type: 'subject.readAwareness', data: {} }
     const deliver = async () => ({ targets: [{ stream: `subject-${subject}`, message }] })
-    const input = { method: 'awareness.list', subject }
-    const reading = commands.send(input, deliver, {}, async () => undefined)
-    const shared = reading.finally(() => underWay.delete(subject))
-    underWay.set(subject, shared)
-    return shared
-  }
+    return commands.send({ method: 'awareness.list', subject }, deliver, {}, async () => undefined)
+  })
 
   async function refresh(subject: SubjectRef, ageMaxMs: number | undefined): Promise<Instant | null> {
     const readAt = async () => {
@@ -66,7 +58,7 @@ export function createAwareness(area: Area): AwarenessArea {
     const last = await readAt()
     if (area.isFresh(last, ageMaxMs)) return last
     area.require('consentService')
-    valueOf(await readOnce(subject))
+    valueOf(await readings.readOnce(subject, ageMaxMs ?? Number.POSITIVE_INFINITY))
     return readAt()
   }
 
@@ -131,6 +123,8 @@ export function createAwareness(area: Area): AwarenessArea {
   }
 }
 
+type List = Listing<Listed<AwarenessSummary>> & { readonly askedAt?: Instant }
+
 /** Sends each listed record to the subject's stream, which knows those it has seen. */
 export async function routeAwareness(
   area: Area,
@@ -138,7 +132,7 @@ export async function routeAwareness(
   fact: Carried,
   since: number,
 ): Promise<Delivery> {
-  const { items, unreadable } = fact.data as Listing<Listed<AwarenessSummary>> // As the client reads it.
+  const { items, unreadable, askedAt } = fact.data as List // As the client reads it.
   const owner = owed.stream
   const subject = owner.slice('subject-'.length)
   const targets: Target[] = []
@@ -163,7 +157,8 @@ export async function routeAwareness(
   const held = isErased || unreadable.length > 0 ? [] : await listedOf(area, owner)
   for (const record of held.filter(each => !seen.has(each)))
     targets.push({ stream: owner, message: { type: 'subject.missAwareness', data: { record } }, since })
-  const data = { read: items.length, unreadable: unreadable.length }
+  const when = askedAt !== undefined && { askedAt }
+  const data = { read: items.length, unreadable: unreadable.length, ...when }
   const listed: Carried = {
     type: 'consentService.awarenessListed',
     data,

@@ -19,6 +19,11 @@ export interface AwarenessReading {
   readonly controller: string | null
 }
 
+/** When the request left whose answer tells: later changes may not be in it. */
+interface WhenAsked {
+  readonly askedAt?: Instant
+}
+
 /** When a reading that recurs is due next. `schedule` numbers what the host asked for: only the newest goes on. */
 export interface SyncAgain {
   readonly schedule: number
@@ -43,11 +48,11 @@ export type SubjectEvent =
   | Event<'subject.awarenessAppeared', AwarenessReading & { subject: string }>
   /** The service no longer lists it: it is kept, and may appear again. */
   | Event<'subject.awarenessVanished', { record: string }>
-  | Event<'subject.awarenessListed', { read: number; unreadable: number }>
+  | Event<'subject.awarenessListed', { read: number; unreadable: number } & WhenAsked>
   | Event<'subject.awarenessDetailRequested', { record: string }>
   /** Its part `detail` holds the whole answer. */
-  | Event<'subject.awarenessDescribed', { record: string }>
-  | Event<'subject.loginRead', LoginReading & { subject: string }>
+  | Event<'subject.awarenessDescribed', { record: string } & WhenAsked>
+  | Event<'subject.loginRead', LoginReading & WhenAsked & { subject: string }>
   /** Its part `redirect`, where there is one, holds the address to return to. */
   | Event<'subject.loginAddressRequested', { hasRedirect: boolean }>
   /** Its part `address` holds the login address. */
@@ -104,8 +109,8 @@ export type SubjectMessage =
         again?: SyncAgain
       }
     >
-  | Message<'consentService.awarenessListed', { read: number; unreadable: number }>
-  | Message<'consentService.awarenessRead', { record: string }>
-  | Message<'consentService.loginRead', LoginReading>
+  | Message<'consentService.awarenessListed', { read: number; unreadable: number } & WhenAsked>
+  | Message<'consentService.awarenessRead', { record: string } & WhenAsked>
+  | Message<'consentService.loginRead', LoginReading & WhenAsked>
   | Message<'consentService.loginAddressRead', unknown>
   | Message<'consentService.readDeclined', { operation: string; httpStatus: number; again?: SyncAgain }>

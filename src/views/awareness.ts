@@ -15,13 +15,14 @@ export interface AwarenessRow {
   record: PartAddress
   /** The address of the last detail, sealed; null before the first. */
   detail: PartAddress | null
+  /** When that was asked for. */
   described_at: Instant | null
 }
 
 /** The view of awareness records. */
 export const awareness = defineView<AwarenessRow, RecordedOf<SubjectEvent>>({
   name: 'awareness',
-  version: 2,
+  version: 3,
   columns: {
     awareness: 'text',
     subject: 'text',
@@ -59,6 +60,7 @@ export const awareness = defineView<AwarenessRow, RecordedOf<SubjectEvent>>({
       }
     }
     if (event.type === 'subject.awarenessVanished') return row && { ...row, vanished_at: event.at }
-    return row && { ...row, detail: `${event.id}/detail`, described_at: event.at }
+    if (event.type !== 'subject.awarenessDescribed') return row
+    return row && { ...row, detail: `${event.id}/detail`, described_at: event.data.askedAt ?? event.at }
   },
 })

@@ -7,18 +7,19 @@ export interface LoginRow {
   subject: string
   is_authenticated: 0 | 1
   expires_at: Instant | null
+  /** When it was asked for. */
   read_at: Instant
 }
 
 /** The view of login states. */
 export const logins = defineView<LoginRow, RecordedOf<SubjectEvent>>({
   name: 'logins',
-  version: 1,
+  version: 2,
   columns: { subject: 'text', is_authenticated: 'integer', expires_at: 'text', read_at: 'text' },
   key: event => (event.type === 'subject.loginRead' ? event.data.subject : undefined),
   fold(row, event) {
     if (event.type !== 'subject.loginRead') return row
-    const { subject, isAuthenticated, expiresAt } = event.data
-    return { subject, is_authenticated: isAuthenticated ? 1 : 0, expires_at: expiresAt, read_at: event.at }
+    const { subject, isAuthenticated, expiresAt, askedAt = event.at } = event.data
+    return { subject, is_authenticated: isAuthenticated ? 1 : 0, expires_at: expiresAt, read_at: askedAt }
   },
 })

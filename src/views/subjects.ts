@@ -27,7 +27,7 @@ const intervalsMax = 3
 /** The view of data subjects. */
 export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
   name: 'subjects',
-  version: 6,
+  version: 7,
   columns: {
     subject: 'text',
     cpf: 'text',
@@ -100,7 +100,7 @@ function change(event: RecordedOf<SubjectEvent>): Partial<SubjectRow> {
       // What a partial list leaves out may be what changed.
       return event.data.isPartial ? {} : { synced_at: event.data.askedAt ?? event.at }
     case 'subject.awarenessListed':
-      return { awareness_read_at: event.at }
+      return { awareness_read_at: event.data.askedAt ?? event.at }
     default:
       return {}
   }

@@ -97,3 +97,48 @@ test('an awareness record that the service lists no more has vanished, which is 
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   await world.close()
 })
+
+test('logins and awareness records are as old as their request, and who needs them newer does not share a reading', async () => {
+  let slowMs = 0
+  const world = await simulate({
+    async intercept(request, forward) {
+      const response = await forward(request)
+      const ms = slowMs
+      slowMs = 0
+      if (ms > 0) await world.clock.sleep(ms)
+      return response
+    },
+  })
+  const { averba, clock, consentService, samples } = world
+  const now = () => new Date(clock.now()).toISOString()
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  consentService.logIn(samples.cpf, clock.now() + hourMs)
+  const askedAt = now()
+  slowMs = 8_000
+  const asking = averba.logins.state({ subject })
+  await clock.advance(4_000)
+  consentService.logIn(samples.cpf, clock.now()) // Logged out.
+  expect(await clock.finish(asking)).toMatchObject({ autenticado: true, readAt: askedAt })
+  expect((await averba.logins.state({ subject, ageMaxMs: 7_000 })).autenticado).toBe(false)
+
+  const first = now()
+  slowMs = 8_000
+  const lists = [averba.awareness.list({ subject, ageMaxMs: 0 })]
+  await clock.advance(5_000)
+  consentService.addAwareness({ cpf: samples.cpf, cnpj: samples.cnpj })
+  await clock.advance(1_000)
+  const asked = world.requests.length
+  for (const ageMaxMs of [6_000, 5_999, 0]) lists.push(averba.awareness.list({ subject, ageMaxMs }))
+  await clock.advance(1_999)
+  expect(world.requests.length).toBe(asked)
+  const told = await clock.finish(Promise.all(lists))
+  expect(told.map(list => list.length)).toEqual([1, 1, 2, 2])
+  expect(told.map(list => list[0]?.readAt)).toEqual([first, first, now(), now()])
+  expect(world.requests.length).toBe(asked + 1)
+  const [id = ''] = told[3]?.map(each => each.id) ?? []
+  const described = now()
+  slowMs = 8_000
+  expect((await clock.finish(averba.awareness.get({ subject, id })))?.readAt).toBe(described)
+  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await world.close()
+})

@@ -168,7 +168,9 @@ function fact(name: string, data: object | undefined): Carried | undefined {
 
 /** The facts that say what the service showed, and so have an age. */
 const isTimed = new Set(
-  ['statusChanged', 'consentsListed', 'consentRead'].map(name => `consentService.${name}`),
+  ['statusChanged', 'consentsListed', 'consentRead', 'awarenessListed', 'awarenessRead', 'loginRead'].map(
+    name => `consentService.${name}`,
+  ),
 )
 
 /** The status that a change asks for. */
