@@ -192,11 +192,8 @@ class Portion {
       ...(conteudo !== null && !isForInbox && { content: { owner: stream, value: conteudo } }),
     }
     const failedAt = item.failedAt ?? (await this.#noEarlierThan(stream))
-    const common = { failure, evento, failedAt }
-    const message =
-      stream === portalStream
-        ? { type: 'portal.observeForeignFailure', data: common, parts }
-        : { type: 'subscription.observeFailure', data: { ...common, remoteId }, parts }
+    const type = stream === portalStream ? 'portal.observeForeignFailure' : 'subscription.observeFailure'
+    const message = { type, data: { failure, evento, failedAt, remoteId }, parts }
     this.#targets.push({ stream, message })
   }
 

@@ -21,7 +21,8 @@ type Opener = (name: string, of?: PartAddress) => Promise<Json | undefined>
 
 /**
  * Makes the index by which CPFs and ids of the services are found anew, from the log and its parts. What was
- * erased has none, and is not found again; neither is what was moved out to a bundle.
+ * erased has none, and is not found again; neither is what was moved out to a bundle, but for failure records, whose
+ * ids stand in clear.
  */
 export async function rebuildKeyedIndex(area: Area): Promise<IndexRebuilt> {
   const { store } = area
@@ -47,7 +48,7 @@ export async function rebuildKeyedIndex(area: Area): Promise<IndexRebuilt> {
 async function rowsOf(area: Area, event: Recorded, failures: Map<string, string>): Promise<Row[]> {
   const open: Opener = (name, of = event.id) => area.store.open(`${of}/${name}`).catch(() => undefined)
   const data = event.data as Record<string, string> // As each machine writes what is read of it here.
-  const { subject = '', failure = '', notification = '' } = data
+  const { subject = '', failure = '', notification = '', remoteId = '' } = data
   switch (event.type) {
     case 'subject.enrolled':
       return rowIf('cpf', await open('cpf'), subject)
@@ -59,7 +60,8 @@ async function rowsOf(area: Area, event: Recorded, failures: Map<string, string>
       return rowIf('subscription', data.evento, data.subscription)
     case 'subscription.failing':
     case 'portal.foreignFailure': {
-      const id = idIn(await open('failure'))
+      // Its record may be moved out, and the portal shows it again all the same.
+      const id = idIn({ id: remoteId })
       if (id !== undefined) failures.set(failure, id)
       return rowIf('failure', id, failure)
     }

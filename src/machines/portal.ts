@@ -37,6 +37,8 @@ interface Listed {
 
 interface ForeignFailure {
   readonly failure: string
+  /** The portal's id of the record. */
+  readonly remoteId: number
   readonly evento: string
   readonly failedAt: Instant | null
 }

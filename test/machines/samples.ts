@@ -301,7 +301,10 @@ export const samples: readonly Sample[] = [
         type: 'portal.harvestSoon',
         data: { reason: 'unstored', days: ['2026-11-20'], now: '2026-11-20T12:00:00.000Z' },
       },
-      { type: 'portal.observeForeignFailure', data: { failure: 'f', evento: 'e', failedAt: null } },
+      {
+        type: 'portal.observeForeignFailure',
+        data: { failure: 'f', evento: 'e', failedAt: null, remoteId: 7 },
+      },
       { type: 'portal.subscriptionsListed', data: { active: 1, deleted: 0 } },
       { type: 'portal.failuresListed', data: { read: 1, unreadable: 0, recovered: 1, stored: 0 } },
       { type: 'portal.declined', data: { operation: 'listFailures', httpStatus: 401, code: null } },
