@@ -1,17 +1,21 @@
+import { readIso } from './adapters/brasilia.ts'
 import type { Area } from './area.ts'
 import { isAwaited } from './awaited.ts'
-import { giveWay, isWithin, toInstant } from './clock.ts'
+import { fromInstant, giveWay, isWithin, toInstant } from './clock.ts'
 import type { Delivery } from './decisions.ts'
-import type { Instant } from './message.ts'
+import type { Instant, Owed } from './message.ts'
 import { copyWindowMs } from './notification.ts'
 import type { RetentionRule } from './options.ts'
 import { type PartKind, partKinds } from './part-kinds.ts'
 import type { AgedPart } from './store/aged-parts.ts'
 import type { ExpectedStream } from './store/append.ts'
 import { placeOf } from './store/relocation.ts'
+import { portalStream } from './subscription-routes.ts'
 import { readHandlings } from './views/notifications.ts'
 
 const dayMs = 86_400_000
+/** The portal keeps failure records for thirty days; one more, for its clock. */
+const recordsKeptMs = 31 * dayMs
 /** The end of time, for rules that do not depend on age. */
 const ever: Instant = '9999-12-31T23:59:59.999Z'
 
@@ -49,8 +53,11 @@ export class Retention {
   async #apply(kind: PartKind, rule: RetentionRule): Promise<void> {
     const { clock, engine, store } = this.#area
     const isByTime = rule !== 'until-settled'
-    const before = isByTime ? toInstant(clock.now() - rule.days * dayMs) : this.#settledBefore(kind)
-    const opened = await this.#opened()
+    const owed = await this.#owed()
+    const before = isByTime
+      ? toInstant(clock.now() - rule.days * dayMs)
+      : await this.#settledBefore(kind, owed)
+    const opened = new Set(owed.flatMap(effect => Object.values(effect.opens ?? {})))
     let last = { position: 0, name: '' }
     for (;;) {
       const page = await store.owners.agedParts(partKinds[kind], before, last)
@@ -66,16 +73,34 @@ export class Retention {
     }
   }
 
-  /** A copy of a notification may still come, and is recognised only while the content of the first is known. */
-  #settledBefore(kind: PartKind): Instant {
-    return kind === 'notification.body' ? toInstant(this.#area.clock.now() - copyWindowMs) : ever
+  /**
+   * A copy of a notification may still come, and so may a failure record of its delivery: both are recognised only while
+   * the content of the first is known.
+   */
+  async #settledBefore(kind: PartKind, owed: readonly Owed[]): Promise<Instant> {
+    if (kind !== 'notification.body') return ever
+    const now = this.#area.clock.now()
+    const copied = now - copyWindowMs
+    const read = await this.#failuresReadBefore(owed)
+    return toInstant(read === undefined ? copied : Math.min(copied, Math.max(read, now - recordsKeptMs)))
   }
 
-  /** The parts that owed calls open. */
-  async #opened(): Promise<ReadonlySet<string>> {
+  /** Up to when the failure records were read, day by day in Brasilia; `undefined` where nobody reads them daily. */
+  async #failuresReadBefore(owed: readonly Owed[]): Promise<number | undefined> {
+    const last = await this.#area.store.readLast({ stream: portalStream, types: ['portal.harvestRequested'] })
+    if (!last) return undefined
+    const { day } = last.data as { day: string } // As the portal's machine writes it.
+    const open = owed
+      .filter(each => each.type === 'portal.listFailures')
+      .map(each => each.data as { day?: string | null }) // So too.
+    // The day of a reading was not over yet when it was asked for.
+    const [first = day] = [day, ...open.flatMap(each => each.day ?? [])].sort()
+    return fromInstant(readIso(`${first}T00:00:00`) ?? '')
+  }
+
+  #owed(): Promise<readonly Owed[]> {
     const states = ['owed', 'started', 'deferred', 'unknown', 'parked'] as const
-    const owed = await this.#area.store.effects({ states })
-    return new Set(owed.flatMap(effect => Object.values(effect.opens ?? {})))
+    return this.#area.store.effects({ states })
   }
 
   /**

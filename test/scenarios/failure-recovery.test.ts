@@ -289,6 +289,39 @@ test('a record that was moved out is known by its id when the index is made anew
   await world.close()
 })
 
+test.each([
+  ['the next morning', 0],
+  ['when the portal shows its failures again', 4],
+])(
+  'the body of what was stored is kept until the failure records of its day are read, %s, and then goes',
+  async (_, down) => {
+    const retention = { 'notification.body': 'until-settled' } as const
+    const world = await simulate({ averba: { subscriptions, retention, schedules: true } })
+    const { averba, clock, faults } = world
+    for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+    const handled: unknown[] = []
+    averba.notifications.handle(evento, 'gravar', async ({ body }) => void handled.push(body))
+    await averba.settle()
+    await clock.advance(dayMs - 3_600_000)
+    await answerLate(world, { numero: '26BR1' })
+    await averba.settle()
+    if (down > 0) await faults.add({ kind: 'status', status: 500, service: 'portal', path: 'falhas' })
+    const pass = async (days: number) => {
+      for (let hour = 0; hour < days * 24; hour++) {
+        await clock.advance(3_600_000)
+        await averba.settle()
+      }
+    }
+    await pass(down)
+    expect((await inbox(averba)).map(each => each.body)).toEqual([{ numero: '26BR1' }])
+    await faults.clear()
+    await pass(3)
+    expect(handled).toEqual([{ numero: '26BR1' }])
+    expect(await inbox(averba)).toMatchObject([{ origin: 'delivered', body: null }])
+    await world.close()
+  },
+)
+
 test('failures that were only read are recovered when that is asked for', async () => {
   const world = await given()
   const { averba } = world
