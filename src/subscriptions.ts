@@ -1,6 +1,6 @@
 import type { Area } from './area.ts'
 import { toInstant } from './clock.ts'
-import type { Delivery, Target } from './decisions.ts'
+import type { Delivery } from './decisions.ts'
 import type { Desired } from './desired.ts'
 import { AverbaError } from './errors.ts'
 import { createFailures, type Failures, readPast } from './failures.ts'
@@ -111,14 +111,16 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
     verb: 'register' | 'change' | 'delete' | 'rotate',
     { evento, endpoint }: Pick<Change, 'evento' | 'endpoint'>,
     ask: Ask = {},
-    also: readonly Target[] = [],
+    follows = false,
   ): Promise<Outcome<Subscription>> {
-    const message = { type: `subscription.${verb}`, data: verb === 'delete' ? {} : { endpoint } }
+    const data = { endpoint, ...(follows && { follows }) }
+    const message = { type: `subscription.${verb}`, data: verb === 'delete' ? {} : data }
     return commands.send(
       { method: `subscriptions.${verb}`, evento, endpoint },
       async () => {
         const { stream, targets, claims = [] } = await declare(evento, endpoint)
-        return { targets: [...targets, { stream, message }, ...also], claims }
+        const past = follows ? [readPast(area.clock.now())] : []
+        return { targets: [...targets, { stream, message }, ...past], claims }
       },
       ask,
       () => subscriptionOf(evento),
@@ -135,8 +137,8 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
     if (change.action === 'adopt' && found) return adopt('adopt', change, found)
     if (change.action === 'delete' || change.action === 'change') return make(change.action, change)
     // What an earlier one lost, perhaps another log's, is lost to this one too.
-    const hadOne = listed.some(each => each.isDeleted && each.evento === change.evento)
-    return make('register', change, {}, hadOne ? [readPast(area.clock.now())] : [])
+    const follows = listed.some(each => each.isDeleted && each.evento === change.evento)
+    return make('register', change, {}, follows)
   }
 
   /** Makes ours what the portal lists already: nothing is owed to the outside. */

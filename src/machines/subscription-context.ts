@@ -50,7 +50,8 @@ export function contextAfter(context: Context, event: SubscriptionEvent): Partia
       return { ...heldBy(event.data), eventoAtPortal: context.evento, areSecretsOurs: true }
     case 'subscription.drifted': {
       const { evento, endpoint, areSecretsOurs, generation = context.generation } = event.data
-      return { eventoAtPortal: evento, endpoint, areSecretsOurs, generation }
+      const { registeredAt = context.registeredAt } = event.data
+      return { eventoAtPortal: evento, endpoint, areSecretsOurs, generation, registeredAt }
     }
     case 'subscription.failing':
       return failed(context, event.data.failedAt)

@@ -45,6 +45,8 @@ interface Drifted {
   readonly areSecretsOurs: boolean
   /** The generation of our secrets that it carries, where that is later than the one that was known. */
   readonly generation?: number
+  /** When the portal registered it, where our clock had said something else. */
+  readonly registeredAt?: Instant
 }
 
 interface Registered {
@@ -52,7 +54,7 @@ interface Registered {
   readonly how: 'created' | 'adopted' | 'takenOver'
   /** Of an existing one: the last successful delivery, where there was one. */
   readonly lastSuccessAt?: Instant
-  /** When the portal registered it, or was asked to where it does not say. The first logs did not know. */
+  /** When the portal registered it; of a created one that follows another, when it was asked to. */
   readonly registeredAt?: Instant
 }
 
@@ -115,7 +117,8 @@ export type AdoptMessage = Message<'subscription.adopt' | 'subscription.takeOver
 /** What the machine of a subscription decides: commands, and facts from outside. */
 export type SubscriptionMessage =
   | Message<'subscription.declare', Desired & { subscription: string }>
-  | Message<'subscription.register' | 'subscription.change' | 'subscription.rotate', { endpoint: string }>
+  | Message<'subscription.register', { endpoint: string; follows?: boolean }>
+  | Message<'subscription.change' | 'subscription.rotate', { endpoint: string }>
   | Message<'subscription.delete', unknown>
   | AdoptMessage
   | Message<'subscription.observe', SubscriptionReading>

@@ -1,3 +1,5 @@
+import { clocksDifferMaxMs, fromInstant } from '../clock.ts'
+import type { Instant } from '../message.ts'
 import type { Context } from './subscription-context.ts'
 import { succeeded, threatOf } from './subscription-health.ts'
 import type { SubscriptionEvent, SubscriptionReading } from './subscription-messages.ts'
@@ -5,16 +7,19 @@ import type { SubscriptionEvent, SubscriptionReading } from './subscription-mess
 /** How the portal differs from what was last known: recorded once, until it shows something else again. */
 export function drift(
   context: Context,
-  { evento, endpoint, generation }: SubscriptionReading,
+  { evento, endpoint, generation, registeredAt }: SubscriptionReading,
 ): SubscriptionEvent[] {
   const raised = raisedTo(context, generation)
+  const dated = datedAnew(context, registeredAt)
   const areSecretsOurs = raised !== undefined || generation === context.generation
   const isKnown =
     evento === context.eventoAtPortal &&
     endpoint === context.endpoint &&
     areSecretsOurs === context.areSecretsOurs &&
-    raised === undefined
-  const data = { evento, endpoint, areSecretsOurs, ...(raised !== undefined && { generation: raised }) }
+    raised === undefined &&
+    dated === undefined
+  const more = { ...(raised !== undefined && { generation: raised }), ...(dated && { registeredAt: dated }) }
+  const data = { evento, endpoint, areSecretsOurs, ...more }
   return isKnown ? [] : [{ type: 'subscription.drifted', data }]
 }
 
@@ -24,6 +29,12 @@ export function drift(
  */
 export function raisedTo(context: Pick<Context, 'generation'>, shown: number | null): number | undefined {
   return shown !== null && shown > context.generation ? shown : undefined
+}
+
+/** When the portal registered it, where our clock was far from the portal's when we asked for it. */
+function datedAnew({ registeredAt }: Context, shown: Instant | null | undefined): Instant | undefined {
+  if (!shown || registeredAt === null) return undefined // The first logs had no such readings.
+  return Math.abs(fromInstant(shown) - fromInstant(registeredAt)) > clocksDifferMaxMs ? shown : undefined
 }
 
 /**

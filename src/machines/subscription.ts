@@ -159,7 +159,7 @@ function decide(state: State, message: Carried<SubscriptionMessage>): Decision<S
         ? record({ type: 'subscription.declared', data: message.data })
         : record()
     case 'subscription.register':
-      return register(state, message.data.endpoint)
+      return register(state, message.data)
     case 'subscription.change':
       return change(state, 'changeRequested', { ...message.data, generation: context.generation })
     case 'subscription.rotate':
@@ -201,12 +201,18 @@ function lose(state: State, data: { operation: string } & OfRegistration): Decis
   return record({ type: 'subscription.lost', data, ...follows })
 }
 
-function register(state: State, endpoint: string): Decision<SubscriptionEvent> {
+function register(
+  state: State,
+  { endpoint, follows = false }: { endpoint: string; follows?: boolean },
+): Decision<SubscriptionEvent> {
   if (isUncertain(state)) return refuse('it may be registered already: list first')
   if (!state.matches('declared') && !state.matches('deleted'))
     return refuse('it is registered, or about to be')
   const held = { endpoint, generation: state.context.generation }
-  const effects = [effect('subscribe', state.context, held)]
+  // Only where there was one before can a failure be of another one.
+  const isSecond = follows || state.context.formerId !== null
+  const { type, data } = effect('subscribe', state.context, held)
+  const effects = [{ type, data: { ...data, ...(isSecond && { follows: true }) } }]
   return record({ type: 'subscription.registrationRequested', data: held, effects })
 }
 

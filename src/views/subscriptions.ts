@@ -118,7 +118,9 @@ function change(row: SubscriptionRow, event: RecordedOf<SubscriptionEvent>): Par
     }
     case 'subscription.drifted': {
       const { evento, endpoint, areSecretsOurs, generation = row.generation } = event.data
-      return { evento_at_portal: evento, endpoint, secrets_are_ours: areSecretsOurs ? 1 : 0, generation }
+      const { registeredAt: registered_at = row.registered_at } = event.data
+      const shown = { evento_at_portal: evento, endpoint, secrets_are_ours: areSecretsOurs ? 1 : 0 }
+      return { ...shown, generation, registered_at }
     }
     case 'subscription.deletionRequested':
       return { state: 'deleting' }

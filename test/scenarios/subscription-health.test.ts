@@ -21,6 +21,17 @@ async function deliver(world: World, how: 'fails' | 'succeeds'): Promise<void> {
   expect(delivered).toMatchObject([{ isDelivered: how === 'succeeds' }])
 }
 
+/** Somebody deletes it in the portal. */
+async function deleteThere({ averba, portal }: World): Promise<void> {
+  const id = (await averba.subscriptions.list())[0]?.id
+  const request = new Request(`https://portal.exemplo.br/portal/api/ext/webhook/${id}`, {
+    method: 'DELETE',
+    headers: { 'content-type': 'application/json', authorization: 'sessao-de-exemplo' },
+    body: JSON.stringify({ id }),
+  })
+  expect((await portal.fetch(request)).status).toBe(200)
+}
+
 async function threats({ averba }: World): Promise<[percent: number, daysLeft: number][]> {
   const found: [number, number][] = []
   for await (const { data } of averba.log.read({ types: ['subscription.threatened'] })) {
@@ -281,20 +292,50 @@ test('failures whose time has another form count from the beginning of their day
   }
   await fromDay(15)
   expect(await averba.subscriptions.list()).toMatchObject([
-    { health: 'failing', failures: 1, failingSince: '2026-11-20T12:00:00.000Z', daysLeft: 15 },
+    // Midnight in Brasilia.
+    { health: 'failing', failures: 1, failingSince: '2026-11-20T03:00:00.000Z', daysLeft: 14 },
   ])
-  expect(await threats(world)).toEqual([[50, 15]])
+  expect(await threats(world)).toEqual([[50, 14]])
   expect(await averba.subscriptions.failures({ day: '2026-11-20' })).toHaveLength(1)
   await deliver(world, 'succeeds')
   await clock.advance(dayMs)
   await averba.settle()
   expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy' }])
   await fromDay(16)
-  // Midnight in Brasilia.
   expect(await averba.subscriptions.list()).toMatchObject([{ failingSince: '2026-12-06T03:00:00.000Z' }])
   expect(await threats(world)).toEqual([
-    [50, 15],
     [50, 14],
+    [50, 14],
+  ])
+  // What is created again on that day has failed since then at the earliest.
+  await deleteThere(world)
+  for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+  await deliver(world, 'fails')
+  const failingSince = new Date(clock.now()).toISOString()
+  await averba.subscriptions.failures()
+  expect(await averba.subscriptions.list()).toMatchObject([{ failures: 1, failingSince }])
+  await world.close()
+})
+
+test('a clock of ours that is ahead when one is created again hides none of its errors once the portal has listed it', async () => {
+  const world = await simulate({ averba: { subscriptions } })
+  const { averba, faults } = world
+  await faults.add({ kind: 'clockSkew', service: 'portal', ms: -3 * dayMs })
+  const apply = async () => {
+    for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+  }
+  await apply()
+  await deleteThere(world)
+  await apply()
+  await averba.subscriptions.plan()
+  await averba.subscriptions.plan()
+  const drifts: unknown[] = []
+  for await (const { data } of averba.log.read({ types: ['subscription.drifted'] })) drifts.push(data)
+  expect(drifts).toMatchObject([{ areSecretsOurs: true, registeredAt: '2026-11-17T12:00:00.000Z' }])
+  await deliver(world, 'fails')
+  await averba.subscriptions.failures()
+  expect(await averba.subscriptions.list()).toMatchObject([
+    { health: 'failing', failingSince: '2026-11-17T12:00:00.000Z', areSecretsOurs: true },
   ])
   await world.close()
 })

@@ -43,6 +43,8 @@ interface SubscriptionData {
   /** The generation of our secrets. */
   readonly generation: number
   readonly remoteId: number
+  /** Of a subscription to create: the portal had one for the event before. */
+  readonly follows?: boolean
 }
 
 /** One of the five operations. */
@@ -69,7 +71,8 @@ const operations: Readonly<Record<string, Operation>> = {
     read(text, owed, begunAt) {
       const remoteId = readSubscribed(text)
       // The answer has no time of its own: it was made no earlier than this.
-      const data = { remoteId, ...heldIn(owed), registeredAt: begunAt }
+      const isDated = dataOf(owed).follows === true && { registeredAt: begunAt }
+      const data = { remoteId, ...heldIn(owed), ...isDated }
       return remoteId === undefined ? undefined : fact('subscribed', data)
     },
   },
