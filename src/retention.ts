@@ -74,8 +74,8 @@ export class Retention {
   }
 
   /**
-   * A copy of a notification may still come, and so may a failure record of its delivery: both are recognised only while
-   * the content of the first is known.
+   * A copy of a notification may still come, and so may a failure record of its delivery: both are recognised only
+   * while the content of the first is known.
    */
   async #settledBefore(kind: PartKind, owed: readonly Owed[]): Promise<Instant> {
     if (kind !== 'notification.body') return ever
@@ -85,7 +85,7 @@ export class Retention {
     return toInstant(read === undefined ? copied : Math.min(copied, Math.max(read, now - recordsKeptMs)))
   }
 
-  /** Up to when the failure records were read, day by day in Brasilia; `undefined` where nobody reads them daily. */
+  /** Up to which day in Brasilia the failure records were read; `undefined` where nobody reads them daily. */
   async #failuresReadBefore(owed: readonly Owed[]): Promise<number | undefined> {
     const last = await this.#area.store.readLast({ stream: portalStream, types: ['portal.harvestRequested'] })
     if (!last) return undefined

@@ -301,21 +301,21 @@ test.each([
     for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
     const handled: unknown[] = []
     averba.notifications.handle(evento, 'gravar', async ({ body }) => void handled.push(body))
-    await averba.settle()
-    await clock.advance(dayMs - 3_600_000)
-    await answerLate(world, { numero: '26BR1' })
-    await averba.settle()
-    if (down > 0) await faults.add({ kind: 'status', status: 500, service: 'portal', path: 'falhas' })
-    const pass = async (days: number) => {
-      for (let hour = 0; hour < days * 24; hour++) {
+    const pass = async (hours: number) => {
+      for (let hour = 0; hour < hours; hour++) {
         await clock.advance(3_600_000)
         await averba.settle()
       }
     }
-    await pass(down)
+    await averba.settle()
+    await pass(23) // To an hour before the look at the rules, a day after the last one.
+    await answerLate(world, { numero: '26BR1' })
+    await averba.settle()
+    if (down > 0) await faults.add({ kind: 'status', status: 500, service: 'portal', path: 'falhas' })
+    await pass(down * 24 + 2)
     expect((await inbox(averba)).map(each => each.body)).toEqual([{ numero: '26BR1' }])
     await faults.clear()
-    await pass(3)
+    await pass(72)
     expect(handled).toEqual([{ numero: '26BR1' }])
     expect(await inbox(averba)).toMatchObject([{ origin: 'delivered', body: null }])
     await world.close()
