@@ -151,7 +151,7 @@ export async function routeAwareness(
     seen.add(awareness)
     const parts = { record: { owner, value: record } }
     const data = { ...summary, record: awareness }
-    targets.push({ stream: owner, message: { type: 'subject.observeAwareness', data, parts } })
+    targets.push({ stream: owner, message: { type: 'subject.observeAwareness', data, parts }, since })
   }
   // A record that cannot be read may be any of those that seem to be missing: then none counts as missing.
   const held = isErased || unreadable.length > 0 ? [] : await listedOf(area, owner)

@@ -11,6 +11,7 @@ const lasting: ReadonlySet<string> = new Set([
   'subject.enrolled/cpf',
   'consent.appeared/record',
   'subject.awarenessAppeared/record',
+  'subject.awarenessAmended/record',
 ])
 
 /**

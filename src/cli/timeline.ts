@@ -36,6 +36,8 @@ function wordsOf(event: Recorded): string | undefined {
       return `a consent became ${event.data.status} by ${event.data.by === 'us' ? 'our request' : 'the service'}`
     case 'subject.awarenessAppeared':
       return 'an awareness record appeared'
+    case 'subject.awarenessAmended':
+      return 'the service corrected date or controller of an awareness record'
     case 'subject.awarenessDescribed':
       return 'an awareness record was read in full'
     case 'subject.loginRead':

@@ -180,7 +180,10 @@ const subject: MachineRules = {
     'keys.epochsDestroyed': [{ event: 'subject.epochsDestroyed', in: known }],
     'subject.refuseUse': [{ event: 'subject.useRefused', in: met }],
     'subject.missAwareness': [{ event: 'subject.awarenessVanished', in: met, anomaly: 'always' }],
-    'subject.observeAwareness': [{ event: 'subject.awarenessAppeared', in: met }],
+    'subject.observeAwareness': [
+      { event: 'subject.awarenessAppeared', in: met },
+      { event: 'subject.awarenessAmended', in: met },
+    ],
     'consentService.consentsListed': asks('synced', 'listConsents', known),
     'consentService.awarenessListed': [{ event: 'subject.awarenessListed', in: known }],
     'consentService.awarenessRead': [{ event: 'subject.awarenessDescribed', in: known }],

@@ -48,6 +48,8 @@ export type SubjectEvent =
   | Event<'subject.awarenessAppeared', AwarenessReading & { subject: string }>
   /** The service no longer lists it: it is kept, and may appear again. */
   | Event<'subject.awarenessVanished', { record: string }>
+  /** The service shows another date or controller of it by now: its part `record` holds what it shows. */
+  | Event<'subject.awarenessAmended', AwarenessReading>
   | Event<'subject.awarenessListed', { read: number; unreadable: number } & WhenAsked>
   | Event<'subject.awarenessDetailRequested', { record: string }>
   /** Its part `detail` holds the whole answer. */

@@ -4,7 +4,7 @@ import { defineMachine } from './define-machine.ts'
 import { decideErased } from './erased.ts'
 import type { ErasureCompleted } from './erasure.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
-import type { SubjectEvent, SubjectMessage, SyncAgain } from './subject-messages.ts'
+import type { AwarenessReading, SubjectEvent, SubjectMessage, SyncAgain } from './subject-messages.ts'
 
 // Effects
 
@@ -23,8 +23,8 @@ function nextSync({ subject, everyMs, schedules }: Context, again: SyncAgain | u
 
 interface Context {
   readonly subject: string
-  /** Our ids of the awareness records that have appeared, and have not vanished since. */
-  readonly awareness: readonly string[]
+  /** The awareness records that have appeared and have not vanished since, as last listed. */
+  readonly awareness: readonly AwarenessReading[]
   /** How often the consents are read; null when nobody asked for it. */
   readonly everyMs: number | null
   /** How often a schedule was asked for. */
@@ -58,14 +58,14 @@ const chart = setup({
     ),
     keepRecord: assign({
       awareness: ({ context, event }) =>
-        event.type === 'subject.awarenessAppeared'
-          ? [...context.awareness, event.data.record]
+        event.type === 'subject.awarenessAppeared' || event.type === 'subject.awarenessAmended'
+          ? [...withoutRecord(context, event.data.record), readingOf(event.data)]
           : context.awareness,
     }),
     dropRecord: assign({
       awareness: ({ context, event }) =>
         event.type === 'subject.awarenessVanished'
-          ? context.awareness.filter(record => record !== event.data.record)
+          ? withoutRecord(context, event.data.record)
           : context.awareness,
     }),
   },
@@ -83,6 +83,7 @@ const chart = setup({
       initial: 'loginUnread',
       on: {
         'subject.awarenessAppeared': { actions: 'keepRecord' },
+        'subject.awarenessAmended': { actions: 'keepRecord' },
         'subject.awarenessVanished': { actions: 'dropRecord' },
         'subject.scheduled': { actions: 'keepSchedule' },
         'subject.unscheduled': { actions: 'endSchedule' },
@@ -113,6 +114,14 @@ const chart = setup({
     },
   },
 })
+
+function withoutRecord({ awareness }: Context, record: string): readonly AwarenessReading[] {
+  return awareness.filter(each => each.record !== record)
+}
+
+function readingOf({ record, createdAt, controller }: AwarenessReading): AwarenessReading {
+  return { record, createdAt, controller }
+}
 
 function subjectOf(event: SubjectEvent): string | undefined {
   return event.type === 'subject.enrolled' ? event.data.subject : undefined
@@ -212,10 +221,9 @@ function decideKnown(state: State, message: Carried<SubjectMessage>): Decision<S
       return record({ type: 'subject.loginAddressRequested', data: message.data, effects })
     }
     case 'subject.observeAwareness':
-      if (awareness.includes(message.data.record)) return record()
-      return record({ type: 'subject.awarenessAppeared', data: { ...message.data, subject } })
+      return record(...observed(state.context, message))
     case 'subject.missAwareness':
-      if (message.isStale || !awareness.includes(message.data.record)) return record()
+      if (message.isStale || !awareness.some(each => each.record === message.data.record)) return record()
       return record({
         type: 'subject.awarenessVanished',
         data: message.data,
@@ -243,6 +251,17 @@ function decideKnown(state: State, message: Carried<SubjectMessage>): Decision<S
       return record({ type: 'subject.readDeclined', data, ...nextSync(state.context, again) })
     }
   }
+}
+
+/** What a list adds of a record: nothing when nothing changed, or when it crossed something newer. */
+function observed(
+  { subject, awareness }: Context,
+  { data, isStale }: Carried<Extract<SubjectMessage, { type: 'subject.observeAwareness' }>>,
+): readonly SubjectEvent[] {
+  const held = awareness.find(each => each.record === data.record)
+  if (!held) return [{ type: 'subject.awarenessAppeared', data: { ...data, subject } }]
+  const isSame = held.createdAt === data.createdAt && held.controller === data.controller
+  return isSame || isStale ? [] : [{ type: 'subject.awarenessAmended', data: readingOf(data) }]
 }
 
 function cancelling(effects: readonly string[] = []): Pick<Event, 'cancels'> {

@@ -27,6 +27,7 @@ export const englishEvents: EventWords = {
   'subject.unscheduled': () => 'Consents are no longer read periodically',
   'subject.synced': ({ read, changed }) => `List of consents read: ${readings(read)}, ${changed} changed`,
   'subject.awarenessAppeared': () => 'An awareness record appeared',
+  'subject.awarenessAmended': () => 'The service corrected date or controller of an awareness record',
   'subject.awarenessVanished': () => 'The service no longer lists an awareness record',
   'subject.awarenessListed': ({ read }) => `List of awareness records read: ${readings(read)}`,
   'subject.awarenessDetailRequested': () => 'Whole reading of an awareness record asked for',

@@ -12,6 +12,7 @@ export const english: Words = {
     'consent.appeared/record': "Consent: the service's id and texts",
     'consent.described/detail': "Consent: the service's whole record",
     'subject.awarenessAppeared/record': "Awareness record: the service's id and texts",
+    'subject.awarenessAmended/record': "Awareness record: the service's id and texts",
     'subject.awarenessDescribed/detail': "Awareness record: the service's whole record",
     'validation.inconclusive/unreadable': 'Answer to a validation in an unknown form',
     why: "Reason and evidence of the person's decision",

@@ -28,6 +28,8 @@ export const portugueseEvents: EventWords = {
   'subject.synced': ({ read, changed }) =>
     `Lista de consentimentos lida: ${readings(read)}, ${changed} com mudança`,
   'subject.awarenessAppeared': () => 'Uma ciência de tratamento passou a constar',
+  'subject.awarenessAmended': () =>
+    'Data ou controlador de uma ciência de tratamento corrigidos pelo serviço',
   'subject.awarenessVanished': () => 'Uma ciência de tratamento deixou de constar no serviço',
   'subject.awarenessListed': ({ read }) => `Lista de ciências de tratamento lida: ${readings(read)}`,
   'subject.awarenessDetailRequested': () => 'Leitura completa de uma ciência de tratamento pedida',

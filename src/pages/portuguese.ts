@@ -12,6 +12,7 @@ export const portuguese: Words = {
     'consent.appeared/record': 'Consentimento: identificação e textos do serviço',
     'consent.described/detail': 'Consentimento: registro completo do serviço',
     'subject.awarenessAppeared/record': 'Ciência de tratamento: identificação e textos do serviço',
+    'subject.awarenessAmended/record': 'Ciência de tratamento: identificação e textos do serviço',
     'subject.awarenessDescribed/detail': 'Ciência de tratamento: registro completo do serviço',
     'validation.inconclusive/unreadable': 'Resposta a uma validação em forma desconhecida',
     why: 'Motivo e evidência da decisão do titular',

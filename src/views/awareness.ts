@@ -22,7 +22,7 @@ export interface AwarenessRow {
 /** The view of awareness records. */
 export const awareness = defineView<AwarenessRow, RecordedOf<SubjectEvent>>({
   name: 'awareness',
-  version: 3,
+  version: 4,
   columns: {
     awareness: 'text',
     subject: 'text',
@@ -37,6 +37,7 @@ export const awareness = defineView<AwarenessRow, RecordedOf<SubjectEvent>>({
   key(event) {
     switch (event.type) {
       case 'subject.awarenessAppeared':
+      case 'subject.awarenessAmended':
       case 'subject.awarenessDescribed':
       case 'subject.awarenessVanished':
         return event.data.record
@@ -58,6 +59,10 @@ export const awareness = defineView<AwarenessRow, RecordedOf<SubjectEvent>>({
         detail: row?.detail ?? null,
         described_at: row?.described_at ?? null,
       }
+    }
+    if (event.type === 'subject.awarenessAmended') {
+      const { createdAt, controller } = event.data
+      return row && { ...row, created_at: createdAt, controller, record: `${event.id}/record` }
     }
     if (event.type === 'subject.awarenessVanished') return row && { ...row, vanished_at: event.at }
     if (event.type !== 'subject.awarenessDescribed') return row

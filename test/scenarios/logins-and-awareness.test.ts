@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { simulate } from '../../src/simulation/index.ts'
+import { newPath } from '../store/sample-store.ts'
 
 const hourMs = 3_600_000
 
@@ -140,5 +141,39 @@ test('logins and awareness records are as old as their request, and who needs th
   slowMs = 8_000
   expect((await clock.finish(averba.awareness.get({ subject, id })))?.readAt).toBe(described)
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await world.close()
+})
+
+test('another controller or date of an awareness record is recorded, and shown from then on', async () => {
+  let changed = {}
+  const world = await simulate({
+    averba: { store: newPath() },
+    async intercept(request, forward) {
+      const response = await forward(request)
+      if (!/ciencias\/\d+$/.test(request.url)) return response
+      return Response.json(((await response.json()) as object[]).map(each => ({ ...each, ...changed })))
+    },
+  })
+  const { averba, clock, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const heard: unknown[] = []
+  averba.on('subject.awarenessAmended', ({ data }) => heard.push(data))
+  const again = async (cnpj?: string) => {
+    await clock.advance(1_000)
+    return averba.awareness.list({ subject, ageMaxMs: 0, ...(cnpj !== undefined && { cnpj }) })
+  }
+  const [first] = await again()
+  const cnpjUsuario = '00000000000191'
+  changed = { cnpjUsuario, dataHora: '2026-11-01T00:00:00Z' }
+  const dataHora = '2026-11-01T00:00:00.000Z'
+  expect(await again()).toMatchObject([{ id: first?.id, cnpjUsuario, dataHora }])
+  expect(await again(cnpjUsuario)).toHaveLength(1)
+  expect(await again(first?.cnpjUsuario ?? '')).toEqual([])
+  expect(heard).toEqual([{ record: expect.any(String), createdAt: dataHora, controller: cnpjUsuario }])
+  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  expect((await averba.audit.verify()).faults).toEqual([])
+  expect(await averba.subjects.report({ subject }, { language: 'en' })).toContain(
+    'The service corrected date or controller of an awareness record',
+  )
   await world.close()
 })
