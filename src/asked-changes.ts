@@ -1,10 +1,10 @@
 import { ownerOf, type Performers } from './adapters/performer.ts'
 import type { Area } from './area.ts'
 import { readConsentEvents } from './consent-story.ts'
-import { holdBack } from './hold-back.ts'
+import { holdBack, type Withhold } from './hold-back.ts'
 import { consentMachine } from './machines/consent.ts'
 import { heldOf } from './machines/consent-chart.ts'
-import type { Outcome, Owed } from './message.ts'
+import type { Owed } from './message.ts'
 
 const changeStatus = 'consentService.changeStatus'
 
@@ -16,21 +16,23 @@ const changeStatus = 'consentService.changeStatus'
 export function underAskedChanges({ store }: Pick<Area, 'store'>, performers: Performers): Performers {
   const { [changeStatus]: change } = performers
   if (!change) return performers
-  return { ...performers, [changeStatus]: holdBack(change, owed => withhold(store, owed)) }
+  return { ...performers, [changeStatus]: holdBack(store, change, owed => withhold(store, owed)) }
 }
 
-async function withhold(store: Area['store'], owed: Owed): Promise<Outcome | undefined> {
+async function withhold(store: Area['store'], owed: Owed): Promise<Withhold | undefined> {
   const { status } = owed.data as { status: string } // As the machine writes it.
   const { events } = await readConsentEvents(store, owed.stream)
   const state = events.reduce((before, event) => consentMachine.evolve(before, event), consentMachine.initial)
   const { asked, reading } = heldOf(state as Parameters<typeof heldOf>[0]) // Made by this very machine.
   if (asked === status) return undefined
-  const parts = { problem: { owner: ownerOf(owed), value: withdrawn } }
-  const fact = { type: 'consent.withholdChange', data: { asked: status }, parts }
-  return { status: 'declined', because: `it is ${reading.status} by now`, fact }
+  return sentBefore => {
+    const data = { asked: status, ...(sentBefore && { sentBefore }) }
+    const value = { ...withdrawn, title: sentBefore ? notAgain : neverSent }
+    const fact = { type: 'consent.withholdChange', data, parts: { problem: { owner: ownerOf(owed), value } } }
+    return { status: 'declined', because: `it is ${reading.status} by now`, fact }
+  }
 }
 
-const withdrawn = {
-  ...{ status: 0, code: 'WITHDRAWN' },
-  title: 'A reading showed another status before it left: nothing was sent',
-}
+const withdrawn = { status: 0, code: 'WITHDRAWN' }
+const neverSent = 'A reading showed another status before it left: nothing was sent'
+const notAgain = 'A reading showed another status: it was sent before, and not processed, and not sent again'

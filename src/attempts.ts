@@ -163,7 +163,7 @@ export class Attempts {
   async #putOff(
     owed: Owed,
     performer: Performer,
-    { because, afterMs, ends }: Extract<Outcome, { status: 'deferred' }>,
+    { because, afterMs, ends, isAnswered }: Extract<Outcome, { status: 'deferred' }>,
   ): Promise<void> {
     const { store, clock, entropy } = this.#parts
     const { effectClass } = performer
@@ -172,7 +172,8 @@ export class Attempts {
     const { id: effect, type, attempts } = owed
     const elapsedMs = clock.now() - (await this.#countedFrom(owed, event))
     const choice = choose(policy, { attempts, elapsedMs, knownMs: afterMs, ends }, entropy)
-    const data = { effect, type, attempts, because, policy: policy.name, elapsedMs }
+    const told = isAnswered && { isAnswered }
+    const data = { effect, type, attempts, because, ...told, policy: policy.name, elapsedMs }
     if ('givenUp' in choice) {
       const parked = { ...data, because: `${because}; ${choice.givenUp}` }
       const message = { type: 'effect.exhaust', data: parked }

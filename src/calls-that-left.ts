@@ -3,6 +3,7 @@ import { effectStream } from './attempts.ts'
 import type { Effect, Recorded } from './message.ts'
 import { serviceNames, serviceOf } from './service-name.ts'
 import type { Store } from './store/store.ts'
+import { wasAnswered } from './was-answered.ts'
 
 /** A call by which personal data left, or may have left. */
 export interface Left {
@@ -17,7 +18,7 @@ export interface Left {
 /** How many events are kept in memory; older ones are read again. */
 const keptMax = 10_000
 
-/** What ends a call that was not sent. */
+/** What ends a call that was not sent, or not once more. */
 const withheld: ReadonlySet<string> = new Set(['validation.withheld', 'consent.changeWithheld'])
 
 /** Who is told personal data: a token is asked for without any. */
@@ -59,25 +60,27 @@ export class CallsThatLeft {
   }
 
   /** A call whose answer was lost may still be answered: it left once, not twice. */
-  async #endedBy({ type, settles, cancels = [] }: Recorded): Promise<string[]> {
-    const underWay: string[] = []
-    for (const id of cancels) if (await this.#isUnderWay(id)) underWay.push(id)
-    if (!settles || withheld.has(type) || this.#doubted.delete(settles.effect)) return underWay
+  async #endedBy({ type, settles, cancels = [], data }: Recorded): Promise<string[]> {
+    const left: string[] = []
+    for (const id of cancels) if (await this.#hasLeft(id)) left.push(id)
+    if (!settles || this.#doubted.delete(settles.effect)) return left
+    const { sentBefore } = data as { sentBefore?: true } // As the machines write it, where they do.
+    if (withheld.has(type) && !sentBefore) return left
     if (settles.as === 'unknown') this.#doubted.add(settles.effect)
-    return [...underWay, settles.effect]
+    return [...left, settles.effect]
   }
 
   /**
-   * A process that makes an attempt does not hear that the call was ended meanwhile; an attempt that only reads leaves
-   * no trace.
+   * Whether a cancelled call had left: an attempt was answered, or was under way. A process that makes an attempt does
+   * not hear that the call was ended meanwhile; an attempt that only reads leaves no trace.
    */
-  async #isUnderWay(id: string): Promise<boolean> {
+  async #hasLeft(id: string): Promise<boolean> {
     const owing = this.#owing.get(id) ?? (await this.#read(id))
     if (!owing) return false
-    const stream = effectStream({ id, position: owing.position })
+    const call = { id, position: owing.position }
     const types = ['effect.attempted', 'effect.deferred', 'effect.parked']
-    const last = await this.#store.readLast({ stream, types })
-    return last?.type === 'effect.attempted'
+    const last = await this.#store.readLast({ stream: effectStream(call), types })
+    return last?.type === 'effect.attempted' || (last !== undefined && wasAnswered(this.#store, call))
   }
 
   async #read(id: string): Promise<Recorded | undefined> {

@@ -165,6 +165,8 @@ export type Outcome =
       readonly because: string
       /** Waiting does not help: after how many attempts it is given up, and why, in our own words. */
       readonly ends?: { readonly attemptsMax: number; readonly why: string }
+      /** The service answered: it was told what the call carries, and did nothing about it. */
+      readonly isAnswered?: true
     }
 
 /** What a service said when it did not do what was asked, scrubbed of personal data. */

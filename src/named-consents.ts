@@ -7,8 +7,8 @@ import { tell } from './consent-timeline.ts'
 import type { Cpf } from './cpf.ts'
 import { AverbaError } from './errors.ts'
 import { checkBasis } from './given.ts'
-import { holdBack } from './hold-back.ts'
-import type { Basis, Outcome, Owed } from './message.ts'
+import { holdBack, type Withhold } from './hold-back.ts'
+import type { Basis, Owed } from './message.ts'
 import type { Ask } from './outcome.ts'
 import { canonicalJson } from './proof/canonical-json.ts'
 import type { Standings } from './standings.ts'
@@ -84,16 +84,16 @@ async function useConsent(
  */
 export function underNamedConsents(area: Pick<Area, 'store' | 'clock'>, performers: Performers): Performers {
   const held = Object.entries(performers).map(([type, performer]) => {
-    return [type, holdBack(performer, owed => withhold(area, owed))] as const
+    return [type, holdBack(area.store, performer, owed => withhold(area, owed))] as const
   })
   return Object.fromEntries(held)
 }
 
-/** How a call ends whose consent does not stand; `undefined` where it stands, or none is named. */
+/** What ends a call whose consent does not stand; `undefined` where it stands, or none is named. */
 async function withhold(
   { store, clock }: Pick<Area, 'store' | 'clock'>,
   owed: Owed,
-): Promise<Outcome | undefined> {
+): Promise<Withhold | undefined> {
   const { consent } = owed.data as { consent?: string } // As the machine writes it.
   if (consent === undefined) return undefined
   const { events, last } = await readConsentEvents(store, `consent-${consent}`)
@@ -101,16 +101,18 @@ async function withhold(
   const at = toInstant(Math.max(clock.now(), last ? fromInstant(last.at) : 0))
   const { because } = tell(events, { at, knownAt: at, ageMaxMs: null, syncedAt: null })
   if (because === 'active') return undefined
-  const data = { because, at, position: last?.position ?? 0 }
-  const parts = { problem: { owner: ownerOf(owed), value: notEffective } }
-  const fact = { type: 'validation.withhold', data, parts }
-  return { status: 'declined', because: `the consent does not stand: ${because}`, fact }
+  return sentBefore => {
+    const data = { because, at, position: last?.position ?? 0, ...(sentBefore && { sentBefore }) }
+    const value = { ...notEffective, title: sentBefore ? notAgain : neverSent }
+    const fact = { type: 'validation.withhold', data, parts: { problem: { owner: ownerOf(owed), value } } }
+    return { status: 'declined', because: `the consent does not stand: ${because}`, fact }
+  }
 }
 
-const notEffective = {
-  ...{ status: 0, code: 'CONSENT_NOT_EFFECTIVE' },
-  title: 'The consent that it names does not stand any more: nothing was sent',
-}
+const notEffective = { status: 0, code: 'CONSENT_NOT_EFFECTIVE' }
+const neverSent = 'The consent that it names does not stand any more: nothing was sent'
+const notAgain =
+  'The consent that it names does not stand any more: it was sent before, and not processed, and not sent again'
 
 /** In letters alone: eleven digits in a row could be a CPF, which no command id may hold. */
 function inLetters(digest: Uint8Array): string {

@@ -72,10 +72,10 @@ function outcomeOf(
   events: readonly AnyRecorded[],
   { validationStates, callEndings }: Words,
 ): string {
-  const isWithheld =
-    state === 'declined' &&
-    events.findLast(({ stream, type }) => stream === validation && ends.has(type))?.type === withheld
-  return isWithheld ? callEndings[withheld] : (validationStates[state] ?? state)
+  const ended = events.findLast(({ stream, type }) => stream === validation && ends.has(type))
+  if (state !== 'declined' || ended?.type !== withheld) return validationStates[state] ?? state
+  const { sentBefore } = ended.data as { sentBefore?: true } // As the machine writes it.
+  return callEndings[sentBefore ? `${withheld}, sent before` : withheld]
 }
 
 const withheld = 'validation.withheld'

@@ -20,7 +20,8 @@ export interface Answer {
 /** How a request ended: answered, certainly never sent, or lost on the way. */
 export type Exchange =
   | { readonly status: 'answered'; readonly answer: Answer }
-  | { readonly status: 'unsent'; readonly because: string }
+  /** Of a call that goes again with another token, the first request may have been answered. */
+  | { readonly status: 'unsent'; readonly because: string; readonly isAnswered?: true }
   | { readonly status: 'lost'; readonly because: string; readonly isOversized?: true }
 
 /** What every client sends and waits with. */
@@ -128,7 +129,7 @@ export function conclude(
     effectClass === 'read' || effectClass === 'idempotent'
       ? { status: 'deferred', because }
       : { status: 'unknown', because, fact: reading.lost(answer?.told()) }
-  if (result.status === 'unsent') return { status: 'deferred', because: result.because }
+  if (result.status === 'unsent') return { ...result, status: 'deferred' }
   if (result.status === 'lost') return doubt(result.because)
   const { answer } = result
   const { status } = answer
@@ -139,7 +140,7 @@ export function conclude(
   const because = `the ${reading.service} answered ${status}`
   const afterMs = retryAfterMs(answer, clock)
   if (status === 429 || (status === 503 && afterMs !== undefined)) {
-    return { status: 'deferred', because, ...(afterMs !== undefined && { afterMs }) }
+    return { status: 'deferred', because, isAnswered: true, ...(afterMs !== undefined && { afterMs }) }
   }
   return isRefusal(status)
     ? { status: 'declined', because, fact: reading.declined(answer) }

@@ -81,8 +81,11 @@ export type ConsentEvent =
    * Ends a change whose outcome a reading had told already; the status is null where there was no answer, or a refusal.
    */
   | Event<'consent.answeredLate', { asked: RequestableStatus | null; status: ConsentStatus | null }>
-  /** A change that had been put off was not sent: it was no longer asked for. */
-  | Event<'consent.changeWithheld', { asked: RequestableStatus }>
+  /**
+   * A change that had been put off was not sent: it was no longer asked for. `sentBefore`: an earlier request had been
+   * answered, and so the service was told of the person.
+   */
+  | Event<'consent.changeWithheld', { asked: RequestableStatus; sentBefore?: true }>
   | Event<'consent.detailRequested', Record<string, never>>
   /**
    * A list shows another status, or one that cannot be read, which is null. A reading in full is owed, whose history
@@ -133,7 +136,7 @@ export type ConsentMessage =
       'consentService.consentRead',
       ConsentReading & { history: readonly HistoryEntry[]; askedAt?: Instant }
     >
-  | Message<'consent.withholdChange', { asked: RequestableStatus }>
+  | Message<'consent.withholdChange', { asked: RequestableStatus; sentBefore?: true }>
   | Message<'consentService.changeDeclined', { httpStatus: number } & Answered>
   | Message<'consentService.readDeclined', { httpStatus: number }>
   | Message<'consentService.readGivenUp', unknown>

@@ -20,6 +20,8 @@ interface Parked extends Concerned {
 
 /** By which retry policy it was decided. */
 interface ByPolicy {
+  /** The service answered the attempt: it was told what the call carries, and did nothing about it. */
+  readonly isAnswered?: true
   /** The policy's name: its numbers stand in the code of the version that decided. */
   readonly policy: string
   /** Since it was first due, or was last released by an operator. */
@@ -50,7 +52,7 @@ export type EffectEvent =
   | Event<'effect.parked', Parked & ({ by: 'operator' } | ({ by: 'policy' } & ByPolicy))>
   /** An operator released it: it is due at once, and its attempts are counted anew. */
   | Event<'effect.resumed', Concerned>
-  /** It had not left, and never will: something else is asked for in its place. */
+  /** It has done nothing, and never will: something else is asked for in its place. */
   | Event<'effect.withdrawn', Concerned>
 
 // Commands, and facts from outside

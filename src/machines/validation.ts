@@ -23,6 +23,8 @@ interface Withheld {
   readonly because: Exclude<Reason, 'active'>
   readonly at: Instant
   readonly position: number
+  /** An earlier request had been answered: the service was told of the person, and did not process it. */
+  readonly sentBefore?: true
 }
 
 /** A validation that takes the answer of an earlier one; `from` is the host's id of that one. */
@@ -53,7 +55,7 @@ export type ValidationEvent =
   /** Its part `result` holds what matched and what did not. */
   | Event<'validation.answered', Answered>
   | Event<'validation.declined', { httpStatus: number; code: string | null }>
-  /** It did not leave: the consent that it names no longer stands. */
+  /** It did not leave, or not once more: the consent that it names no longer stands. */
   | Event<'validation.withheld', Withheld>
   /** Perhaps done, perhaps paid: a person decides. Its part `unreadable` holds what the service answered, if it did. */
   | Event<'validation.inconclusive', unknown>

@@ -18,13 +18,19 @@ export function describeEvent({ type, data }: Pick<Recorded, 'type' | 'data'>, w
 /** Says what became of a call, by the event that ended it where that is no answer. */
 export function describeCall(
   { state }: Pick<Owed, 'state'>,
-  ending: Pick<Recorded, 'type' | 'resolves'> | undefined,
+  ending: Pick<Recorded, 'type' | 'resolves' | 'data'> | undefined,
   { callEndings, effectStates }: Words,
 ): string {
   if (ending === undefined || !isEnded(state)) return effectStates[state]
   const byType: Readonly<Record<string, string | undefined>> = callEndings
   const found: CallEnding = state === 'declined' ? 'found not done' : 'found done'
-  return byType[ending.type] ?? (ending.resolves ? callEndings[found] : effectStates[state])
+  return byType[endingOf(ending)] ?? (ending.resolves ? callEndings[found] : effectStates[state])
+}
+
+/** How the words call what ended a call: by its type, and apart where the call had been sent all the same. */
+function endingOf({ type, data }: Pick<Recorded, 'type' | 'data'>): string {
+  const { sentBefore } = data as { sentBefore?: true } // As the machines write it, where they do.
+  return sentBefore ? `${type}, sent before` : type
 }
 
 function isEnded(state: Owed['state']): boolean {

@@ -60,8 +60,8 @@ export const englishEvents: EventWords = {
       : status === asked
         ? `The service answered that it made the change to ${status}, which a reading had shown before`
         : `The answer to a change came late, with ${status}`,
-  'consent.changeWithheld': ({ asked }) =>
-    `The change to ${asked} was not sent: the service had shown another status`,
+  'consent.changeWithheld': ({ asked, sentBefore }) =>
+    `The change to ${asked} was not sent${sentBefore ? ' again' : ''}: the service had shown another status`,
   'consent.changeLost': () => 'The answer to the change was lost: perhaps it was made',
   'consent.changeNotMade': ({ asked, status }) =>
     `The change to ${asked}, whose answer was lost, was not made: the consent is still ${status}`,
@@ -78,8 +78,10 @@ export const englishEvents: EventWords = {
   'validation.answered': ({ evaluated }) =>
     `Validation answered: ${evaluated} ${evaluated === 1 ? 'field' : 'fields'} evaluated`,
   'validation.declined': ({ httpStatus }) => `The service declined the validation (HTTP ${httpStatus})`,
-  'validation.withheld': () =>
-    'The validation was not sent: the consent that it names did not stand any more',
+  'validation.withheld': ({ sentBefore }) =>
+    sentBefore
+      ? 'The validation was not sent again, after an attempt that was not processed: the consent that it names did not stand any more'
+      : 'The validation was not sent: the consent that it names did not stand any more',
   'validation.inconclusive': () => 'The answer to the validation was lost: perhaps it was made',
   'validation.resolved': ({ charged, by }) =>
     by === 'attempt'
@@ -116,6 +118,6 @@ export const englishEvents: EventWords = {
     wait === 'known' ? 'Call put off until a known time' : 'Call not made yet: it is tried again later',
   'effect.parked': ({ by }) =>
     by === 'operator' ? 'Call put on hold by an operator' : 'Call put on hold after many attempts',
-  'effect.withdrawn': () => 'Call withdrawn before it left',
+  'effect.withdrawn': () => 'Call withdrawn: another one takes its place',
   'effect.resumed': () => 'Call let go by an operator',
 }

@@ -63,9 +63,13 @@ export const english: Words = {
     'subject.erased': "cancelled: the person's data was erased",
     'subject.scheduled': 'cancelled: another interval was set',
     'subject.unscheduled': 'cancelled: periodic readings were ended',
-    'effect.withdrawn': 'withdrawn before it left: another call takes its place',
+    'effect.withdrawn': 'withdrawn: another call takes its place',
     'validation.withheld': 'not sent: the consent that it names did not stand any more',
+    'validation.withheld, sent before':
+      'not repeated: it was sent, and not processed; then the consent that it names did not stand any more',
     'consent.changeWithheld': 'not sent: the consent had another status by then',
+    'consent.changeWithheld, sent before':
+      'not repeated: it was sent, and not processed; then the consent had another status',
     'validation.resolved': 'without a result: it was found out whether it was charged',
     'found done': 'done: that was found out later',
     'found not done': 'not done: that was found out later',

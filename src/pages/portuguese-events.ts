@@ -64,8 +64,8 @@ export const portugueseEvents: EventWords = {
       : status === asked
         ? `O serviço respondeu que fez a mudança para ${status}, que uma leitura já havia mostrado`
         : `A resposta a uma mudança chegou tarde, com ${status}`,
-  'consent.changeWithheld': ({ asked }) =>
-    `Mudança para ${asked} não enviada: o serviço já havia mostrado outra situação`,
+  'consent.changeWithheld': ({ asked, sentBefore }) =>
+    `Mudança para ${asked} não ${sentBefore ? 'repetida' : 'enviada'}: o serviço já havia mostrado outra situação`,
   'consent.changeLost': () => 'A resposta ao pedido de mudança se perdeu: talvez tenha sido feita',
   'consent.changeNotMade': ({ asked, status }) =>
     `A mudança para ${asked}, cuja resposta se perdeu, não foi feita: o consentimento segue ${status}`,
@@ -82,7 +82,10 @@ export const portugueseEvents: EventWords = {
   'validation.answered': ({ evaluated }) =>
     `Validação respondida: ${evaluated} ${evaluated === 1 ? 'campo avaliado' : 'campos avaliados'}`,
   'validation.declined': ({ httpStatus }) => `O serviço recusou a validação (HTTP ${httpStatus})`,
-  'validation.withheld': () => 'Validação não enviada: o consentimento em que se baseava deixou de valer',
+  'validation.withheld': ({ sentBefore }) =>
+    sentBefore
+      ? 'Validação não repetida, enviada antes e não processada: o consentimento em que se baseava deixou de valer'
+      : 'Validação não enviada: o consentimento em que se baseava deixou de valer',
   'validation.inconclusive': () => 'A resposta da validação se perdeu: talvez tenha sido feita',
   'validation.resolved': ({ charged, by }) =>
     by === 'attempt'
@@ -121,6 +124,6 @@ export const portugueseEvents: EventWords = {
       : 'Chamada ainda não feita: haverá nova tentativa',
   'effect.parked': ({ by }) =>
     by === 'operator' ? 'Chamada suspensa por um operador' : 'Chamada suspensa depois de muitas tentativas',
-  'effect.withdrawn': () => 'Chamada retirada antes de sair',
+  'effect.withdrawn': () => 'Chamada retirada: outra toma o seu lugar',
   'effect.resumed': () => 'Chamada liberada por um operador',
 }

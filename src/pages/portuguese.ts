@@ -63,9 +63,13 @@ export const portuguese: Words = {
     'subject.erased': 'cancelada: os dados do titular foram eliminados',
     'subject.scheduled': 'cancelada: outro intervalo foi definido',
     'subject.unscheduled': 'cancelada: as leituras periódicas foram encerradas',
-    'effect.withdrawn': 'retirada antes de sair: outra chamada toma o seu lugar',
+    'effect.withdrawn': 'retirada: outra chamada toma o seu lugar',
     'validation.withheld': 'não enviada: o consentimento indicado já não valia',
+    'validation.withheld, sent before':
+      'não repetida: foi enviada e não processada; depois, o consentimento indicado já não valia',
     'consent.changeWithheld': 'não enviada: o consentimento já tinha outra situação',
+    'consent.changeWithheld, sent before':
+      'não repetida: foi enviada e não processada; depois, o consentimento já tinha outra situação',
     'validation.resolved': 'sem resultado: apurou-se se foi cobrada',
     'found done': 'feita: isso foi apurado depois',
     'found not done': 'não feita: isso foi apurado depois',

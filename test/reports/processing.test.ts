@@ -154,3 +154,14 @@ test('data of a call that an erasure ended under way may have left; of one that 
     await world.close()
   }
 })
+
+test('data of a call that an erasure ended had left where the service had put the call off by an answer', async () => {
+  const world = await simulate()
+  await world.faults.add({ kind: 'status', service: 'validationService', status: 429 })
+  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  expect((await validated(world)).status).toBe('deferred')
+  expect(await callsOf(world)).toEqual([])
+  await world.averba.subjects.erase({ subject }, { requester: 'p-1', legalBasis: 'LGPD 18 VI' })
+  expect(await callsOf(world)).toMatchObject([{ type: 'subject.erased', kinds: ['shared'] }])
+  await world.close()
+})

@@ -171,7 +171,7 @@ test('a change that was withdrawn, and one that a reading found not made, are to
   await averba.settle()
   const changes = (await toldIn(world, subject)).outcomes.filter(([call]) => call === 'changeStatus')
   expect(changes).toEqual([
-    ['changeStatus', 'withdrawn before it left: another call takes its place'],
+    ['changeStatus', 'withdrawn: another call takes its place'],
     ['changeStatus', 'not done: that was found out later'],
   ])
   await world.close()

@@ -137,7 +137,13 @@ test.each([
     await averba.settle()
     expect(service.changes).toBe(0)
     expect(await approve()).toMatchObject({ status: 'declined', problem: { status: 0, code: 'WITHDRAWN' } })
-    expect(await eventsOf(world, 'consent.changeWithheld')).toMatchObject([{ data: { asked: 'ATIVO' } }])
+    expect(await eventsOf(world, 'consent.changeWithheld')).toMatchObject([
+      { data: { asked: 'ATIVO', sentBefore: true } },
+    ])
+    const told = await averba.subjects.report({ subject }, { language: 'en' })
+    expect(told).toContain(
+      'not repeated: it was sent, and not processed; then the consent had another status',
+    )
     expect((await consents.standing({ ...which, ageMaxMs: 0 })).because).toBe(held)
     await world.close()
   },
@@ -158,10 +164,16 @@ test('a change that an operator lets go does not leave either where it is asked 
   await world.close()
 })
 
-test('of a change that was withheld no data has left', async () => {
+test.each([
+  ['put off by an answer: it had left', true, ['Serviço de consentimento']],
+  ['never sent: it had not left', false, []],
+])('the data of a change that was withheld, and %s', async (_, isBusy, recipients) => {
   const { world, subject, service, which } = await givenTroubled('PENDENTE')
-  const { averba, clock, consentService, samples } = world
-  await averba.consents.approve(which)
+  const { averba, clock, consentService, samples, faults } = world
+  service.isTroubled = isBusy
+  if (!isBusy) await faults.add({ kind: 'refuse', service: 'consentService' })
+  expect((await averba.consents.approve(which)).status).toBe('deferred')
+  await faults.clear()
   consentService.change(samples.cpf, which.id, 'NEGADO')
   await averba.consents.sync({ subject })
   const from = new Date(clock.now() + minuteMs).toISOString()
@@ -171,7 +183,7 @@ test('of a change that was withheld no data has left', async () => {
   const until = new Date(clock.now() + minuteMs).toISOString()
   const operations = []
   for await (const operation of averba.audit.processing({ from, until })) operations.push(operation)
-  expect(operations.flatMap(({ recipients }) => recipients)).toEqual([])
+  expect(operations.flatMap(each => each.recipients)).toEqual(recipients)
   await world.close()
 })
 

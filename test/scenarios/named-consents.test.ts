@@ -154,6 +154,84 @@ test('a validation whose token is waited for does not leave once the revocation 
   expect(world.validationService.answered).toBe(0)
   const [withheld] = await all(log.read({ types: ['validation.withheld'] }))
   expect(withheld).toMatchObject({ data: { because: 'uncertain' } })
+  expect(withheld?.data).not.toHaveProperty('sentBefore')
+  await world.close()
+})
+
+/** What the report to the person says of the validation, and what the records of processing do. */
+async function toldOf({ averba }: World) {
+  const report = JSON.parse(await averba.subjects.report({ cpf }, { format: 'json' }))
+  const processing = await all(
+    averba.audit.processing({ from: '2026-11-01T00:00:00.000Z', until: '2026-12-01T00:00:00.000Z' }),
+  )
+  const isValidation = ({ operation }: { operation: string }) => operation.startsWith('validationService.')
+  return {
+    call: report.told.find(isValidation).outcome,
+    validation: report.validations[0].outcome,
+    words: report.timeline.find((entry: { type: string }) => entry.type === 'validation.withheld').words,
+    recipients: processing.find(({ type }) => type === 'validation.withheld')?.recipients,
+  }
+}
+
+const sentBefore = {
+  call: expect.stringMatching(/^não repetida: foi enviada e não processada/),
+  validation: expect.stringMatching(/^não repetida: foi enviada e não processada/),
+  words: expect.stringMatching(/^Validação não repetida, enviada antes/),
+  recipients: ['Serviço de validação'],
+}
+
+test('a person is told that their data was sent, also where the consent ended before it was sent again', async () => {
+  const { service, intercept } = busyService()
+  const world = await simulate({ intercept })
+  const { averba } = world
+  const { consent, basis } = await givenBasis(world)
+  const ask = () => averba.validations.validate({ id: 'a', cpf, claims }, { basis })
+  await ask()
+  valueOf(await averba.consents.revoke(consent))
+  await world.clock.advance(2 * hourMs)
+  await averba.settle()
+  expect(service.left).toBe(1)
+  expect(await toldOf(world)).toEqual(sentBefore)
+  expect(await ask()).toMatchObject({ problem: { title: expect.stringContaining('it was sent before') } })
+  await world.close()
+})
+
+test('a person is told that their data was sent where it was answered 401, and the consent ended while a newer token was waited for', async () => {
+  let left = 0
+  const world = await simulate({
+    async intercept(request, forward) {
+      if (request.url.includes('/validate/pf')) left += 1
+      if (request.url.includes('/token') && left > 0) valueOf(await world.averba.consents.revoke(consent))
+      return forward(request)
+    },
+  })
+  const { consent, basis } = await givenBasis(world)
+  const { validations } = world.averba
+  valueOf(await validations.validate({ id: 'warm', cpf: otherCpf, claims }))
+  world.tokenService.expire()
+  left = 0
+  expect(await validations.validate({ id: 'a', cpf, claims }, { basis })).toMatchObject(notEffective)
+  expect(left).toBe(1)
+  expect(await toldOf(world)).toEqual(sentBefore)
+  await world.close()
+})
+
+test('a person is told that nothing was sent where no request could leave before the consent ended', async () => {
+  const world = await simulate()
+  const { averba, clock, faults } = world
+  const { consent, basis } = await givenBasis(world)
+  await faults.add({ kind: 'refuse', service: 'validationService' })
+  const { status } = await averba.validations.validate({ id: 'a', cpf, claims }, { basis })
+  expect(status).toBe('deferred')
+  valueOf(await averba.consents.revoke(consent))
+  await clock.advance(2 * hourMs)
+  await averba.settle()
+  expect(await toldOf(world)).toEqual({
+    call: 'não enviada: o consentimento indicado já não valia',
+    validation: 'não enviada: o consentimento indicado já não valia',
+    words: expect.stringMatching(/^Validação não enviada/),
+    recipients: [],
+  })
   await world.close()
 })
 
@@ -182,7 +260,7 @@ test('a validation does not leave after its consent has expired, or is listed no
     await averba.settle()
     const [withheld] = await all(averba.log.read({ types: ['validation.withheld'] }))
     expect(withheld?.data).toEqual(
-      because && { because, at: expect.any(String), position: expect.any(Number) },
+      because && { because, at: expect.any(String), position: expect.any(Number), sentBefore: true },
     )
     expect(outcome.status).toBe('deferred')
     expect((await averba.validations.get('a'))?.state).toBe(because ? 'declined' : 'answered')

@@ -1,10 +1,17 @@
+import { AverbaError, recordable } from '../../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { clearCode, readProblem } from '../problem.ts'
 
 /** A token to call with, or why there is none now. */
 export type TokenAnswer =
   | { readonly status: 'held'; readonly value: string }
-  | { readonly status: 'deferred'; readonly because: string; readonly afterMs?: number }
+  | {
+      readonly status: 'deferred'
+      readonly because: string
+      readonly afterMs?: number
+      /** The operation answered 401 before: it was told what the call carries. */
+      readonly isAnswered?: true
+    }
 
 /** Why there is none now. */
 export type NoToken = Exclude<TokenAnswer, { status: 'held' }>
@@ -36,13 +43,29 @@ export async function withToken(
   if (token.status !== 'held') return token
   const result = await send(token.value)
   if (!isRejected(result)) return served(tokens, token.value, result)
-  const newer = await tokens.renew(token.value)
-  if (newer.status !== 'held') return newer
-  const again = await send(newer.value)
-  if (!isRejected(again)) return served(tokens, newer.value, again)
-  const none = await tokens.giveUp(newer.value)
-  const code = clearCode(readProblem(401, again.answer.told()))
-  return code === null ? none : { ...none, because: `${none.because}: ${code}` }
+  const again = await sendAnew(tokens, token.value, send)
+  return again.status === 'unsent' || again.status === 'deferred' ? { ...again, isAnswered: true } : again
+}
+
+/** Sends it once more, with a newer token than the rejected one. */
+async function sendAnew(
+  tokens: TokenSource,
+  rejected: string,
+  send: (bearer: string) => Promise<Exchange>,
+): Promise<Exchange | NoToken> {
+  try {
+    const newer = await tokens.renew(rejected)
+    if (newer.status !== 'held') return newer
+    const again = await send(newer.value)
+    if (!isRejected(again)) return served(tokens, newer.value, again)
+    const none = await tokens.giveUp(newer.value)
+    const code = clearCode(readProblem(401, again.answer.told()))
+    return code === null ? none : { ...none, because: `${none.because}: ${code}` }
+  } catch (error) {
+    // Nothing more has left; that the first request did is not forgotten over it.
+    if (error instanceof AverbaError) return { status: 'deferred', because: recordable(error) }
+    throw error
+  }
 }
 
 function isRejected(result: Exchange): result is Extract<Exchange, { status: 'answered' }> {
