@@ -129,7 +129,7 @@ export class Attempts {
     const { store, clock, performers } = this.#parts
     const found = await store.findClaimable(id, clock.now())
     const performer = found && performers[found.owed.type]
-    if (!performer) return undefined
+    if (!performer || performer.takes?.(found.owed) === false) return undefined
     if (!this.#isRecorded(found)) {
       const read = await store.claimEffect(id, clock.now())
       return read && { ...read, performer }

@@ -51,6 +51,7 @@ export class Tokens implements TokenSource {
     this.#stream = stream
     const { secrets } = parts.store
     this.keeper = {
+      stream,
       find: () => secrets.find(stream),
       keep: token => secrets.keep(stream, token),
       drop: before => secrets.drop(stream, before),
@@ -116,7 +117,7 @@ export class Tokens implements TokenSource {
         const { generation } = standing.data
         if (await this.#isOther(standing)) return this.#requestOwn()
         const kept = await this.keeper.find()
-        if (!kept) return this.#request('lost')
+        if (kept?.generation !== generation) return this.#replace(standing, kept?.generation)
         if (kept.value !== rejected) return { status: 'held', value: kept.value }
         await this.#reject(generation, kept.value === this.#served)
         return undefined
@@ -139,6 +140,14 @@ export class Tokens implements TokenSource {
       default:
         return this.#request('absent')
     }
+  }
+
+  /** Replaces the token that the log tells of and that is not there: one that nobody recorded would shadow the next. */
+  async #replace({ id }: Standing, found: number | undefined): Promise<undefined> {
+    // Another process may have recorded it meanwhile.
+    if ((await this.#standing())?.id !== id) return undefined
+    if (found !== undefined) await this.keeper.drop(found + 1)
+    return this.#request('lost')
   }
 
   /** Requests a token where the one at hand belongs to other credentials, unless ours were refused before. */

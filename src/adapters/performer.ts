@@ -18,6 +18,11 @@ export interface Performer {
   /** Nothing leaves the store and its keyring: even a log restored from a backup performs it. */
   readonly isLocal?: true
   /**
+   * Whether an effect is for this process: false where what it is configured with is not what the effect was recorded for.
+   * Then it is left as it stands, for a process that it is for.
+   */
+  takes?(owed: Owed): boolean
+  /**
    * One attempt. Never throws for what the outside does. An `AverbaError` says that nothing has left: it goes again.
    *
    * @param mayLeave asked before each request of a `probed` or `once` effect, also before one that is sent again

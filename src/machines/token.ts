@@ -117,6 +117,7 @@ const chart = setup({
       until: ({ event }) => (event.type === 'token.rejected' && event.data.until) || '',
     }),
     keepRepetition: assign({
+      credential: ({ context, event }) => credentialIn(event) ?? context.credential,
       until: ({ context, event }) => (event.type === 'token.repeated' ? event.data.until : context.until),
     }),
   },

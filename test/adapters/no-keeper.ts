@@ -2,6 +2,7 @@ import type { TokenKeeper } from '../../src/adapters/token/client.ts'
 
 /** Keeps no token: each one is the first. */
 export const noKeeper: TokenKeeper = {
+  stream: 'token-default',
   find: async () => undefined,
   keep: async () => undefined,
   drop: async () => undefined,

@@ -144,3 +144,11 @@ test('a wait that a clock set which was ahead is none', () => {
   expect(after(...again, request('repeated', 'k1', ahead))).toHaveProperty('refused')
   expect(after(...again, request('repeated'))).toHaveProperty('events')
 })
+
+test('a token that another contract was given again is not waited for by the first', () => {
+  const until = '2026-11-20T12:10:00.000Z'
+  const ofOther = { type: 'tokenService.repeated', data: { generation: 2, credential: 'k2', until } }
+  const again = [request('absent'), issued(1), reject(1), request('rejected'), ofOther]
+  expect(after(...again, request('repeated', 'k2'))).toHaveProperty('refused')
+  expect(after(...again, request('changed', 'k1'))).toHaveProperty('events')
+})

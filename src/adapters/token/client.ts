@@ -15,6 +15,8 @@ import { refusesCredentials } from './refusal.ts'
 
 /** Where the token of one credential is kept. It goes nowhere else. */
 export interface TokenKeeper {
+  /** The stream of the credential. */
+  readonly stream: string
   /** The token that is kept, in use or rejected. */
   find(): Promise<{ readonly generation: number; readonly value: string } | undefined>
   keep(token: { readonly generation: number; readonly value: string }): Promise<void>
@@ -52,6 +54,8 @@ export function createTokenClient(options: TokenClientOptions): Performers {
   return {
     'tokenService.requestToken': {
       effectClass: 'idempotent',
+      // Of another name, it may be of another contract; its generations number other tokens.
+      takes: ({ stream }) => stream === options.keeper.stream,
       lost,
       async perform(owed): Promise<Outcome> {
         const key = await secretFrom(options.consumerKey, 'consumer key')
