@@ -24,6 +24,7 @@
  * - `CORRUPT`: the log contradicts itself.
  * - `ROLLED_BACK`: the log is behind its high-water mark, or another than it was then: cut off, put back or replaced.
  * - `PART_ARCHIVED`: personal data that was moved out to a bundle, and has to be put back to be read.
+ * - `PART_DESTROYED`: personal data that is asked for and was destroyed, by retention or with its person.
  * - `VIEW_STOPPED`: a view stands still, and what it shows may be over: nothing is told by it before it runs again.
  * - `ENDLESS`: a simulated clock that was to run until nothing is left, and something always is; it is named.
  * - `NOTHING_DUE`: a simulated clock that was to run until something has happened, and nothing is left that could.
@@ -56,6 +57,7 @@ export type ErrorCode =
   | 'CORRUPT'
   | 'ROLLED_BACK'
   | 'PART_ARCHIVED'
+  | 'PART_DESTROYED'
   | 'VIEW_STOPPED'
   | 'ENDLESS'
   | 'NOTHING_DUE'

@@ -1,5 +1,5 @@
 import { brasiliaDay } from './adapters/brasilia.ts'
-import { type FieldResult, flatten, type ValidationResult } from './adapters/validation/protocol.ts'
+import { flatten } from './adapters/validation/protocol.ts'
 import { type Claims, claimsSchema } from './adapters/validation/wire.ts'
 import type { Area } from './area.ts'
 import { giveWay } from './clock.ts'
@@ -12,41 +12,14 @@ import { checkId, checkInstant, checkOneOf, checkText, notAbout } from './given.
 import { believeLate } from './late-answer.ts'
 import type { Basis, Instant, Json, Part, Recorded } from './message.ts'
 import { useNamed } from './named-consents.ts'
-import { type Open, openUnlessArchived } from './notification.ts'
+import { openUnlessArchived } from './notification.ts'
 import type { Ask, Outcome } from './outcome.ts'
 import { canonicalJson } from './proof/canonical-json.ts'
 import type { Standings } from './standings.ts'
 import type { Which } from './subjects.ts'
+import { openListedValidation, openValidation, type Validation } from './validation.ts'
 import { findReusable } from './validation-reuse.ts'
-import { type ValidationRow, validationStates } from './views/validations.ts'
-
-/** A validation of what was claimed of a person (document 2, section 2). */
-export interface Validation {
-  /** The host's id, which is also its command id. */
-  readonly id: string
-  readonly state: ValidationRow['state']
-  /** By field, such as `nome` or `filiacao.nome_mae`. What the service left out was not evaluated. */
-  readonly fields: Readonly<Record<string, FieldResult>>
-  readonly cpfDisponivel?: boolean
-  /** Our id, which the gateway reports where a trace header is configured. */
-  readonly traceId: string
-  readonly requestedAt: Instant
-  /** When its state was recorded; absent while it is `requested`. */
-  readonly endedAt?: Instant
-  /** The id of the validation whose answer this one took: nothing was asked of the service. */
-  readonly reusedFrom?: string
-  /** The id of the inconclusive validation that this one pays for again, and of the one that pays for this one. */
-  readonly againOf?: string
-  readonly againBy?: string
-  /**
-   * What a person, or an attempt that reported late, said about an inconclusive one, unless an answer came after all.
-   */
-  readonly resolved?: { readonly charged: boolean; readonly at: Instant; readonly note?: string }
-  /** What the service answered, as it came, up to 16,384 characters, where it could not be read as a validation. */
-  readonly unreadable?: string
-  /** Its answer or note was moved out to a bundle, and is left out in a list until it is put back. */
-  readonly isArchived?: true
-}
+import { validationStates } from './views/validations.ts'
 
 /** What is to be validated, and whether it may cost anything. */
 export interface ValidationInput {
@@ -78,13 +51,15 @@ export interface Validations {
    * @throws {AverbaError} `INVALID_CPF`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`; `BUDGET_SPENT` over
    * `paidPerDayMax`, with no validation recorded, so that the same id may be used another day; `NOT_FOUND` and
    * `REFUSED` when what is to be paid again is not there, is not inconclusive, or was paid again before;
-   * `CONSENT_NOT_EFFECTIVE` when the consent does not stand, before any request for the validation
+   * `CONSENT_NOT_EFFECTIVE` when the consent does not stand, before any request for the validation; `PART_ARCHIVED`,
+   * `PART_DESTROYED` under an id that was answered, when its answer was moved out to a bundle, or destroyed
    */
   validate(input: ValidationInput, ask?: ValidationAsk): Promise<Outcome<Validation>>
   /**
    * A validation by the host's id, or `undefined`.
    *
-   * @throws {AverbaError} `PART_ARCHIVED` when its answer was moved out to a bundle
+   * @throws {AverbaError} `PART_ARCHIVED` when its answer was moved out to a bundle, `PART_DESTROYED` when it was
+   * destroyed
    */
   get(id: string): Promise<Validation | undefined>
   /**
@@ -93,8 +68,8 @@ export interface Validations {
   of(event: Pick<Recorded, 'stream'>): Promise<Validation>
   /**
    * The validations in the order in which they were asked for, `from` included, `until` not. Those without
-   * `reusedFrom` are the ones that an invoice may name, by `traceId`. One whose answer was moved out to a bundle is
-   * listed without it, and says so by `isArchived`.
+   * `reusedFrom` are the ones that an invoice may name, by `traceId`. One whose answer was moved out to a bundle,
+   * or destroyed, is listed without it, and says so by `isArchived` or `isDestroyed`.
    *
    * @throws {AverbaError} `INVALID_INPUT` for an instant in another form or an unknown state, `VIEW_STOPPED` while
    * their view stands still
@@ -122,7 +97,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
     const found = await findValidation(area, id)
     if (!found) return undefined
     const row = await rows.find('validations', found.stream)
-    return row && toValidation(area, row)
+    return row && openValidation(area, row)
   }
 
   /** One of today's paid calls, counted in the append that asks for it: no other process can come in between. */
@@ -151,7 +126,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
     async of({ stream }) {
       const row = stream.startsWith('validation-') ? await rows.find('validations', stream) : undefined
       if (!row) throw notAbout('validation')
-      return toValidation(area, row)
+      return openValidation(area, row)
     },
     async validate(input, given = {}) {
       area.require('validationService')
@@ -215,7 +190,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
         if (until !== undefined) query = query.where('requested_at', '<', until)
         // Ids are ordered by time, and the table is sorted by them.
         const page = await query.orderBy('validation').limit(pageRows).execute()
-        for (const row of page) yield await toListed(area, row)
+        for (const row of page) yield await openListedValidation(area, row)
         const last = page.at(-1)
         if (!last || page.length < pageRows) return
         after = last.validation
@@ -247,47 +222,6 @@ const lostResult = {
 
 function isSame(a: Json, b: Json): boolean {
   return canonicalJson(a, { fractions: true }) === canonicalJson(b, { fractions: true })
-}
-
-/** What was moved out to a bundle does not end a list. */
-async function toListed(area: Area, row: ValidationRow): Promise<Validation> {
-  try {
-    return await toValidation(area, row)
-  } catch (error) {
-    if (!(error instanceof AverbaError) || error.code !== 'PART_ARCHIVED') throw error
-    return { ...(await toValidation(area, row, openUnlessArchived(area))), isArchived: true }
-  }
-}
-
-async function toValidation(
-  { store }: Area,
-  row: ValidationRow,
-  open: Open = address => store.open(address),
-): Promise<Validation> {
-  const result = row.result === null ? undefined : await open(row.result)
-  const { fields = {}, cpfDisponivel } = (result ?? {}) as Partial<ValidationResult> // Sealed as such by the client.
-  const note = row.note === null ? undefined : await open(row.note)
-  const unreadable = row.unreadable === null ? undefined : await open(row.unreadable)
-  return {
-    id: row.id,
-    state: row.state,
-    fields,
-    ...(cpfDisponivel !== undefined && { cpfDisponivel }),
-    traceId: row.validation.slice('validation-'.length),
-    requestedAt: row.requested_at,
-    ...(row.ended_at !== null && { endedAt: row.ended_at }),
-    ...(row.reused_from !== null && { reusedFrom: row.reused_from }),
-    ...(row.again_of !== null && { againOf: row.again_of }),
-    ...(row.again_by !== null && { againBy: row.again_by }),
-    ...(typeof unreadable === 'string' && { unreadable }),
-    ...(row.resolved_at !== null && {
-      resolved: {
-        charged: row.charged === 1,
-        at: row.resolved_at,
-        ...(typeof note === 'string' && { note }),
-      },
-    }),
-  }
 }
 
 function checkInput({ id, again, reuseWithinMs }: ValidationInput): void {

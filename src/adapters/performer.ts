@@ -18,8 +18,8 @@ export interface Performer {
   /** Nothing leaves the store and its keyring: even a log restored from a backup performs it. */
   readonly isLocal?: true
   /**
-   * Whether an effect is for this process: false where what it is configured with is not what the effect was recorded for.
-   * Then it is left as it stands, for a process that it is for.
+   * Whether an effect is for this process: false where it is configured with something else than the effect was
+   * recorded for. Then the effect is left as it stands.
    */
   takes?(owed: Owed): boolean
   /**

@@ -9,6 +9,9 @@ const downMs = 20_000
 /** How often a host repeats what the engine died of. */
 const repeatsMax = 4
 
+/** What becomes of what is asked of somebody who was erased. */
+const ofErased: ReadonlySet<ErrorCode> = new Set(['SUBJECT_ERASED', 'COMMAND_REUSED', 'PART_DESTROYED'])
+
 /** What an ask came to: a value, an error that was to be expected, or nothing at all. */
 export type Asked<T> = { readonly value: T } | { readonly code: ErrorCode } | undefined
 
@@ -76,7 +79,7 @@ export class Host {
     const { code } = error
     if (disk.isFull && code === 'STORE_UNSAFE') return code
     // Who was erased is somebody new when met again: the same words are another command then.
-    const isOfErased = (code === 'SUBJECT_ERASED' || code === 'COMMAND_REUSED') && box.erased.size > 0
+    const isOfErased = box.erased.size > 0 && ofErased.has(code)
     if (!expected.includes(code) && !isOfErased) throw error
     book.trace(`  ${code}`)
     return code

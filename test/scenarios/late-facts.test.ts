@@ -106,7 +106,9 @@ test('an answer about a validation that was under way leaves no claims and no re
   const answered = (await eventsOf(averba)).find(event => event.type === 'validation.answered')
   expect(answered).toMatchObject({ anomaly: 'it had ended before' })
   expect(answered).not.toHaveProperty('parts')
-  expect(await averba.validations.get('p1')).toMatchObject({ state: 'answered', fields: {} })
+  await expect(averba.validations.get('p1')).rejects.toMatchObject({ code: 'PART_DESTROYED' })
+  for await (const listed of averba.validations.list())
+    expect(listed).toMatchObject({ id: 'p1', state: 'answered', fields: {}, isDestroyed: true })
   await close()
 })
 

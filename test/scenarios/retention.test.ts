@@ -88,9 +88,8 @@ test('claims and results stay until the validation is settled', async () => {
   isLost = false
   valueOf(await averba.validations.validate({ id: 'done', cpf: samples.cpf, claims: { nome: 'X' } }))
   await averba.settle()
-  const fields = async (id: string) => Object.keys((await averba.validations.get(id))?.fields ?? {}).length
   const partsOf = async () => (await diagnoseStore({ store, isDeep: true })).checked
-  expect(await fields('done')).toBe(0)
+  await expect(averba.validations.get('done')).rejects.toMatchObject({ code: 'PART_DESTROYED' })
   expect(await partsOf()).toMatchObject({ erasedParts: 2, faults: [] })
   // Nothing of it is left to be given again.
   const again = await averba.validations.validate({
@@ -104,6 +103,41 @@ test('claims and results stay until the validation is settled', async () => {
   await clock.advance(day)
   await averba.settle()
   expect(await partsOf()).toMatchObject({ erasedParts: 5, faults: [] })
+  await world.close()
+})
+
+test('an answer that was destroyed is an error to whoever asks for it again, and never one without a mismatch', async () => {
+  const world = await simulate({
+    averba: { schedules: true, retention: { 'validation.result': { days: 30 } } },
+  })
+  const { averba, clock, samples } = world
+  const { validations } = averba
+  const validate = (id: string, more = {}) =>
+    validations.validate({ id, cpf: samples.cpf, claims: { nome: 'Outra Pessoa' }, ...more })
+  const { fields } = valueOf(await validate('a'))
+  expect(fields.nome?.result).toBe('mismatch')
+  expect(valueOf(await validate('b', { reuseWithinMs: day })).reusedFrom).toBe('a')
+  await clock.advance(31 * day)
+  await averba.settle()
+  const gone = { code: 'PART_DESTROYED' }
+  for (const id of ['a', 'b']) {
+    await expect(validations.get(id)).rejects.toMatchObject(gone)
+    await expect(validate(id, id === 'b' ? { reuseWithinMs: day } : {})).rejects.toMatchObject(gone)
+  }
+  const listed = []
+  for await (const { id, state, fields, isDestroyed } of validations.list())
+    listed.push({ id, state, fields, isDestroyed })
+  const shown = { state: 'answered', fields: {}, isDestroyed: true }
+  expect(listed).toEqual([
+    { id: 'a', ...shown },
+    { id: 'b', ...shown },
+  ])
+  for await (const event of averba.log.read({ types: ['validation.answered'] }))
+    await expect(validations.of(event)).rejects.toMatchObject(gone)
+  const asked = valueOf(await validate('c'))
+  expect(asked.fields.nome?.result).toBe('mismatch')
+  expect(asked).not.toHaveProperty('isDestroyed')
+  expect(world.validationService.answered).toBe(2)
   await world.close()
 })
 

@@ -11,7 +11,7 @@ const claims = { nome: 'Maria de Exemplo Souza' }
 const minuteMs = 60_000
 const lifeMs = 60 * minuteMs
 
-/** A gateway of several contracts, each with one token at a time, and a service that says whose token it was paid with. */
+/** A gateway of several contracts, each with one token at a time, and a service that tells whose token came. */
 function givenGateway() {
   const clock = new VirtualClock()
   const store = newPath()
