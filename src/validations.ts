@@ -1,4 +1,5 @@
 import { brasiliaDay } from './adapters/brasilia.ts'
+import { environmentOf } from './adapters/validation/environment.ts'
 import { flatten } from './adapters/validation/protocol.ts'
 import { type Claims, claimsSchema } from './adapters/validation/wire.ts'
 import type { Area } from './area.ts'
@@ -91,7 +92,9 @@ const textMax = 2_000
 /** Makes the area `validations`. `standings` records the use of a named consent, or throws where it does not stand. */
 export function createValidations(area: Area, standings: Pick<Standings, 'use' | 'standing'>): Validations {
   const { commands, rows, subjects, views } = area
-  const { paidPerDayMax } = area.options.validationService ?? {}
+  const { validationService } = area.options
+  const { paidPerDayMax } = validationService ?? {}
+  const environment = validationService && environmentOf(validationService)
 
   async function get(id: string): Promise<Validation | undefined> {
     const found = await findValidation(area, id)
@@ -165,7 +168,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
           }
           const { consent } = named ?? {}
           const rests = consent !== undefined && { consent }
-          const data = { validation, id, subject, ...(again && { again: again.of }), ...rests }
+          const data = { validation, id, subject, environment, ...(again && { again: again.of }), ...rests }
           const message = { type: 'validation.request', data, parts }
           const repeated = again ? [await repeat(again.of, id, subject, claims)] : []
           return {

@@ -78,7 +78,12 @@ export function createPerformers(area: Area, desired: Desired, waysOut: WaysOut)
   const tokens = tokensOf(area)
   if (validationService && tokens) {
     const fetch = waysOut.open('validationService', caOf(validationService))
-    const client = createValidationClient({ ...common, ...validationService, fetch, tokens })
+    const onForeign = (effect: string) =>
+      area.log({
+        message: 'a validation that was asked of another service is left as it is: look at validationService',
+        detail: `the call ${effect} waits for a process whose baseUrl and service are those that it was asked with`,
+      })
+    const client = createValidationClient({ ...common, ...validationService, fetch, tokens, onForeign })
     Object.assign(performers, underNamedConsents(area, client))
     if (tokenService && tokens instanceof Tokens) {
       const { keeper } = tokens

@@ -14,6 +14,8 @@ interface Requested {
   readonly subject: string
   /** The host's id of the validation that this one pays for again. */
   readonly again?: string
+  /** A digest of where it was asked for: address, service and version. Nobody else performs it. */
+  readonly environment?: string
   /** Our id of the consent that it rests on: no request leaves unless that stands. */
   readonly consent?: string
 }
@@ -87,9 +89,13 @@ type ValidationMessage =
 
 const type = 'validationService.validatePerson'
 
-const validatePerson = ({ validation, subject, consent }: Requested) => ({
+const validatePerson = ({ validation, subject, environment, consent }: Requested) => ({
   type,
-  data: { validation, ...(consent !== undefined && { consent }) },
+  data: {
+    validation,
+    ...(environment !== undefined && { environment }),
+    ...(consent !== undefined && { consent }),
+  },
   opens: { cpf: `subject-${subject}/1/cpf`, claims: './claims' },
 })
 

@@ -15,6 +15,8 @@ export interface ValidationClientOptions extends ExchangeOptions {
   readonly tokens: TokenSource
   /** The header that carries our id of the validation, where the gateway reports one. */
   readonly traceHeader?: string
+  /** Told once that there is a call of another environment, which is left as it stands. */
+  readonly onForeign?: (effect: string) => void
 }
 
 const protocol: ValidationProtocol = v2
@@ -24,11 +26,20 @@ const unreadableMax = 16_384
 /** The validation operation over a way out (document 2, section 4.2). It may cost money, so it is sent once. */
 export function createValidationClient(options: ValidationClientOptions): Performers {
   const environment = environmentOf(options)
+  let isSaid = false
   return {
     'validationService.validatePerson': {
       effectClass: 'once',
       lost,
       undone,
+      // Another service would answer it about nobody, or for another price.
+      takes({ id, data }) {
+        const { environment: asked = environment } = data as { environment?: string } // As the machine writes it.
+        if (asked === environment) return true
+        if (!isSaid) options.onForeign?.(id)
+        isSaid = true
+        return false
+      },
       async perform(owed, opened, mayLeave): Promise<Outcome> {
         const { validation } = owed.data as { validation: string } // As the machine writes it.
         const claims = claimsSchema.parse(opened.claims)
