@@ -17,9 +17,9 @@ test('a token that was rejected is shown as such', () => {
     given: [
       {
         type: 'token.renewed',
-        data: { generation: 1, credential: 'k1', expiresAt: '2026-11-20T13:00:00.000Z' },
+        data: { generation: 1, contract: 'c1', credential: 'k1', expiresAt: '2026-11-20T13:00:00.000Z' },
       },
-      { type: 'token.rejected', data: { generation: 1, credential: 'k1', times: 1 } },
+      { type: 'token.rejected', data: { generation: 1, contract: 'c1', credential: 'k1', times: 1 } },
     ],
     expected: [{ state: 'rejected', generation: 1 }],
   })

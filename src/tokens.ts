@@ -4,7 +4,7 @@ import type { NoToken, TokenAnswer, TokenSource } from './adapters/token/with-to
 import { type Clock, fromInstant, toInstant } from './clock.ts'
 import type { Engine } from './engine.ts'
 import { AverbaError } from './errors.ts'
-import { remainingMs, type TokenNeed } from './machines/token.ts'
+import { type Holder, remainingMs, type TokenNeed } from './machines/token.ts'
 import type { Message, Recorded } from './message.ts'
 import type { Store } from './store/store.ts'
 
@@ -17,10 +17,10 @@ const turnsMax = 20
 /** What the log last says of the token. */
 type Standing =
   | Recorded<'token.requested'>
-  | Recorded<'token.renewed', { generation: number; credential: string }>
-  | Recorded<'token.rejected', { credential: string; times: number; until?: string }>
-  | Recorded<'token.repeated', { credential: string; until: string }>
-  | Recorded<'token.locked', { httpStatus: number; credential: string }>
+  | Recorded<'token.renewed', Holder & { generation: number }>
+  | Recorded<'token.rejected', Holder & { times: number; until?: string }>
+  | Recorded<'token.repeated', Holder & { until: string }>
+  | Recorded<'token.locked', Holder & { httpStatus: number }>
   | Recorded<'token.requestFailed'>
 
 /**
@@ -34,7 +34,7 @@ export class Tokens implements TokenSource {
   readonly #store: Store
   readonly #clock: Clock
   readonly #stream: string
-  readonly #credential: () => Promise<string>
+  readonly #holder: () => Promise<Holder>
   #held: { readonly status: 'held'; readonly value: string } | undefined
   /** The token that an operation was given last. */
   #served: string | undefined
@@ -55,13 +55,15 @@ export class Tokens implements TokenSource {
       find: () => secrets.find(stream),
       keep: token => secrets.keep(stream, token),
       drop: before => secrets.drop(stream, before),
-      credentialOf: (key, secret) =>
-        Buffer.from(parts.store.digest('credential', `${key}\0${secret}`)).toString('hex', 0, 16),
+      holderOf: (key, secret) => ({
+        contract: short(parts.store.digest('contract', key)),
+        credential: short(parts.store.digest('credential', `${key}\0${secret}`)),
+      }),
     }
-    this.#credential = async () => {
+    this.#holder = async () => {
       const key = await secretFrom(options.consumerKey, 'consumer key')
       const secret = await secretFrom(options.consumerSecret, 'consumer secret')
-      return this.keeper.credentialOf(key, secret)
+      return this.keeper.holderOf(key, secret)
     }
   }
 
@@ -115,7 +117,7 @@ export class Tokens implements TokenSource {
         return this.#await(`${standing.id}/0`)
       case 'token.renewed': {
         const { generation } = standing.data
-        if (await this.#isOther(standing)) return this.#requestOwn()
+        if (await this.#isOther(standing)) return this.#request('changed')
         const kept = await this.keeper.find()
         if (kept?.generation !== generation) return this.#replace(standing, kept?.generation)
         if (kept.value !== rejected) return { status: 'held', value: kept.value }
@@ -125,43 +127,39 @@ export class Tokens implements TokenSource {
       case 'token.rejected': {
         const { times, until = '' } = standing.data
         const afterMs = remainingMs(until, toInstant(this.#clock.now()))
-        if (await this.#isOther(standing)) return this.#requestOwn()
+        if (await this.#isOther(standing)) return this.#request('changed')
         if (afterMs === 0) return this.#request('rejected')
         return deferred(`TOKEN_REJECTED: ${times} tokens in a row were answered 401`, afterMs)
       }
       case 'token.repeated': {
-        if (await this.#isOther(standing)) return this.#requestOwn()
+        if (await this.#isOther(standing)) return this.#request('changed')
         const afterMs = remainingMs(standing.data.until, toInstant(this.#clock.now()))
         if (afterMs === 0) return this.#request('repeated')
         return deferred('the gateway gave the rejected token again', afterMs)
       }
       case 'token.locked':
-        return (await this.#isOther(standing)) ? this.#request('changed') : locked(standing)
+        return (await this.#isRefused(standing)) ? locked(standing) : this.#request('changed')
       default:
         return this.#request('absent')
     }
   }
 
   /** Replaces the token that the log tells of and that is not there: one that nobody recorded would shadow the next. */
-  async #replace({ id }: Standing, found: number | undefined): Promise<undefined> {
+  async #replace({ id }: Standing, found: number | undefined): Promise<NoToken | undefined> {
     // Another process may have recorded it meanwhile.
     if ((await this.#standing())?.id !== id) return undefined
     if (found !== undefined) await this.keeper.drop(found + 1)
     return this.#request('lost')
   }
 
-  /** Requests a token where the one at hand belongs to other credentials, unless ours were refused before. */
-  async #requestOwn(): Promise<TokenAnswer | undefined> {
-    const types = ['token.locked']
-    const newest = await this.#store.readLast({ stream: this.#stream, types })
-    const refusal = newest as Extract<Standing, { type: 'token.locked' }> | undefined // Of the type that was asked for.
-    if (!refusal || refusal.anomaly || (await this.#isOther(refusal))) return this.#request('changed')
-    return locked(refusal)
+  /** Whether a fact is about another contract than the one in use. */
+  async #isOther({ data }: { readonly data: Holder }): Promise<boolean> {
+    return (await this.#holder()).contract !== data.contract
   }
 
-  /** Whether a fact is about other credentials than those in use. */
-  async #isOther({ data }: { readonly data: { readonly credential: string } }): Promise<boolean> {
-    return (await this.#credential()) !== data.credential
+  /** Whether a refusal is of the very key and secret in use. */
+  async #isRefused({ data }: { readonly data: Holder }): Promise<boolean> {
+    return (await this.#holder()).credential === data.credential
   }
 
   /** What the log last says; what another process learned too late does not count for the token in use. */
@@ -191,9 +189,16 @@ export class Tokens implements TokenSource {
     await this.#engine.record(async () => this.#deliver({ type: 'token.reject', data }))
   }
 
-  /** Asks for a token. Refused when another process was faster: then the newest fact says what to do. */
-  async #request(need: TokenNeed): Promise<undefined> {
-    const data = { need, credential: await this.#credential(), at: toInstant(this.#clock.now()) }
+  /**
+   * Requests a token, unless our credentials were refused before: others may have had one since. Refused when another
+   * process was faster: then the newest fact says what to do.
+   */
+  async #request(need: TokenNeed): Promise<NoToken | undefined> {
+    const types = ['token.locked']
+    const newest = await this.#store.readLast({ stream: this.#stream, types })
+    const refusal = newest as Extract<Standing, { type: 'token.locked' }> | undefined // Of the type that was asked for.
+    if (refusal && !refusal.anomaly && (await this.#isRefused(refusal))) return locked(refusal)
+    const data = { need, ...(await this.#holder()), at: toInstant(this.#clock.now()) }
     try {
       await this.#engine.handle({ method: 'token.request' }, async () =>
         this.#deliver({ type: 'token.request', data }),
@@ -201,6 +206,7 @@ export class Tokens implements TokenSource {
     } catch (error) {
       if (!(error instanceof AverbaError) || error.code !== 'REFUSED') throw error
     }
+    return undefined
   }
 
   #deliver(message: Message) {
@@ -225,6 +231,10 @@ export function givenToken(bearer: SecretSource): TokenSource {
     giveUp: async () => refused,
     served: () => undefined,
   }
+}
+
+function short(digest: Uint8Array): string {
+  return Buffer.from(digest).toString('hex', 0, 16)
 }
 
 function locked({ data }: Extract<Standing, { type: 'token.locked' }>): NoToken {

@@ -14,8 +14,7 @@ export type TokenNeed = 'absent' | 'lost' | 'rejected' | 'repeated' | 'changed'
 
 /** What is recorded of the token of one credential. */
 export type TokenEvent =
-  /** `credential` is a keyed digest of the key and secret in use: it tells when they were changed. */
-  | Event<'token.requested', { need: TokenNeed; credential: string }>
+  | Event<'token.requested', { need: TokenNeed } & Holder>
   /** The token itself is nowhere in the log: it is known by a generation, and by the credentials of its request. */
   | Event<'token.renewed', Asked & { expiresAt: Instant }>
   /** The `times`-th token in a row that never served and was refused before its time: no request before `until`. */
@@ -25,10 +24,17 @@ export type TokenEvent =
   | Event<'token.locked', Asked & { httpStatus: number }>
   | Event<'token.requestFailed', { generation: number }>
 
-/** The request that was answered, and its credentials: another process may have taken it over. */
-interface Asked {
-  readonly generation: number
+/** Whose token it is: digests under a key of the log, which tell when something was changed. */
+export interface Holder {
+  /** Of the consumer key, which names the contract: its processes share a token, also while its secret is changed. */
+  readonly contract: string
+  /** Of key and secret, which the gateway may refuse. */
   readonly credential: string
+}
+
+/** The request that was answered, and its credentials: another process may have taken it over. */
+interface Asked extends Holder {
+  readonly generation: number
 }
 
 // Commands, and facts from outside
@@ -42,9 +48,8 @@ type TokenMessage =
   | Message<'tokenService.credentialsRefused', Asked & { httpStatus: number }>
   | Message<'tokenService.requestLost', { generation: number }>
 
-interface TokenRequest {
+interface TokenRequest extends Holder {
   readonly need: TokenNeed
-  readonly credential: string
   readonly at: Instant
 }
 
@@ -73,11 +78,10 @@ const requestToken = (data: RequestToken) => ({ type: 'tokenService.requestToken
 
 // Chart
 
-interface Context {
+interface Context extends Holder {
   /** The token in use, and the request that was made last. */
   readonly generation: number
   readonly asked: number
-  readonly credential: string
   readonly expiresAt: Instant
   /** How many tokens were refused in a row. */
   readonly rejections: number
@@ -96,18 +100,19 @@ const chart = setup({
   actions: {
     keepRequest: assign({
       asked: ({ context }) => context.asked + 1,
-      // Refusals count per credential.
+      // Refusals count per contract.
       rejections: ({ context, event }) =>
-        credentialIn(event) === context.credential ? context.rejections : 0,
-      credential: ({ context, event }) => credentialIn(event) ?? context.credential,
+        holderIn(event, context).contract === context.contract ? context.rejections : 0,
+      contract: ({ context, event }) => holderIn(event, context).contract,
+      credential: ({ context, event }) => holderIn(event, context).credential,
     }),
-    keepCredential: assign({
-      credential: ({ context, event }) => credentialIn(event) ?? context.credential,
+    keepHolder: assign({
+      contract: ({ context, event }) => holderIn(event, context).contract,
+      credential: ({ context, event }) => holderIn(event, context).credential,
     }),
     keepGeneration: assign({
       generation: ({ context, event }) =>
         event.type === 'token.renewed' ? event.data.generation : context.generation,
-      credential: ({ context, event }) => credentialIn(event) ?? context.credential,
       expiresAt: ({ context, event }) =>
         event.type === 'token.renewed' ? event.data.expiresAt : context.expiresAt,
     }),
@@ -117,14 +122,13 @@ const chart = setup({
       until: ({ event }) => (event.type === 'token.rejected' && event.data.until) || '',
     }),
     keepRepetition: assign({
-      credential: ({ context, event }) => credentialIn(event) ?? context.credential,
       until: ({ context, event }) => (event.type === 'token.repeated' ? event.data.until : context.until),
     }),
   },
 }).createMachine({
   id: 'token',
   context: {
-    ...{ generation: 0, asked: 0, credential: '', expiresAt: '' },
+    ...{ generation: 0, asked: 0, contract: '', credential: '', expiresAt: '' },
     ...{ rejections: 0, until: '' },
   },
   initial: 'absent',
@@ -132,9 +136,13 @@ const chart = setup({
     absent: { on: { 'token.requested': { target: 'requesting', actions: 'keepRequest' } } },
     requesting: {
       on: {
-        'token.renewed': { guard: 'isAwaited', target: 'valid', actions: 'keepGeneration' },
-        'token.repeated': { guard: 'isAwaited', target: 'repeated', actions: 'keepRepetition' },
-        'token.locked': { guard: 'isAwaited', target: 'locked', actions: 'keepCredential' },
+        'token.renewed': { guard: 'isAwaited', target: 'valid', actions: ['keepGeneration', 'keepHolder'] },
+        'token.repeated': {
+          guard: 'isAwaited',
+          target: 'repeated',
+          actions: ['keepRepetition', 'keepHolder'],
+        },
+        'token.locked': { guard: 'isAwaited', target: 'locked', actions: 'keepHolder' },
         'token.requestFailed': { guard: 'isAwaited', target: 'absent' },
       },
     },
@@ -150,8 +158,8 @@ const chart = setup({
   },
 })
 
-function credentialIn({ data }: TokenEvent): string | undefined {
-  return 'credential' in data ? data.credential : undefined
+function holderIn({ data }: TokenEvent, before: Holder): Holder {
+  return 'contract' in data ? data : before
 }
 
 // Decide
@@ -198,15 +206,16 @@ export function remainingMs(until: Instant, now: Instant): number {
 }
 
 function rejection(
-  { rejections, expiresAt, credential }: Context,
+  { rejections, expiresAt, contract, credential }: Context,
   { generation, at, hasServed }: Rejected,
 ): Rejection {
   const isEarly = !hasServed && at < expiresAt
   const times = isEarly ? rejections + 1 : 1
-  if (times === 1) return { generation, credential, times }
+  const rejected = { generation, contract, credential, times }
+  if (times === 1) return rejected
   const { name, baseMs, maxMs } = rejectionPolicy
   const waitMs = Math.min(baseMs * 2 ** (times - 2), maxMs)
-  return { generation, credential, times, until: toInstant(fromInstant(at) + waitMs), policy: name }
+  return { ...rejected, until: toInstant(fromInstant(at) + waitMs), policy: name }
 }
 
 /** An answer to a request that is over says nothing about the token in use: it was late, or two processes had asked. */
@@ -220,13 +229,13 @@ function lateness(
 
 function request(
   state: SnapshotFrom<typeof chart>,
-  { need, credential, at }: TokenRequest,
+  { need, contract, credential, at }: TokenRequest,
 ): Decision<TokenEvent> {
   const { asked, until } = state.context
-  const isOther = credential !== state.context.credential
+  const isOther = contract !== state.context.contract
   const isEarly = !isOther && remainingMs(until, at) > 0
   if (state.matches('requesting')) return refuse('a token request has not been answered yet')
-  if (state.matches('locked') && !isOther) {
+  if (state.matches('locked') && credential === state.context.credential) {
     return refuse('the gateway refused this consumer key and secret: correct them first')
   }
   if (state.matches('repeated') && isEarly) {
@@ -238,7 +247,7 @@ function request(
   if (state.matches('valid') && need !== 'lost' && !(need === 'changed' && isOther))
     return refuse('the current token has not been rejected')
   const effects = [requestToken({ generation: asked + 1, need })]
-  return record({ type: 'token.requested', data: { need, credential }, effects })
+  return record({ type: 'token.requested', data: { need, contract, credential }, effects })
 }
 
 /** The bearer token of one credential (document 2, sections 4.1 and 5). */

@@ -6,5 +6,5 @@ export const noKeeper: TokenKeeper = {
   find: async () => undefined,
   keep: async () => undefined,
   drop: async () => undefined,
-  credentialOf: () => 'k1',
+  holderOf: () => ({ contract: 'c1', credential: 'k1' }),
 }

@@ -155,17 +155,26 @@ export const samples: readonly Sample[] = [
     messages: [
       ...['absent', 'lost', 'rejected', 'repeated'].map(need => ({
         type: 'token.request',
-        data: { need, credential: 'k1', at: '2026-11-20T12:00:00.000Z' },
+        data: { need, contract: 'c1', credential: 'k1', at: '2026-11-20T12:00:00.000Z' },
       })),
-      { type: 'token.request', data: { need: 'lost', credential: 'k2', at: '2026-11-20T14:00:00.000Z' } },
-      { type: 'token.request', data: { need: 'changed', credential: 'k2', at: '2026-11-20T12:00:00.000Z' } },
+      {
+        type: 'token.request',
+        data: { need: 'lost', contract: 'c2', credential: 'k2', at: '2026-11-20T14:00:00.000Z' },
+      },
+      ...[
+        { contract: 'c2', credential: 'k2' },
+        { contract: 'c1', credential: 'k3' },
+      ].map(holder => ({
+        type: 'token.request',
+        data: { need: 'changed', ...holder, at: '2026-11-20T12:00:00.000Z' },
+      })),
       ...[
         { generation: 1, hasServed: true },
         { generation: 1, hasServed: false },
         { generation: 2, hasServed: false },
       ].map(data => ({ type: 'token.reject', data: { ...data, at: '2026-11-20T12:00:00.000Z' } })),
       ...[1, 2].flatMap(generation => {
-        const asked = { generation, credential: 'k1' }
+        const asked = { generation, contract: 'c1', credential: 'k1' }
         return [
           { type: 'tokenService.issued', data: { ...asked, expiresAt: '2026-11-20T13:00:00.000Z' } },
           { type: 'tokenService.repeated', data: { ...asked, until: '2026-11-20T13:00:00.000Z' } },

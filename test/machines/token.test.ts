@@ -3,21 +3,23 @@ import type { Message } from '../../src/message.ts'
 import { answerOf } from '../../src/simulation/index.ts'
 
 const at = '2026-11-20T12:00:00.000Z'
+/** Digests of a key, and of it with its secret: `k1` and `k2` are two contracts', and `k1-new` is `k1` anew. */
+const holder = (credential = 'k1') => ({ contract: credential.replace('-new', ''), credential })
 const request = (need: string, credential = 'k1', when = at): Message => ({
   type: 'token.request',
-  data: { need, credential, at: when },
+  data: { need, ...holder(credential), at: when },
 })
 const issued = (generation: number, credential = 'k1', expiresAt = '2026-11-21T12:00:00.000Z'): Message => ({
   type: 'tokenService.issued',
-  data: { generation, credential, expiresAt },
+  data: { generation, ...holder(credential), expiresAt },
 })
-const repeated = (generation: number, until: string): Message => ({
+const repeated = (generation: number, until: string, credential = 'k1'): Message => ({
   type: 'tokenService.repeated',
-  data: { generation, credential: 'k1', until },
+  data: { generation, ...holder(credential), until },
 })
 const refused = (generation: number): Message => ({
   type: 'tokenService.credentialsRefused',
-  data: { generation, credential: 'k1', httpStatus: 401 },
+  data: { generation, ...holder(), httpStatus: 401 },
 })
 const lost = (generation: number): Message => ({ type: 'tokenService.requestLost', data: { generation } })
 const reject = (generation: number, when = at, hasServed = false): Message => ({
@@ -61,6 +63,19 @@ test('nobody waits for a token whose answer is lost: the request is over, and an
 test('wrong credentials stop the asking until they are changed', () => {
   expect(after(request('absent'), refused(1), request('absent'))).toHaveProperty('refused')
   expect(after(request('absent'), refused(1), request('absent', 'k2'))).toHaveProperty('events')
+  expect(after(request('absent'), refused(1), request('changed', 'k1-new'))).toHaveProperty('events')
+})
+
+test('whoever has another secret of the same key shares the token of the contract, and its waits', () => {
+  const until = '2026-11-20T12:10:00.000Z'
+  const valid = [request('absent'), issued(1)]
+  expect(after(...valid, request('changed', 'k1-new'))).toHaveProperty('refused')
+  expect(after(...valid, request('changed', 'k2'))).toHaveProperty('events')
+  const twice = [...valid, reject(1), request('rejected', 'k1-new'), issued(2, 'k1-new'), reject(2)]
+  expect(eventOf(...twice.slice(0, -1), reject(2))).toMatchObject({ times: 2 })
+  expect(after(...twice, request('rejected', 'k1'))).toHaveProperty('refused')
+  const again = [...valid, reject(1), request('rejected', 'k1-new'), repeated(2, until, 'k1-new')]
+  expect(after(...again, request('repeated', 'k1'))).toHaveProperty('refused')
 })
 
 test('a gateway that gives the rejected token again is not asked before that one has ended', () => {
@@ -147,8 +162,7 @@ test('a wait that a clock set which was ahead is none', () => {
 
 test('a token that another contract was given again is not waited for by the first', () => {
   const until = '2026-11-20T12:10:00.000Z'
-  const ofOther = { type: 'tokenService.repeated', data: { generation: 2, credential: 'k2', until } }
-  const again = [request('absent'), issued(1), reject(1), request('rejected'), ofOther]
+  const again = [request('absent'), issued(1), reject(1), request('rejected'), repeated(2, until, 'k2')]
   expect(after(...again, request('repeated', 'k2'))).toHaveProperty('refused')
   expect(after(...again, request('changed', 'k1'))).toHaveProperty('events')
 })

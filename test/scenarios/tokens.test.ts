@@ -233,7 +233,7 @@ test('a process with the key and secret of another contract takes no token of th
   expect(asked).toEqual(['a', 'b', 'a'])
 })
 
-test('a process whose key and secret were refused does not ask again because another one got a token', async () => {
+test('a process whose key and secret were refused shares the token of its contract, and does not ask again once that has ended', async () => {
   const services = await startServices()
   const store = join(newFolder(), 'log.sqlite')
   const open = (consumerSecret: string) =>
@@ -246,13 +246,50 @@ test('a process whose key and secret were refused does not ask again because ano
   const locked = { status: 'deferred', because: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
   for (const n of [1, 2, 3]) {
     valueOf(await validate(right, `right-${n}`))
-    expect(await validate(wrong, `wrong-${n}`)).toMatchObject(locked)
+    valueOf(await validate(wrong, `wrong-${n}`))
     services.tokenService.expire()
+    expect(await validate(wrong, `wrong-late-${n}`)).toMatchObject(locked)
   }
   // One for the wrong ones, and one for each life.
   expect(services.tokenService.requests).toBe(4)
   for (const averba of [right, wrong]) await averba.close()
   await services.close()
+})
+
+test('while a secret is changed, processes with the old and the new one share a token at a gateway whose new token ends the older', async () => {
+  const store = join(newFolder(), 'log.sqlite')
+  const state = { asked: 0, refused: 0, token: '', isOldOver: false }
+  async function fetch(request: Request): Promise<Response> {
+    const [, credentials = ''] = (request.headers.get('authorization') ?? '').split(' ')
+    if (!isToken(request)) {
+      if (credentials === state.token) return Response.json({ nome: true })
+      state.refused += 1
+      return new Response('', { status: 401 })
+    }
+    state.asked += 1
+    const isOld = Buffer.from(credentials, 'base64').toString() === 'chave:antigo'
+    if (isOld && state.isOldOver) return Response.json({ error: 'invalid_client' }, { status: 401 })
+    state.token = `t-${state.asked}`
+    return Response.json({ access_token: state.token, expires_in: 3_600 })
+  }
+  const open = (consumerSecret: string) =>
+    openAverba({
+      ...{ store, fetch },
+      tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey: 'chave', consumerSecret },
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
+    })
+  const [before, after] = [await open('antigo'), await open('novo')]
+  for (let n = 0; n < 10; n++)
+    for (const [i, averba] of [before, after].entries()) valueOf(await validate(averba, `v-${n}-${i}`))
+  expect(state).toMatchObject({ asked: 1, refused: 0 })
+  // The gateway ends the old secret, and the token with it: one refusal, and the new one gets a token for both.
+  Object.assign(state, { isOldOver: true, token: '' })
+  const locked = { status: 'deferred', because: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
+  expect(await validate(before, 'w-0')).toMatchObject(locked)
+  for (let n = 1; n < 5; n++)
+    for (const [i, averba] of [after, before].entries()) valueOf(await validate(averba, `w-${n}-${i}`))
+  expect(state.asked).toBe(3)
+  for (const averba of [before, after]) await averba.close()
 })
 
 test('a token that no header can carry is as good as none: it is asked for again, and nothing fails for good', async () => {

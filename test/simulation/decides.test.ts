@@ -84,7 +84,7 @@ test('a member that an event does not have is an error of the compiler', () => {
 describe('the rows of a view', () => {
   const renewed = {
     type: 'token.renewed',
-    data: { generation: 1, credential: 'k1', expiresAt: '2026-11-20T13:00:00.000Z' },
+    data: { generation: 1, contract: 'c1', credential: 'k1', expiresAt: '2026-11-20T13:00:00.000Z' },
   } as const
   const other = { ...renewed, stream: 'token-outra', at: '2026-12-01T00:00:00.000Z' }
 
@@ -94,7 +94,7 @@ describe('the rows of a view', () => {
       given: [
         renewed,
         other,
-        { type: 'token.rejected', data: { generation: 1, credential: 'k1', times: 1 } },
+        { type: 'token.rejected', data: { generation: 1, contract: 'c1', credential: 'k1', times: 1 } },
       ],
       expected: [
         { token: 'token-1', state: 'rejected', generation: 1, changed_at: '2026-12-01T00:00:01.000Z' },

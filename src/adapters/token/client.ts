@@ -22,8 +22,11 @@ export interface TokenKeeper {
   keep(token: { readonly generation: number; readonly value: string }): Promise<void>
   /** Drops what is older than a generation. */
   drop(before: number): Promise<void>
-  /** Names a consumer key and secret without revealing them. */
-  credentialOf(consumerKey: string, consumerSecret: string): string
+  /** Names the contract of a consumer key, and the key with its secret, without revealing them. */
+  holderOf(
+    consumerKey: string,
+    consumerSecret: string,
+  ): { readonly contract: string; readonly credential: string }
 }
 
 /** Where tokens are issued, and to whom. */
@@ -66,7 +69,7 @@ export function createTokenClient(options: TokenClientOptions): Performers {
         const astray = misdirected(result, owed, options)
         if (astray) return astray
         const { generation } = askedBy(owed)
-        const asked = { generation, credential: options.keeper.credentialOf(key, secret) }
+        const asked = { generation, ...options.keeper.holderOf(key, secret) }
         let bearer: Bearer | undefined
         const reading = {
           service: 'token service',
@@ -108,11 +111,8 @@ function misdirected(result: Exchange, owed: Owed, options: TokenClientOptions):
   return { status: 'deferred', because, afterMs: backoffMs(before, slowBaseMs, slowMaxMs) }
 }
 
-/** What a token request is for, and the name of the credentials that it is made with. */
-interface Asked {
-  readonly generation: number
-  readonly credential: string
-}
+/** What a token request is for, and the names of the credentials that it is made with. */
+type Asked = ReturnType<TokenKeeper['holderOf']> & { readonly generation: number }
 
 function askedBy(owed: Owed): { generation: number; need: string } {
   return owed.data as ReturnType<typeof askedBy> // As the machine writes it.
