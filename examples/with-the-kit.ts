@@ -17,7 +17,10 @@ test('a token that was rejected is shown as such', () => {
     given: [
       {
         type: 'token.renewed',
-        data: { generation: 1, contract: 'c1', credential: 'k1', expiresAt: '2026-11-20T13:00:00.000Z' },
+        data: {
+          ...{ generation: 1, contract: 'c1', credential: 'k1' },
+          ...{ issuedAt: '2026-11-20T12:00:00.000Z', expiresAt: '2026-11-20T13:00:00.000Z' },
+        },
       },
       { type: 'token.rejected', data: { generation: 1, contract: 'c1', credential: 'k1', times: 1 } },
     ],

@@ -16,8 +16,8 @@ export type TokenNeed = 'absent' | 'lost' | 'rejected' | 'repeated' | 'changed'
 export type TokenEvent =
   | Event<'token.requested', { need: TokenNeed } & Holder>
   /** The token itself is nowhere in the log: it is known by a generation, and by the credentials of its request. */
-  | Event<'token.renewed', Asked & { expiresAt: Instant }>
-  /** The `times`-th token in a row that never served and was refused before its time: no request before `until`. */
+  | Event<'token.renewed', Asked & Lifetime>
+  /** The `times`-th token in a row that was refused at once, and never served: no request before `until`. */
   | Event<'token.rejected', Rejection>
   /** The gateway gave the rejected token again: no request before `until`. */
   | Event<'token.repeated', Asked & { until: Instant }>
@@ -32,6 +32,11 @@ export interface Holder {
   readonly credential: string
 }
 
+interface Lifetime {
+  readonly issuedAt: Instant
+  readonly expiresAt: Instant
+}
+
 /** The request that was answered, and its credentials: another process may have taken it over. */
 interface Asked extends Holder {
   readonly generation: number
@@ -43,7 +48,7 @@ type TokenMessage =
   /** `at` is the time of the request. */
   | Message<'token.request', TokenRequest>
   | Message<'token.reject', Rejected>
-  | Message<'tokenService.issued', Asked & { expiresAt: Instant }>
+  | Message<'tokenService.issued', Asked & Lifetime>
   | Message<'tokenService.repeated', Asked & { until: Instant }>
   | Message<'tokenService.credentialsRefused', Asked & { httpStatus: number }>
   | Message<'tokenService.requestLost', { generation: number }>
@@ -78,11 +83,10 @@ const requestToken = (data: RequestToken) => ({ type: 'tokenService.requestToken
 
 // Chart
 
-interface Context extends Holder {
+interface Context extends Holder, Lifetime {
   /** The token in use, and the request that was made last. */
   readonly generation: number
   readonly asked: number
-  readonly expiresAt: Instant
   /** How many tokens were refused in a row. */
   readonly rejections: number
   /** Until when the gateway is not asked. */
@@ -113,6 +117,8 @@ const chart = setup({
     keepGeneration: assign({
       generation: ({ context, event }) =>
         event.type === 'token.renewed' ? event.data.generation : context.generation,
+      issuedAt: ({ context, event }) =>
+        event.type === 'token.renewed' ? event.data.issuedAt : context.issuedAt,
       expiresAt: ({ context, event }) =>
         event.type === 'token.renewed' ? event.data.expiresAt : context.expiresAt,
     }),
@@ -128,7 +134,7 @@ const chart = setup({
 }).createMachine({
   id: 'token',
   context: {
-    ...{ generation: 0, asked: 0, contract: '', credential: '', expiresAt: '' },
+    ...{ generation: 0, asked: 0, contract: '', credential: '', issuedAt: '', expiresAt: '' },
     ...{ rejections: 0, until: '' },
   },
   initial: 'absent',
@@ -196,6 +202,9 @@ function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decis
  */
 const rejectionPolicy = { name: 'rejection-1', baseMs: 60_000, maxMs: 3_600_000 }
 
+/** A token is tried as soon as it is there: what refuses every token has refused it by then. */
+const freshMs = 60_000
+
 /**
  * How long the gateway is still left alone. A wait beyond the longest came from a clock that was ahead, and does not
  * count.
@@ -206,10 +215,12 @@ export function remainingMs(until: Instant, now: Instant): number {
 }
 
 function rejection(
-  { rejections, expiresAt, contract, credential }: Context,
+  { rejections, issuedAt, expiresAt, contract, credential }: Context,
   { generation, at, hasServed }: Rejected,
 ): Rejection {
-  const isEarly = !hasServed && at < expiresAt
+  // One that lived longer has served, maybe another process, or was ended by something else than what refuses every token.
+  const ageMs = Math.abs(fromInstant(at) - fromInstant(issuedAt))
+  const isEarly = !hasServed && at < expiresAt && ageMs < freshMs
   const times = isEarly ? rejections + 1 : 1
   const rejected = { generation, contract, credential, times }
   if (times === 1) return rejected

@@ -173,10 +173,17 @@ export const samples: readonly Sample[] = [
         { generation: 1, hasServed: false },
         { generation: 2, hasServed: false },
       ].map(data => ({ type: 'token.reject', data: { ...data, at: '2026-11-20T12:00:00.000Z' } })),
+      { type: 'token.reject', data: { generation: 1, hasServed: false, at: '2026-11-20T12:20:00.000Z' } },
       ...[1, 2].flatMap(generation => {
         const asked = { generation, contract: 'c1', credential: 'k1' }
         return [
-          { type: 'tokenService.issued', data: { ...asked, expiresAt: '2026-11-20T13:00:00.000Z' } },
+          {
+            type: 'tokenService.issued',
+            data: {
+              ...asked,
+              ...{ issuedAt: '2026-11-20T12:00:00.000Z', expiresAt: '2026-11-20T13:00:00.000Z' },
+            },
+          },
           { type: 'tokenService.repeated', data: { ...asked, until: '2026-11-20T13:00:00.000Z' } },
           { type: 'tokenService.credentialsRefused', data: { ...asked, httpStatus: 401 } },
           { type: 'tokenService.requestLost', data: { generation } },

@@ -9,9 +9,12 @@ const request = (need: string, credential = 'k1', when = at): Message => ({
   type: 'token.request',
   data: { need, ...holder(credential), at: when },
 })
-const issued = (generation: number, credential = 'k1', expiresAt = '2026-11-21T12:00:00.000Z'): Message => ({
+const issued = (
+  generation: number,
+  { credential = 'k1', issuedAt = at, expiresAt = '2026-11-21T12:00:00.000Z' } = {},
+): Message => ({
   type: 'tokenService.issued',
-  data: { generation, ...holder(credential), expiresAt },
+  data: { generation, ...holder(credential), issuedAt, expiresAt },
 })
 const repeated = (generation: number, until: string, credential = 'k1'): Message => ({
   type: 'tokenService.repeated',
@@ -71,7 +74,13 @@ test('whoever has another secret of the same key shares the token of the contrac
   const valid = [request('absent'), issued(1)]
   expect(after(...valid, request('changed', 'k1-new'))).toHaveProperty('refused')
   expect(after(...valid, request('changed', 'k2'))).toHaveProperty('events')
-  const twice = [...valid, reject(1), request('rejected', 'k1-new'), issued(2, 'k1-new'), reject(2)]
+  const twice = [
+    ...valid,
+    reject(1),
+    request('rejected', 'k1-new'),
+    issued(2, { credential: 'k1-new' }),
+    reject(2),
+  ]
   expect(eventOf(...twice.slice(0, -1), reject(2))).toMatchObject({ times: 2 })
   expect(after(...twice, request('rejected', 'k1'))).toHaveProperty('refused')
   const again = [...valid, reject(1), request('rejected', 'k1-new'), repeated(2, until, 'k1-new')]
@@ -87,8 +96,9 @@ test('a gateway that gives the rejected token again is not asked before that one
     events: [{ effects: [{ data: { generation: 3, need: 'repeated' } }] }],
   })
   // It was tried once more.
-  expect(eventOf(...asked, issued(3), reject(3, until))).toMatchObject({ times: 2 })
-  expect(eventOf(...asked, issued(3), reject(3, until, true))).toMatchObject({ times: 1 })
+  const tried = issued(3, { issuedAt: until })
+  expect(eventOf(...asked, tried, reject(3, until))).toMatchObject({ times: 2 })
+  expect(eventOf(...asked, tried, reject(3, until, true))).toMatchObject({ times: 1 })
 })
 
 test('a token that comes after another process had one is an anomaly, and not the one in use', () => {
@@ -133,25 +143,42 @@ test('tokens that are refused one after the other, and never served, are asked f
       expect(after(...history, request('rejected', 'k2', early))).toHaveProperty('events')
     }
     now = until ?? now
-    history.push(request('rejected', 'k1', now), issued(generation + 1))
+    history.push(request('rejected', 'k1', now), issued(generation + 1, { issuedAt: now }))
   }
   expect(waits).toEqual([null, 1, 2, 4, 8, 16, 32, 60, 60, 60])
   expect(eventOf(...history, reject(11, now, true))).toMatchObject({ times: 1 })
-  const other = [...history, reject(11, now), request('rejected', 'k2', now), issued(12, 'k2')]
+  const other = [
+    ...history,
+    reject(11, now),
+    request('rejected', 'k2', now),
+    issued(12, { credential: 'k2', issuedAt: now }),
+  ]
   expect(eventOf(...other, reject(12, now))).toMatchObject({ times: 1 })
 })
 
 test('a token that ended in its time was not refused, though nobody here knows that it served', () => {
-  const endsAt = '2026-11-20T13:00:00.000Z'
-  const twice = [request('absent'), issued(1), reject(1), request('rejected'), issued(2, 'k1', endsAt)]
-  expect(eventOf(...twice, reject(2, '2026-11-20T12:59:59.999Z'))).toMatchObject({ times: 2 })
+  const endsAt = '2026-11-20T12:00:30.000Z'
+  const second = issued(2, { expiresAt: endsAt })
+  const twice = [request('absent'), issued(1), reject(1), request('rejected'), second]
+  expect(eventOf(...twice, reject(2, '2026-11-20T12:00:29.999Z'))).toMatchObject({ times: 2 })
   expect(eventOf(...twice, reject(2, endsAt))).toMatchObject({ times: 1 })
+})
+
+test('a token that lived for a minute was not refused as soon as it was there, and the gateway is not left alone for it', () => {
+  const twice = [request('absent'), issued(1), reject(1), request('rejected'), issued(2)]
+  expect(eventOf(...twice, reject(2, '2026-11-20T12:00:59.999Z'))).toMatchObject({ times: 2 })
+  for (const late of ['2026-11-20T12:01:00.000Z', '2026-11-20T12:20:00.000Z'])
+    expect(eventOf(...twice, reject(2, late))).toEqual({ generation: 2, ...holder(), times: 1 })
 })
 
 test('a wait that a clock set which was ahead is none', () => {
   const ahead = '2026-12-20T12:00:00.000Z'
   const twice = [request('absent'), issued(1), reject(1), request('rejected')]
-  const rejected = [...twice, issued(2, 'k1', '2026-12-20T13:00:00.000Z'), reject(2, ahead)]
+  const rejected = [
+    ...twice,
+    issued(2, { issuedAt: ahead, expiresAt: '2026-12-20T13:00:00.000Z' }),
+    reject(2, ahead),
+  ]
   expect(eventOf(...rejected)).toMatchObject({ until: '2026-12-20T12:01:00.000Z' })
   expect(after(...rejected, request('rejected', 'k1', ahead))).toHaveProperty('refused')
   expect(after(...rejected, request('rejected'))).toHaveProperty('events')

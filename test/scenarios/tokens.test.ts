@@ -292,6 +292,30 @@ test('while a secret is changed, processes with the old and the new one share a 
   for (const averba of [before, after]) await averba.close()
 })
 
+test('a job that begins anew every 20 minutes is not made to wait where each of its tokens served, and another system ended it', async () => {
+  const store = join(newFolder(), 'log.sqlite')
+  const world = await simulate({ policies: { tokenService: { reissue: 'revoke' } } })
+  const { clock, reach } = world
+  for (let run = 0; run < 12; run++) {
+    const averba = await openAverba({
+      ...{ store, clock, schedules: false },
+      fetch: request => (isToken(request) ? reach.tokenService(request) : reach.validationService(request)),
+      tokenService: {
+        ...{ url: 'https://gateway.exemplo.br/token', consumerKey: 'chave-de-exemplo' },
+        consumerSecret: 'segredo-de-exemplo',
+      },
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
+    })
+    valueOf(await validate(averba, `run-${run}`))
+    expect((await averba.health({ only: ['token'] })).checks[0]).toMatchObject({ ok: true })
+    await averba.close()
+    await reach.tokenService(tokenRequest()) // Of the other system.
+    await clock.advance(20 * minuteMs)
+  }
+  expect(world.validationService.answered).toBe(12)
+  await world.close()
+})
+
 test('a token that no header can carry is as good as none: it is asked for again, and nothing fails for good', async () => {
   let isBroken = true
   const world = await simulate({

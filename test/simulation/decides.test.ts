@@ -84,7 +84,10 @@ test('a member that an event does not have is an error of the compiler', () => {
 describe('the rows of a view', () => {
   const renewed = {
     type: 'token.renewed',
-    data: { generation: 1, contract: 'c1', credential: 'k1', expiresAt: '2026-11-20T13:00:00.000Z' },
+    data: {
+      ...{ generation: 1, contract: 'c1', credential: 'k1' },
+      ...{ issuedAt: '2026-11-20T12:00:00.000Z', expiresAt: '2026-11-20T13:00:00.000Z' },
+    },
   } as const
   const other = { ...renewed, stream: 'token-outra', at: '2026-12-01T00:00:00.000Z' }
 

@@ -121,8 +121,9 @@ function askedBy(owed: Owed): { generation: number; need: string } {
 function issued(asked: Asked, { lifetimeMs: ms }: Bearer, { clock }: TokenClientOptions): Carried {
   // A token that ends at once has to be tried all the same.
   const lastsMs = Math.min(Math.max(ms ?? lifetimeMs, 1_000), lifetimeMs)
-  const expiresAt = toInstant(clock.now() + lastsMs)
-  return { type: 'tokenService.issued', data: { ...asked, expiresAt } }
+  const now = clock.now()
+  const data = { ...asked, issuedAt: toInstant(now), expiresAt: toInstant(now + lastsMs) }
+  return { type: 'tokenService.issued', data }
 }
 
 /**
