@@ -14,12 +14,18 @@ const pollsMax = 300
 /** How often the newest facts are looked at before a call is put off: each further look follows a change. */
 const turnsMax = 20
 
+/** A token that an operation answered 401 to, with the code that said why. */
+interface Rejected {
+  readonly value: string
+  readonly code: string | undefined
+}
+
 /** What the log last says of the token. */
 type Standing =
   | Recorded<'token.requested'>
   | Recorded<'token.renewed', Holder & { generation: number }>
-  | Recorded<'token.rejected', Holder & { times: number; until?: string }>
-  | Recorded<'token.repeated', Holder & { until: string }>
+  | Recorded<'token.rejected', Holder & { times: number; until?: string; code?: string }>
+  | Recorded<'token.repeated', Holder & { until: string; code?: string }>
   | Recorded<'token.locked', Holder & { httpStatus: number }>
   | Recorded<'token.requestFailed'>
 
@@ -72,11 +78,11 @@ export class Tokens implements TokenSource {
   }
 
   /** Renews only if the rejected token is still the current one: a late 401 gets the newer token. */
-  async renew(rejected: string): Promise<TokenAnswer> {
-    if (this.#held && this.#held.value !== rejected) return this.#held
-    const answer = await this.#renewOnce(rejected)
+  async renew(value: string, code?: string): Promise<TokenAnswer> {
+    if (this.#held && this.#held.value !== value) return this.#held
+    const answer = await this.#renewOnce({ value, code })
     // A renewal that was under way already may not know of the rejection.
-    return answer.status === 'held' && answer.value === rejected ? this.#renewOnce(rejected) : answer
+    return answer.status === 'held' && answer.value === value ? this.#renewOnce({ value, code }) : answer
   }
 
   served(token: string): void {
@@ -84,12 +90,12 @@ export class Tokens implements TokenSource {
   }
 
   /** Rejects the newer token too. A still newer one is for the next attempt: no call goes in circles. */
-  async giveUp(rejected: string): Promise<NoToken> {
-    const answer = await this.renew(rejected)
+  async giveUp(rejected: string, code?: string): Promise<NoToken> {
+    const answer = await this.renew(rejected, code)
     return answer.status === 'held' ? deferred('the newer token was answered 401 too') : answer
   }
 
-  #renewOnce(rejected: string | undefined): Promise<TokenAnswer> {
+  #renewOnce(rejected: Rejected | undefined): Promise<TokenAnswer> {
     this.#renewal ??= this.#renew(rejected).finally(() => {
       this.#renewal = undefined
     })
@@ -97,7 +103,7 @@ export class Tokens implements TokenSource {
   }
 
   /** Does what the newest fact asks for, until there is a token or a reason why there is none. */
-  async #renew(rejected: string | undefined): Promise<TokenAnswer> {
+  async #renew(rejected: Rejected | undefined): Promise<TokenAnswer> {
     this.#held = undefined
     for (let turns = 0; turns < turnsMax; turns++) {
       const answer = await this.#turn(await this.#standing(), rejected)
@@ -110,7 +116,7 @@ export class Tokens implements TokenSource {
 
   async #turn(
     standing: Standing | undefined,
-    rejected: string | undefined,
+    rejected: Rejected | undefined,
   ): Promise<TokenAnswer | undefined> {
     switch (standing?.type) {
       case 'token.requested':
@@ -120,22 +126,22 @@ export class Tokens implements TokenSource {
         if (await this.#isOther(standing)) return this.#request('changed')
         const kept = await this.keeper.find()
         if (kept?.generation !== generation) return this.#replace(standing, kept?.generation)
-        if (kept.value !== rejected) return { status: 'held', value: kept.value }
-        await this.#reject(generation, kept.value === this.#served)
+        if (kept.value !== rejected?.value) return { status: 'held', value: kept.value }
+        await this.#reject(generation, rejected)
         return undefined
       }
       case 'token.rejected': {
-        const { times, until = '' } = standing.data
+        const { times, until = '', code } = standing.data
         const afterMs = remainingMs(until, toInstant(this.#clock.now()))
         if (await this.#isOther(standing)) return this.#request('changed')
         if (afterMs === 0) return this.#request('rejected')
-        return deferred(`TOKEN_REJECTED: ${times} tokens in a row were answered 401`, afterMs)
+        return deferred(`TOKEN_REJECTED: ${times} tokens in a row were answered 401${told(code)}`, afterMs)
       }
       case 'token.repeated': {
         if (await this.#isOther(standing)) return this.#request('changed')
         const afterMs = remainingMs(standing.data.until, toInstant(this.#clock.now()))
         if (afterMs === 0) return this.#request('repeated')
-        return deferred('the gateway gave the rejected token again', afterMs)
+        return deferred(`the gateway gave the rejected token again${told(standing.data.code)}`, afterMs)
       }
       case 'token.locked':
         return (await this.#isRefused(standing)) ? locked(standing) : this.#request('changed')
@@ -183,8 +189,9 @@ export class Tokens implements TokenSource {
     return deferred('another process asks for a token, and has no answer yet', 1_000)
   }
 
-  async #reject(generation: number, hasServed: boolean): Promise<void> {
-    const data = { generation, at: toInstant(this.#clock.now()), hasServed }
+  async #reject(generation: number, { value, code }: Rejected): Promise<void> {
+    const at = toInstant(this.#clock.now())
+    const data = { generation, at, hasServed: value === this.#served, ...(code !== undefined && { code }) }
     this.#served = undefined // It may be given again.
     await this.#engine.record(async () => this.#deliver({ type: 'token.reject', data }))
   }
@@ -231,6 +238,10 @@ export function givenToken(bearer: SecretSource): TokenSource {
     giveUp: async () => refused,
     served: () => undefined,
   }
+}
+
+function told(code: string | undefined): string {
+  return code === undefined ? '' : `: ${code}`
 }
 
 function short(digest: Uint8Array): string {

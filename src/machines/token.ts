@@ -20,7 +20,7 @@ export type TokenEvent =
   /** The `times`-th token in a row that was refused at once, and never served: no request before `until`. */
   | Event<'token.rejected', Rejection>
   /** The gateway gave the rejected token again: no request before `until`. */
-  | Event<'token.repeated', Asked & { until: Instant }>
+  | Event<'token.repeated', Asked & { until: Instant; code?: string }>
   | Event<'token.locked', Asked & { httpStatus: number }>
   | Event<'token.requestFailed', { generation: number }>
 
@@ -62,6 +62,8 @@ interface Rejection extends Asked {
   readonly times: number
   readonly until?: Instant
   readonly policy?: string
+  /** The code in the 401, where there was one: all that says why. */
+  readonly code?: string
 }
 
 interface Rejected {
@@ -69,6 +71,7 @@ interface Rejected {
   readonly at: Instant
   /** Whether a call with it got any answer but a refusal, as far as the process knows. */
   readonly hasServed: boolean
+  readonly code?: string
 }
 
 // Effects
@@ -89,6 +92,8 @@ interface Context extends Holder, Lifetime {
   readonly asked: number
   /** How many tokens were refused in a row. */
   readonly rejections: number
+  /** Why the last one was, as its code said. */
+  readonly code: string
   /** Until when the gateway is not asked. */
   readonly until: Instant
 }
@@ -125,6 +130,7 @@ const chart = setup({
     keepRejection: assign({
       rejections: ({ context, event }) =>
         event.type === 'token.rejected' ? event.data.times : context.rejections,
+      code: ({ event }) => (event.type === 'token.rejected' && event.data.code) || '',
       until: ({ event }) => (event.type === 'token.rejected' && event.data.until) || '',
     }),
     keepRepetition: assign({
@@ -135,7 +141,7 @@ const chart = setup({
   id: 'token',
   context: {
     ...{ generation: 0, asked: 0, contract: '', credential: '', issuedAt: '', expiresAt: '' },
-    ...{ rejections: 0, until: '' },
+    ...{ rejections: 0, code: '', until: '' },
   },
   initial: 'absent',
   states: {
@@ -181,8 +187,11 @@ function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decis
       return record({ type: 'token.rejected', data: rejection(state.context, message.data) })
     case 'tokenService.issued':
       return record({ type: 'token.renewed', data: message.data, ...lateness(state, message.data) })
-    case 'tokenService.repeated':
-      return record({ type: 'token.repeated', data: message.data, ...lateness(state, message.data) })
+    case 'tokenService.repeated': {
+      const { code } = state.context
+      const data = { ...message.data, ...(code !== '' && { code }) }
+      return record({ type: 'token.repeated', data, ...lateness(state, message.data) })
+    }
     case 'tokenService.credentialsRefused':
       return record({ type: 'token.locked', data: message.data, ...lateness(state, message.data) })
     case 'tokenService.requestLost':
@@ -216,13 +225,13 @@ export function remainingMs(until: Instant, now: Instant): number {
 
 function rejection(
   { rejections, issuedAt, expiresAt, contract, credential }: Context,
-  { generation, at, hasServed }: Rejected,
+  { generation, at, hasServed, code }: Rejected,
 ): Rejection {
-  // One that lived longer has served, maybe another process, or was ended by something else than what refuses every token.
+  // One that lived longer has served, maybe in another process, or was ended by something else.
   const ageMs = Math.abs(fromInstant(at) - fromInstant(issuedAt))
   const isEarly = !hasServed && at < expiresAt && ageMs < freshMs
   const times = isEarly ? rejections + 1 : 1
-  const rejected = { generation, contract, credential, times }
+  const rejected = { generation, contract, credential, times, ...(code !== undefined && { code }) }
   if (times === 1) return rejected
   const { name, baseMs, maxMs } = rejectionPolicy
   const waitMs = Math.min(baseMs * 2 ** (times - 2), maxMs)

@@ -316,6 +316,41 @@ test('a job that begins anew every 20 minutes is not made to wait where each of 
   await world.close()
 })
 
+test.each([
+  ['same', 'the gateway gave the rejected token again: 900907'],
+  ['revoke', 'TOKEN_REJECTED: 2 tokens in a row were answered 401: 900907'],
+] as const)(
+  'the code in a 401 is told of every call that is put off for it, also where the gateway gives tokens by "%s"',
+  async (reissue, because) => {
+    const fault = { code: 900907, message: 'The requested API is temporarily blocked' }
+    const world = await simulate({
+      policies: { tokenService: { reissue } },
+      intercept: async (request, forward) =>
+        isValidation(request) ? Response.json({ fault }, { status: 401 }) : forward(request),
+    })
+    for (const id of ['a', 'b', 'c'])
+      expect(await validate(world.averba, id)).toMatchObject({ status: 'deferred', because })
+    for await (const { data } of world.averba.log.read({ types: ['token.rejected', 'token.repeated'] }))
+      expect(data).toMatchObject({ code: '900907' })
+    await world.close()
+  },
+)
+
+test('the code in a 401 is told also where no newer token can be had', async () => {
+  let asked = 0
+  const world = await simulate({
+    async intercept(request, forward) {
+      if (isValidation(request))
+        return Response.json({ code: 'DV-1', title: 'not in the contract' }, { status: 401 })
+      asked += isToken(request) ? 1 : 0
+      return asked > 1 ? new Response('', { status: 502 }) : forward(request)
+    },
+  })
+  const because = 'the token service answered 502; the call was answered 401: DV-1'
+  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', because })
+  await world.close()
+})
+
 test('a token that no header can carry is as good as none: it is asked for again, and nothing fails for good', async () => {
   let isBroken = true
   const world = await simulate({

@@ -1,5 +1,5 @@
 import { AverbaError, recordable } from '../../errors.ts'
-import type { Exchange } from '../exchange.ts'
+import type { Answer, Exchange } from '../exchange.ts'
 import { clearCode, readProblem } from '../problem.ts'
 
 /** A token to call with, or why there is none now. */
@@ -20,10 +20,10 @@ export type NoToken = Exclude<TokenAnswer, { status: 'held' }>
 export interface TokenSource {
   /** The token in use; one is requested when there is none. */
   current(): TokenAnswer | Promise<TokenAnswer>
-  /** A token other than the one that an operation answered 401 to. */
-  renew(rejected: string): Promise<TokenAnswer>
+  /** A token other than the one that an operation answered 401 to, with a code that says why where there was one. */
+  renew(rejected: string, code: string | undefined): Promise<TokenAnswer>
   /** When to try again, once the other token got a 401 too. */
-  giveUp(rejected: string): Promise<NoToken>
+  giveUp(rejected: string, code: string | undefined): Promise<NoToken>
   /** Told of each operation that did not answer 401. */
   served(token: string): void
 }
@@ -43,7 +43,7 @@ export async function withToken(
   if (token.status !== 'held') return token
   const result = await send(token.value)
   if (!isRejected(result)) return served(tokens, token.value, result)
-  const again = await sendAnew(tokens, token.value, send)
+  const again = await sendAnew(tokens, token.value, send, codeOf(result.answer))
   return again.status === 'unsent' || again.status === 'deferred' ? { ...again, isAnswered: true } : again
 }
 
@@ -52,20 +52,31 @@ async function sendAnew(
   tokens: TokenSource,
   rejected: string,
   send: (bearer: string) => Promise<Exchange>,
+  code: string | undefined,
 ): Promise<Exchange | NoToken> {
   try {
-    const newer = await tokens.renew(rejected)
-    if (newer.status !== 'held') return newer
+    const newer = await tokens.renew(rejected, code)
+    if (newer.status !== 'held') return withCode(newer, code)
     const again = await send(newer.value)
     if (!isRejected(again)) return served(tokens, newer.value, again)
-    const none = await tokens.giveUp(newer.value)
-    const code = clearCode(readProblem(401, again.answer.told()))
-    return code === null ? none : { ...none, because: `${none.because}: ${code}` }
+    const last = codeOf(again.answer)
+    return withCode(await tokens.giveUp(newer.value, last), last)
   } catch (error) {
     // Nothing more has left; that the first request did is not forgotten over it.
     if (error instanceof AverbaError) return { status: 'deferred', because: recordable(error) }
     throw error
   }
+}
+
+/** The code in a 401, which may be all that says why: a contract that is blocked, or does not cover the service. */
+function codeOf(answer: Answer): string | undefined {
+  return clearCode(readProblem(401, answer.told())) ?? undefined
+}
+
+/** Says why the call was refused where the reason that there is no token does not. */
+function withCode(none: NoToken, code: string | undefined): NoToken {
+  if (code === undefined || none.because.endsWith(code)) return none
+  return { ...none, because: `${none.because}; the call was answered 401: ${code}` }
 }
 
 function isRejected(result: Exchange): result is Extract<Exchange, { status: 'answered' }> {
