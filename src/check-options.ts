@@ -1,4 +1,5 @@
 import { useCertificate } from './adapters/certificate.ts'
+import { Secret } from './adapters/secret.ts'
 import { parseRanges } from './adapters/source-ranges.ts'
 import type { Clock } from './clock.ts'
 import { AverbaError } from './errors.ts'
@@ -81,6 +82,7 @@ export function checkShape(options: AverbaOptions): void {
       hint: 'Give the option tokenService, or validationService.bearer',
     })
   }
+  checkGiven(options)
   if (tokenService?.credential !== undefined) checkCredential(tokenService.credential)
   if (validationService?.traceHeader !== undefined) checkTraceHeader(validationService.traceHeader)
   const { paidPerDayMax = 0 } = validationService ?? {}
@@ -94,6 +96,30 @@ export function checkShape(options: AverbaOptions): void {
   }
   checkRun(options)
   checkTracing(options)
+}
+
+/** What is missing would be sent as `undefined`, in an address or as a credential. */
+function checkGiven({ tokenService, validationService }: AverbaOptions): void {
+  if (tokenService) {
+    checkSecret('tokenService.consumerKey', tokenService.consumerKey)
+    checkSecret('tokenService.consumerSecret', tokenService.consumerSecret)
+  }
+  if (!validationService) return
+  checkText('validationService.service', validationService.service)
+  if (validationService.bearer !== undefined)
+    checkSecret('validationService.bearer', validationService.bearer)
+}
+
+/** A function is asked when the secret is needed. */
+function checkSecret(name: string, source: unknown): void {
+  if (typeof source !== 'function') checkText(name, source instanceof Secret ? source.expose() : source)
+}
+
+function checkText(name: string, text: unknown): void {
+  if (typeof text === 'string' && text !== '') return
+  throw misconfigured(`Cannot use ${name}: it is missing, empty, or not a text`, {
+    hint: 'Look at where it is read: a variable that is not set gives nothing',
+  })
 }
 
 /** The credential names a stream, in clear, and stands before a slash in the addresses of parts. */

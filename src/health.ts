@@ -2,10 +2,13 @@ import { existsSync } from 'node:fs'
 import { misdirectedCode } from './adapters/token/client.ts'
 import type { Area } from './area.ts'
 import { checkCertificates } from './certificate-checks.ts'
+import { toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import { countTroubled, type Troubled } from './figures.ts'
 import type { Followers } from './followers.ts'
 import { nameOf } from './handler-time.ts'
+import { remainingMs } from './machines/token.ts'
+import type { Instant } from './message.ts'
 import { reachServices } from './reach-services.ts'
 import type { RefusedNotifications } from './refused-notifications.ts'
 import type { ServiceName } from './service-name.ts'
@@ -143,7 +146,7 @@ export async function checkHealth(
       if (!options.tokenService) return undefined
       const stream = `token-${options.tokenService.credential ?? 'default'}`
       const row = await rows.find('tokens', stream)
-      const wrong = row && wrongOf(row)
+      const wrong = row && wrongOf(row, toInstant(clock.now()))
       if (wrong !== undefined) return { ok: false, detail: wrong }
       const [asked] = await store.effects({ stream, states: ['deferred'] })
       if (!asked?.because.startsWith(misdirectedCode)) return { ok: true, detail: 'not locked' }
@@ -174,13 +177,13 @@ export async function checkHealth(
   }
 }
 
-/** What is wrong with a token, in words. */
-function wrongOf({ state, waits_until }: TokenRow): string | undefined {
+/** What is wrong with a token, in words. Once a wait is over, the next call asks. */
+function wrongOf({ state, waits_until }: TokenRow, now: Instant): string | undefined {
+  if (state !== 'locked' && remainingMs(waits_until ?? '', now) === 0) return undefined
   const wait = `nobody asks for another before ${waits_until}: find out why calls are answered 401`
   if (state === 'locked') return 'the gateway refused the consumer key and secret: correct them'
   if (state === 'repeated') return `the gateway gave the rejected token again, and ${wait}`
-  if (state === 'rejected' && waits_until !== null)
-    return `the service refuses every token that the gateway gives, and ${wait}`
+  if (state === 'rejected') return `the service refuses every token that the gateway gives, and ${wait}`
   return undefined
 }
 

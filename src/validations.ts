@@ -242,15 +242,20 @@ function invalid(what: string): AverbaError {
   return new AverbaError('INVALID_INPUT', `Cannot use the ${what}`)
 }
 
+function isBlank(value: unknown): boolean {
+  return typeof value === 'string' && value.trim() === ''
+}
+
 /** Checks the shape of claims, and names what is wrong by its field, never by its value. */
 function parseClaims(given: Claims): Json {
   const parsed = claimsSchema.safeParse(given)
-  const isNothing = parsed.success && flatten(parsed.data).size === 0
+  const isNothing = parsed.success && [...flatten(parsed.data).values()].every(isBlank)
   if (isNothing) throw invalid('claims: nothing is claimed, and the call may cost money')
   if (parsed.success) return JSON.parse(JSON.stringify(parsed.data))
   const fields = parsed.error.issues.map(issue => {
-    const names = issue.code === 'unrecognized_keys' ? issue.keys : []
-    return [...issue.path, ...names].join('.')
+    // A name that is none of the contract's may be a value of the person.
+    const unknown = issue.code === 'unrecognized_keys' ? ['<a field of another name>'] : []
+    return [...issue.path, ...unknown].join('.')
   })
   throw new AverbaError(
     'INVALID_INPUT',

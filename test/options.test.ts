@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { type AverbaOptions, openAverba } from '../src/index.ts'
+import { type AverbaOptions, openAverba, Secret } from '../src/index.ts'
 
 const certificate = { cert: 'c', key: 'k' }
 
@@ -13,6 +13,26 @@ describe('what is missing is said when the log is opened', () => {
     ['a certificate', { consentService: { baseUrl: 'https://a.exemplo.br', certificate: undefined } }],
     ['TLS', { consentService: { baseUrl: 'http://a.exemplo.br', certificate } }],
     ['an address', { tokenService: { url: 'gateway', consumerKey: 'a', consumerSecret: 'b' } }],
+    ['a consumer key', { tokenService: { url: 'https://a.exemplo.br/token', consumerSecret: 'b' } }],
+    [
+      'a consumer key that is empty',
+      {
+        tokenService: { url: 'https://a.exemplo.br/token', consumerKey: new Secret(''), consumerSecret: 'b' },
+      },
+    ],
+    [
+      'a consumer secret',
+      { tokenService: { url: 'https://a.exemplo.br/token', consumerKey: 'a', consumerSecret: '' } },
+    ],
+    ['a service', { validationService: { baseUrl: 'https://a.exemplo.br', bearer: 't' } }],
+    [
+      'the name of a service',
+      { validationService: { baseUrl: 'https://a.exemplo.br', service: '', bearer: 't' } },
+    ],
+    [
+      'a bearer token that is empty',
+      { validationService: { baseUrl: 'https://a.exemplo.br', service: 'demo', bearer: '' } },
+    ],
     ['a token', { validationService: { baseUrl: 'https://a.exemplo.br', service: 'demo' } }],
     [
       'a name that is misspelt',

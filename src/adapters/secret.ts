@@ -1,4 +1,5 @@
 import { inspect } from 'node:util'
+import { AverbaError } from '../errors.ts'
 import { type Source, valueFrom } from './source.ts'
 
 /** Shown in place of a secret. */
@@ -55,9 +56,13 @@ export type SecretSource = Source<string | Secret>
 /**
  * Asks a source for its secret.
  *
- * @throws {AverbaError} `MISCONFIGURED` as `valueFrom` does
+ * @throws {AverbaError} `MISCONFIGURED` as `valueFrom` does, and for what is empty or not a text
  */
 export async function secretFrom(source: SecretSource, what: string): Promise<string> {
-  const value = await valueFrom(source, what)
-  return value instanceof Secret ? value.expose() : value
+  const value: unknown = await valueFrom(source, what) // A host may give anything.
+  const text = value instanceof Secret ? value.expose() : value
+  if (typeof text === 'string' && text !== '') return text
+  throw new AverbaError('MISCONFIGURED', `Cannot use the ${what}: it is empty, or not a text`, {
+    hint: 'Look at where it is read: a variable that is not set gives nothing',
+  })
 }

@@ -78,3 +78,30 @@ test('every option that is a secret takes one, also from a function, and works a
   expect(new Set(secrets).size).toBe(1)
   expect(secrets).toHaveLength(2)
 })
+
+test.each<[string, () => unknown]>([
+  ['nothing', () => undefined],
+  ['nothing, later', async () => undefined],
+  ['an empty text', () => ''],
+  ['an empty secret', () => new Secret('')],
+  ['a number', () => 7],
+])('a function that gives %s in place of a token has nothing sent', async (_, bearer) => {
+  let left = 0
+  const world = await simulate({
+    averba: {
+      validationService: {
+        ...{ baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
+        bearer: bearer as () => string, // As a host without types may give it.
+      },
+    },
+    async intercept(request, forward) {
+      left += 1
+      return forward(request)
+    },
+  })
+  const input = { id: 'a', cpf: world.samples.cpf, claims: { nome: 'X' } }
+  const because = 'Cannot use the bearer token: it is empty, or not a text'
+  expect(await world.averba.validations.validate(input)).toMatchObject({ status: 'deferred', because })
+  expect(left).toBe(0)
+  await world.close()
+})

@@ -216,3 +216,18 @@ test('what a service quotes of what it was sent is neither kept nor shown', asyn
   expect(inspect(outcomes, { depth: null })).toContain(canaries.claim)
   expect(errors.map(error => (error as Error).message).join()).not.toMatch(/CANARIO/)
 })
+
+test('a claim under a name that the contract does not have is refused without a word of that name', async () => {
+  const world = await simulate()
+  for (const claims of [{ 'Maria 25774435016': 1 }, { filiacao: { 'Maria 25774435016': 1 } }]) {
+    const asked = world.averba.validations.validate({
+      id: 'a',
+      cpf: world.samples.cpf,
+      claims: claims as never,
+    })
+    const error = await asked.catch((found: unknown) => found)
+    expect(error).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('another name') })
+    expect(inspect(error, { depth: null })).not.toMatch(/Maria|25774435016/)
+  }
+  await world.close()
+})

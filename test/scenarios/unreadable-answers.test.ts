@@ -225,6 +225,11 @@ describe('a paid answer', () => {
     ['{"nome":true,"nome_similaridade":"1.0"}', ['nome_similaridade'], { nome, ...licence }],
     ['{"nome":true,"nome_similaridade":1e999}', ['nome_similaridade'], { nome, ...licence }],
     ['{"nome":true,"cnh":null}', ['cnh'], { nome, ...licence }],
+    [
+      '{"nome":null,"nome_similaridade":0.87}',
+      ['nome'],
+      { nome: { result: 'not-evaluated', similarity: 0.87 }, ...licence },
+    ],
     ['{"nome":true,"cnh":[{"categoria":true}]}', ['cnh'], { nome, ...licence }],
     [
       '{"nome":true,"cnh":{"categoria":"S","numero_registro":false},"sexo":0,"outro":7}',
@@ -238,6 +243,16 @@ describe('a paid answer', () => {
       type: 'validation.answered',
       data: { unreadable },
       anomaly: 'members of it could not be read',
+    })
+    await world.close()
+  })
+
+  test('a similarity without a word on whether the values match is kept', async () => {
+    const { world, outcome } = await givenAnswer('{"nome_similaridade":0.5,"cnh":{"nome_similaridade":1}}')
+    expect(valueOf(outcome).fields).toEqual({
+      nome: { result: 'not-evaluated', similarity: 0.5 },
+      'cnh.nome': { result: 'not-evaluated', similarity: 1 },
+      ...licence,
     })
     await world.close()
   })

@@ -214,6 +214,11 @@ test.each([
   ['a day that no month has', { claims: { data_nascimento: '2026-02-31' } }, 'INVALID_INPUT'],
   ['a date that is none', { claims: { cnh: { data_validade: '0000-99-99' } } }, 'INVALID_INPUT'],
   ['a call that claims nothing', { claims: {} }, 'INVALID_INPUT'],
+  [
+    'a call that claims nothing but empty texts',
+    { claims: { nome: '', filiacao: { nome_mae: ' ' } } },
+    'INVALID_INPUT',
+  ],
   ['a call that claims nothing in a group', { claims: { filiacao: {}, sexo: undefined } }, 'INVALID_INPUT'],
 ])('%s is refused before anything is recorded', async (_, change, code) => {
   const world = await simulate()

@@ -12,7 +12,7 @@ import { type Claims, type ValidationResponse, validationResponseSchema } from '
 /** What the registry says of one claimed field. An absent field is not a mismatch. */
 export interface FieldResult {
   readonly result: 'match' | 'mismatch' | 'not-evaluated'
-  /** How alike the texts are, where the service says so: 0 to 1 in all shown cases. */
+  /** How alike the texts are, where the service says so, be it all that it says: 0 to 1 in all shown cases. */
   readonly similarity?: number
 }
 
@@ -76,14 +76,21 @@ export function readResult(text: string, claims: Claims): ReadResult | undefined
   const fields: Record<string, FieldResult> = {}
   for (const path of flatten(claims).keys()) fields[path] = { result: 'not-evaluated' }
   for (const [path, value] of answered) {
-    if (typeof value !== 'boolean') continue
-    const similarity = answered.get(`${path}${similaritySuffix}`)
-    fields[path] = {
-      result: value ? 'match' : 'mismatch',
-      ...(typeof similarity === 'number' && { similarity }),
-    }
+    if (typeof value === 'boolean') fields[path] = { ...fields[path], result: value ? 'match' : 'mismatch' }
+    else if (typeof value === 'number')
+      fields[comparedBy(path)] = withSimilarity(fields[comparedBy(path)], value)
   }
   return { fields, unreadable, ...(cpf_disponivel !== undefined && { cpfDisponivel: cpf_disponivel }) }
+}
+
+/** The field that a similarity is of: the numbers of the answer are similarities, and nothing else. */
+function comparedBy(path: string): string {
+  return path.slice(0, -similaritySuffix.length)
+}
+
+/** A similarity was paid for, also where whether the values match was left out, or cannot be read. */
+function withSimilarity(field: FieldResult | undefined, similarity: number): FieldResult {
+  return { result: field?.result ?? 'not-evaluated', similarity }
 }
 
 /** The answer was paid for: one member of a wrong type must not discard the others. */
