@@ -235,6 +235,7 @@ export const samples: readonly Sample[] = [
       { type: 'keys.epochsDestroyed', data: { epochs: [1] } },
       { type: 'subject.sync', data: {} },
       { type: 'subject.schedule', data: { everyMs: 3_600_000, dueAt: failure.failedAt } },
+      { type: 'subject.schedule', data: { everyMs: 7_200_000, dueAt: failure.failedAt, isDefault: true } },
       { type: 'subject.unschedule', data: { effects: ['subject-s/2/0'] } },
       {
         type: 'consentService.consentsListed',
@@ -245,6 +246,10 @@ export const samples: readonly Sample[] = [
       { type: 'subject.readLogin', data: {} },
       { type: 'subject.readLoginAddress', data: { hasRedirect: true } },
       { type: 'subject.observeAwareness', data: { record: 'a1', createdAt: null, controller: null } },
+      {
+        type: 'subject.observeAwareness',
+        data: { record: 'a1', createdAt: null, controller: '12ABC34501DE35' },
+      },
       { type: 'consentService.consentsListed', data: { read: 1, changed: 1, unreadable: 0 } },
       { type: 'subject.missAwareness', data: { record: 'a1' } },
       { type: 'consentService.awarenessListed', data: { read: 1, unreadable: 0 } },
