@@ -174,6 +174,10 @@ export const samples: readonly Sample[] = [
         { generation: 2, hasServed: false },
       ].map(data => ({ type: 'token.reject', data: { ...data, at: '2026-11-20T12:00:00.000Z' } })),
       { type: 'token.reject', data: { generation: 1, hasServed: false, at: '2026-11-20T12:20:00.000Z' } },
+      {
+        type: 'token.reject',
+        data: { generation: 1, hasServed: false, at: '2026-11-20T12:00:00.000Z', code: '900907' },
+      },
       ...[1, 2].flatMap(generation => {
         const asked = { generation, contract: 'c1', credential: 'k1' }
         return [
@@ -266,6 +270,10 @@ export const samples: readonly Sample[] = [
       { type: 'validation.request', data: { validation: 'v', id: 'pedido', subject: 's' } },
       { type: 'validation.request', data: { validation: 'v', id: 'pedido', subject: 's', consent: 'c' } },
       {
+        type: 'validation.request',
+        data: { validation: 'v', id: 'pedido', subject: 's', environment: 'e' },
+      },
+      {
         type: 'validation.reuse',
         data: {
           validation: 'v',
@@ -285,6 +293,10 @@ export const samples: readonly Sample[] = [
       {
         type: 'validation.withhold',
         data: { because: 'revoked', at: '2026-11-20T12:00:00.000Z', position: 9 },
+      },
+      {
+        type: 'validation.withhold',
+        data: { because: 'revoked', at: '2026-11-20T12:00:00.000Z', position: 9, sentBefore: true },
       },
       { type: 'validationService.lost', data: {} },
       { type: 'validationService.undone', data: {} },
