@@ -43,7 +43,11 @@ async function givenStandstill(atTokenRequest: number, isTakenOver: boolean) {
     isToken(request) ? world.reach.tokenService(request) : world.reach.validationService(request)
   const other = await openAverba({
     ...{ store, clock, fetch },
-    validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo', bearer: 'outro' },
+    validationService: {
+      baseUrl: 'https://validacao.exemplo.br',
+      service: 'datavalid-demonstracao',
+      bearer: 'outro',
+    },
   })
   if (isTakenOver) {
     await clock.advance(61_000)
@@ -86,7 +90,11 @@ async function givenLateAnswer(answer: (real: Response) => Response) {
   await sent.promise
   const other = await openAverba({
     ...{ store, clock, fetch: world.reach.validationService },
-    validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo', bearer: 'outro' },
+    validationService: {
+      baseUrl: 'https://validacao.exemplo.br',
+      service: 'datavalid-demonstracao',
+      bearer: 'outro',
+    },
   })
   await clock.advance(61_000)
   await other.settle()
@@ -185,7 +193,11 @@ test('a paid call that leaves late belongs to its process for a whole minute mor
   await sent.promise
   const other = await openAverba({
     ...{ store, clock, fetch: world.reach.validationService },
-    validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo', bearer: 'outro' },
+    validationService: {
+      baseUrl: 'https://validacao.exemplo.br',
+      service: 'datavalid-demonstracao',
+      bearer: 'outro',
+    },
   })
   await clock.advance(61_000)
   await other.settle()
