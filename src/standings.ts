@@ -180,7 +180,9 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
       if (!used.replayed) return used
       // A caller that asks again may use the data again: the consent has to stand for that, too.
       const refreshed = await refresh(subject, id, ageMaxMs, ask)
-      if (answerOf(refreshed, ageMaxMs).effective) return used
+      const now = answerOf(refreshed, ageMaxMs)
+      // As fresh, and until when, as it is now: an expiry may have been brought forward since.
+      if (now.effective) return { ...now, position: used.position, replayed: true }
       const standing = await decide(anew, refreshed)
       if (standing.effective) return standing
       throw new ConsentNotEffectiveError(standing, used.position)

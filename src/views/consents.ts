@@ -32,7 +32,7 @@ export interface ConsentRow {
 /** The view of consents. */
 export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
   name: 'consents',
-  version: 4,
+  version: 5,
   columns: {
     consent: 'text',
     subject: 'text',
@@ -62,7 +62,8 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
         created_at: createdAt,
         expires_at: expiresAt,
         lapses_at: isStanding({ status, knowledge }) ? expiresAt : null,
-        unmade: null,
+        // That it was not listed for a while does not make it made.
+        unmade: row?.status === status ? row.unmade : null,
         controller,
         changed_at: event.at,
         record: `${event.id}/record`,
@@ -96,7 +97,6 @@ const endsUnmade: ReadonlySet<ConsentEvent['type']> = new Set([
   'consent.expired',
   'consent.conflicted',
   'consent.lapsed',
-  'consent.vanished',
 ])
 
 function isStanding({ status, knowledge }: Pick<ConsentRow, 'status' | 'knowledge'>): boolean {

@@ -256,6 +256,12 @@ test('a lost revocation that was not made is told to followers, the logger and h
     ok: false,
     detail: expect.stringMatching(/^1 revocation was lost and not made, to be asked for again; /),
   })
+  service.hidden = which.id
+  await consents.sync(which)
+  expect(await health()).toMatchObject({ ok: false })
+  service.hidden = ''
+  await consents.sync(which)
+  expect(await health()).toMatchObject({ ok: false })
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   service.isTroubled = false
   expect(await consents.revoke(which)).toMatchObject({ status: 'settled' })
