@@ -4,14 +4,15 @@ import { readConsentEvents } from './consent-story.ts'
 import { holdBack, type Withhold } from './hold-back.ts'
 import { consentMachine } from './machines/consent.ts'
 import { heldOf } from './machines/consent-chart.ts'
+import type { ConsentStatus } from './machines/consent-status.ts'
 import type { Owed } from './message.ts'
 
 const changeStatus = 'consentService.changeStatus'
 
 /**
- * Lets a change of a consent leave only while it is still asked for, by what the log knows right before each request. A
- * change that was put off is no longer asked for once a reading has shown another status: nobody knows what a service
- * makes of a move that its table does not have.
+ * Lets a change of a consent that was put off leave only while it has a purpose, by what the log knows right before each
+ * request. An approval has none once a reading has shown another status: it would follow the person's own no. A denial
+ * or a revocation leaves all the same, since an older copy may have shown that status, unless an end was shown.
  */
 export function underAskedChanges({ store }: Pick<Area, 'store'>, performers: Performers): Performers {
   const { [changeStatus]: change } = performers
@@ -24,13 +25,18 @@ async function withhold(store: Area['store'], owed: Owed): Promise<Withhold | un
   const { events } = await readConsentEvents(store, owed.stream)
   const state = events.reduce((before, event) => consentMachine.evolve(before, event), consentMachine.initial)
   const { asked, reading } = heldOf(state as Parameters<typeof heldOf>[0]) // Made by this very machine.
-  if (asked === status) return undefined
+  if (asked === status || (status !== 'ATIVO' && isOpen(reading.status))) return undefined
   return sentBefore => {
     const data = { asked: status, ...(sentBefore && { sentBefore }) }
     const value = { ...withdrawn, title: sentBefore ? notAgain : neverSent }
     const fact = { type: 'consent.withholdChange', data, parts: { problem: { owner: ownerOf(owed), value } } }
     return { status: 'declined', because: `it is ${reading.status} by now`, fact }
   }
+}
+
+/** Reports whether a consent may stand still, or come to stand. */
+function isOpen(status: ConsentStatus): boolean {
+  return status === 'PENDENTE' || status === 'ATIVO'
 }
 
 const withdrawn = { status: 0, code: 'WITHDRAWN' }

@@ -149,6 +149,41 @@ test.each([
   },
 )
 
+test('a revocation that was put off leaves, although an older copy showed another status once', async () => {
+  const service = { isBusy: false, old: '', asked: [] as (string | undefined)[] }
+  const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
+    if (request.method === 'PUT') {
+      if (service.isBusy) return Response.json({}, { status: 503, headers: { 'retry-after': '3600' } })
+      service.asked.push(request.url.split('/').at(-1))
+    }
+    const response = await forward(request)
+    if (!isList(request) || service.old === '') return response
+    const records = (await response.json()) as { id: string }[]
+    return Response.json(
+      records.map(each => (each.id === service.old ? { ...each, status: 'PENDENTE' } : each)),
+    )
+  })
+  const { averba, clock } = world
+  const which = { subject, id: consent.id }
+  expect((await averba.consents.approve(which)).status).toBe('settled')
+  service.isBusy = true
+  expect((await averba.consents.revoke(which, { commandId: 'r' })).status).toBe('deferred')
+  service.old = which.id
+  await averba.consents.sync({ subject })
+  service.old = ''
+  service.isBusy = false
+  await clock.advance(2 * hourMs)
+  await averba.settle()
+  expect(service.asked).toEqual(['ATIVO', 'REVOGADO'])
+  expect((await averba.consents.revoke(which, { commandId: 'r' })).status).toBe('settled')
+  expect((await averba.consents.standing(which)).because).toBe('revoked')
+  await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({
+    standing: { because: 'revoked' },
+  })
+  expect(await eventsOf(world, 'consent.changeWithheld')).toEqual([])
+  await world.close()
+})
+
 test('a change that an operator lets go does not leave either where it is asked for no more', async () => {
   const { world, subject, service, which } = await givenTroubled('PENDENTE')
   const { averba, consentService, samples } = world
