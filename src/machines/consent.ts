@@ -102,13 +102,16 @@ function believed(state: State): readonly ConsentEvent[] {
   return isFirm ? movesOf(heldOf(state), shown, []) : []
 }
 
-/** A change is asked for only from the one status that the contract's table gives, and one at a time. */
+/**
+ * A change is asked for only from the one status that the contract's table gives, and one at a time. The person's no
+ * to an approval that has not left is heard also while the service does not list the consent.
+ */
 function ask(
   state: State,
   status: RequestableStatus,
   instead: RequestableStatus | null = null,
 ): Decision<ConsentEvent> {
-  if (isUnknown(state)) return refuse(missing(state))
+  if (isUnknown(state) && !(instead === 'ATIVO' && status === 'NEGADO')) return refuse(missing(state))
   if (state.matches({ knowledge: 'changing' }) && instead === null)
     return refuse('another change has not been answered yet')
   if (state.matches({ knowledge: 'uncertain' })) {

@@ -61,7 +61,7 @@ const consent: MachineRules = {
     'consent.deny': asksFor('NEGADO', 'PENDENTE'),
     'consent.revoke': asksFor('REVOGADO', 'ATIVO'),
     'consent.approveInstead': asksFor('ATIVO', 'PENDENTE', 'knowledge.changing'),
-    'consent.denyInstead': asksFor('NEGADO', 'PENDENTE', 'knowledge.changing'),
+    'consent.denyInstead': asksFor('NEGADO', 'PENDENTE', 'status.vanished', 'knowledge.changing'),
     'consent.revokeInstead': asksFor('REVOGADO', 'ATIVO', 'knowledge.changing'),
     'consent.readDetail': [{ event: 'consent.detailRequested', in: held, owes: readsConsent }],
     'consent.observe': [

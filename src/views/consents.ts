@@ -140,7 +140,8 @@ function change(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
       row.knowledge = 'changed'
       return
     case 'consent.changeRequested':
-      row.knowledge = 'changing'
+      // A denial may take the place of an approval while the consent is not listed.
+      if (row.knowledge !== 'vanished') row.knowledge = 'changing'
       return
     case 'consent.changeLost':
     case 'consent.changeDeclined':

@@ -14,6 +14,7 @@ const byContext = [
   'notification.replay',
   'validation.repeat',
   'consent.use',
+  'consent.denyInstead',
   'subject.release',
 ]
 

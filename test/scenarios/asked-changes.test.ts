@@ -184,6 +184,40 @@ test('a revocation that was put off leaves, although an older copy showed anothe
   await world.close()
 })
 
+test.each(['not listed yet', 'listed again'])(
+  "the person's no to an approval that was put off is heard while the consent is not listed: it leaves when it is %s",
+  async when => {
+    const { world, subject, service, which } = await givenTroubled('PENDENTE')
+    const { averba, clock } = world
+    const { consents } = averba
+    const approve = () => consents.approve(which, { commandId: 'a' })
+    const deny = () => consents.deny(which, { commandId: 'd' })
+    const isListed = async () => (await consents.list({ subject })).some(({ id }) => id === which.id)
+    expect((await approve()).status).toBe('deferred')
+    service.hidden = which.id
+    await clock.advance(minuteMs)
+    await consents.sync({ subject })
+    await expect(consents.revoke(which)).rejects.toMatchObject({ code: 'REFUSED' })
+    expect(await deny()).toMatchObject({ status: 'deferred' })
+    expect(await approve()).toMatchObject({ status: 'declined', problem: { code: 'WITHDRAWN' } })
+    expect(await isListed()).toBe(false)
+    expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+    if (when === 'listed again') {
+      service.hidden = ''
+      await consents.sync({ subject })
+      expect(await isListed()).toBe(true)
+    }
+    service.isTroubled = false
+    await clock.advance(2 * hourMs)
+    await averba.settle()
+    expect(service.changes).toBe(1)
+    expect(await deny()).toMatchObject({ status: 'settled', value: { status: 'NEGADO' } })
+    expect((await consents.standing(which)).because).toBe('denied')
+    await expect(consents.use(which, { basis })).rejects.toMatchObject({ standing: { because: 'denied' } })
+    await world.close()
+  },
+)
+
 test('a change that an operator lets go does not leave either where it is asked for no more', async () => {
   const { world, subject, service, which } = await givenTroubled('PENDENTE')
   const { averba, consentService, samples } = world
