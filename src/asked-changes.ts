@@ -10,9 +10,10 @@ import type { Owed } from './message.ts'
 const changeStatus = 'consentService.changeStatus'
 
 /**
- * Lets a change of a consent that was put off leave only while it has a purpose, by what the log knows right before each
- * request. An approval has none once a reading has shown another status: it would follow the person's own no. A denial
- * or a revocation leaves all the same, since an older copy may have shown that status, unless an end was shown.
+ * Lets a change of a consent that was put off leave only while it has a purpose, by what the log knows right before
+ * each request. An approval has none once a reading has shown another status: it would follow the person's own no. A
+ * denial or a revocation leaves all the same, since an older copy may have shown that status, unless an end was shown.
+ * What was shown to be done by then is settled.
  */
 export function underAskedChanges({ store }: Pick<Area, 'store'>, performers: Performers): Performers {
   const { [changeStatus]: change } = performers
@@ -24,13 +25,16 @@ async function withhold(store: Area['store'], owed: Owed): Promise<Withhold | un
   const { status } = owed.data as { status: string } // As the machine writes it.
   const { events } = await readConsentEvents(store, owed.stream)
   const state = events.reduce((before, event) => consentMachine.evolve(before, event), consentMachine.initial)
-  const { asked, reading } = heldOf(state as Parameters<typeof heldOf>[0]) // Made by this very machine.
+  const { asked, reading, isVanished } = heldOf(state as Parameters<typeof heldOf>[0]) // Made by this very machine.
   if (asked === status || (status !== 'ATIVO' && isOpen(reading.status))) return undefined
+  const because = `it is ${reading.status} by now`
+  const isDone = reading.status === status && !isVanished
   return sentBefore => {
-    const data = { asked: status, ...(sentBefore && { sentBefore }) }
+    const data = { asked: status, ...(sentBefore && { sentBefore }), ...(isDone && { isDone }) }
+    if (isDone) return { status: 'settled', because, fact: { type: 'consent.withholdChange', data } }
     const value = { ...withdrawn, title: sentBefore ? notAgain : neverSent }
     const fact = { type: 'consent.withholdChange', data, parts: { problem: { owner: ownerOf(owed), value } } }
-    return { status: 'declined', because: `it is ${reading.status} by now`, fact }
+    return { status: 'declined', because, fact }
   }
 }
 

@@ -83,9 +83,10 @@ export type ConsentEvent =
   | Event<'consent.answeredLate', { asked: RequestableStatus | null; status: ConsentStatus | null }>
   /**
    * A change that had been put off was not sent: it was no longer asked for. `sentBefore`: an earlier request had been
-   * answered, and so the service was told of the person.
+   * answered, and so the service was told of the person. `isDone`: a reading had shown the very status that was asked
+   * for.
    */
-  | Event<'consent.changeWithheld', { asked: RequestableStatus; sentBefore?: true }>
+  | Event<'consent.changeWithheld', { asked: RequestableStatus; sentBefore?: true; isDone?: true }>
   | Event<'consent.detailRequested', Record<string, never>>
   /**
    * A list shows another status, or one that cannot be read, which is null. A reading in full is owed, whose history
@@ -136,7 +137,7 @@ export type ConsentMessage =
       'consentService.consentRead',
       ConsentReading & { history: readonly HistoryEntry[]; askedAt?: Instant }
     >
-  | Message<'consent.withholdChange', { asked: RequestableStatus; sentBefore?: true }>
+  | Message<'consent.withholdChange', { asked: RequestableStatus; sentBefore?: true; isDone?: true }>
   | Message<'consentService.changeDeclined', { httpStatus: number } & Answered>
   | Message<'consentService.readDeclined', { httpStatus: number }>
   | Message<'consentService.readGivenUp', unknown>

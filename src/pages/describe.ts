@@ -27,10 +27,13 @@ export function describeCall(
   return byType[endingOf(ending)] ?? (ending.resolves ? callEndings[found] : effectStates[state])
 }
 
-/** How the words call what ended a call: by its type, and apart where the call had been sent all the same. */
+/**
+ * How the words call what ended a call: by its type, and apart where the call had been sent all the same, or what it
+ * asked for was there.
+ */
 function endingOf({ type, data }: Pick<Recorded, 'type' | 'data'>): string {
-  const { sentBefore } = data as { sentBefore?: true } // As the machines write it, where they do.
-  return sentBefore ? `${type}, sent before` : type
+  const { sentBefore, isDone } = data as { sentBefore?: true; isDone?: true } // As the machines write them.
+  return `${type}${sentBefore ? ', sent before' : ''}${isDone ? ', done' : ''}`
 }
 
 function isEnded(state: Owed['state']): boolean {

@@ -60,8 +60,8 @@ export const englishEvents: EventWords = {
       : status === asked
         ? `The service answered that it made the change to ${status}, which a reading had shown before`
         : `The answer to a change came late, with ${status}`,
-  'consent.changeWithheld': ({ asked, sentBefore }) =>
-    `The change to ${asked} was not sent${sentBefore ? ' again' : ''}: the service had shown another status`,
+  'consent.changeWithheld': ({ asked, sentBefore, isDone }) =>
+    `The change to ${asked} was not sent${sentBefore ? ' again' : ''}: the service had shown ${isDone ? 'it already' : 'another status'}`,
   'consent.changeLost': () => 'The answer to the change was lost: perhaps it was made',
   'consent.changeNotMade': ({ asked, status }) =>
     `The change to ${asked}, whose answer was lost, was not made: the consent is still ${status}`,

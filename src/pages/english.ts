@@ -70,6 +70,9 @@ export const english: Words = {
     'consent.changeWithheld': 'not sent: the consent had another status by then',
     'consent.changeWithheld, sent before':
       'not repeated: it was sent, and not processed; then the consent had another status',
+    'consent.changeWithheld, done': 'not sent: the consent had the status that was asked for',
+    'consent.changeWithheld, sent before, done':
+      'not repeated: it was sent, and not processed; then the consent had the status that was asked for',
     'validation.resolved': 'without a result: it was found out whether it was charged',
     'found done': 'done: that was found out later',
     'found not done': 'not done: that was found out later',

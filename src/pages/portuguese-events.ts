@@ -64,8 +64,8 @@ export const portugueseEvents: EventWords = {
       : status === asked
         ? `O serviço respondeu que fez a mudança para ${status}, que uma leitura já havia mostrado`
         : `A resposta a uma mudança chegou tarde, com ${status}`,
-  'consent.changeWithheld': ({ asked, sentBefore }) =>
-    `Mudança para ${asked} não ${sentBefore ? 'repetida' : 'enviada'}: o serviço já havia mostrado outra situação`,
+  'consent.changeWithheld': ({ asked, sentBefore, isDone }) =>
+    `Mudança para ${asked} não ${sentBefore ? 'repetida' : 'enviada'}: o serviço já havia mostrado ${isDone ? 'essa' : 'outra'} situação`,
   'consent.changeLost': () => 'A resposta ao pedido de mudança se perdeu: talvez tenha sido feita',
   'consent.changeNotMade': ({ asked, status }) =>
     `A mudança para ${asked}, cuja resposta se perdeu, não foi feita: o consentimento segue ${status}`,

@@ -70,6 +70,9 @@ export const portuguese: Words = {
     'consent.changeWithheld': 'não enviada: o consentimento já tinha outra situação',
     'consent.changeWithheld, sent before':
       'não repetida: foi enviada e não processada; depois, o consentimento já tinha outra situação',
+    'consent.changeWithheld, done': 'não enviada: o consentimento já tinha a situação pedida',
+    'consent.changeWithheld, sent before, done':
+      'não repetida: foi enviada e não processada; depois, o consentimento já tinha a situação pedida',
     'validation.resolved': 'sem resultado: apurou-se se foi cobrada',
     'found done': 'feita: isso foi apurado depois',
     'found not done': 'não feita: isso foi apurado depois',

@@ -27,6 +27,8 @@ export type CallEnding =
   | 'validation.withheld, sent before'
   | 'consent.changeWithheld'
   | 'consent.changeWithheld, sent before'
+  | 'consent.changeWithheld, done'
+  | 'consent.changeWithheld, sent before, done'
   | 'validation.resolved'
   | 'found done'
   | 'found not done'

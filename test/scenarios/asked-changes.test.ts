@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Recorded } from '../../src/index.ts'
+import { type Recorded, valueOf } from '../../src/index.ts'
 import type { World, WorldOptions } from '../../src/simulation/index.ts'
 import { givenConsent } from './given-consent.ts'
 
@@ -217,6 +217,33 @@ test.each(['not listed yet', 'listed again'])(
     await world.close()
   },
 )
+
+test('a revocation that was put off is settled, and not sent again, where the service shows it as revoked', async () => {
+  const { world, subject, service, which } = await givenTroubled('ATIVO')
+  const { averba, clock, consentService, samples } = world
+  const revoke = () => averba.consents.revoke(which, { commandId: 'r' })
+  expect((await revoke()).status).toBe('deferred')
+  consentService.change(samples.cpf, which.id, 'REVOGADO')
+  await averba.consents.sync({ subject })
+  service.isTroubled = false
+  await clock.advance(hourMs)
+  await averba.settle()
+  expect(service.changes).toBe(0)
+  expect(valueOf(await revoke())).toMatchObject({ id: which.id, status: 'REVOGADO' })
+  expect(await eventsOf(world, 'consent.changeWithheld')).toMatchObject([
+    { data: { asked: 'REVOGADO', sentBefore: true, isDone: true } },
+  ])
+  const english = await averba.subjects.report({ subject }, { language: 'en' })
+  expect(english).toContain('The change to REVOGADO was not sent again: the service had shown it already')
+  expect(english).toContain(
+    'not repeated: it was sent, and not processed; then the consent had the status that was asked for',
+  )
+  const portuguese = await averba.subjects.report({ subject })
+  expect(portuguese).toContain(
+    'Mudança para REVOGADO não repetida: o serviço já havia mostrado essa situação',
+  )
+  await world.close()
+})
 
 test('a change that an operator lets go does not leave either where it is asked for no more', async () => {
   const { world, subject, service, which } = await givenTroubled('PENDENTE')
