@@ -226,5 +226,5 @@ function foundFresh(plan: SyncPlan, unmade: number): Found {
   const fresh = ok ? detail : `${detail}: ${advice.join('; ')}`
   if (unmade === 0) return { ok, detail: fresh }
   const were = unmade === 1 ? '1 revocation was' : `${unmade} revocations were`
-  return { ok: false, detail: `${were} lost and not made, to be asked for again; ${fresh}` }
+  return { ok: false, detail: `${were} not made, to be asked for again; ${fresh}` }
 }

@@ -2,7 +2,7 @@ import type { Area } from './area.ts'
 import type { ConsentEvent } from './machines/consent-events.ts'
 import type { RecordedOf } from './view.ts'
 
-/** How many consents stand although we asked to revoke them: the answer was lost, and nothing was done. */
+/** How many consents stand although we asked to revoke them: the answer was lost or contrary, and nothing was done. */
 export async function countUnmadeRevocations({ views }: Pick<Area, 'views'>): Promise<number> {
   const counted = await views
     .selectFrom('consents')
@@ -16,7 +16,7 @@ export async function countUnmadeRevocations({ views }: Pick<Area, 'views'>): Pr
 export function tellOfUnmadeChanges({ engine, log }: Pick<Area, 'engine' | 'log'>): void {
   engine.on('consent.changeNotMade', event => {
     const { stream, data } = event as RecordedOf<Extract<ConsentEvent, { type: 'consent.changeNotMade' }>>
-    const message = 'a change of a consent whose answer was lost was not made: it has to be asked for again'
+    const message = 'a change of a consent was not made: it has to be asked for again'
     log({ message, detail: `${stream}: ${data.asked}` })
   })
 }

@@ -9,7 +9,7 @@ interface Context {
   readonly consent: string
   readonly subject: string
   readonly reading: ConsentReading
-  /** What we asked the service for and have not heard of. */
+  /** What we asked the service for and have not heard of, or what its answer contradicts. */
   readonly asked: RequestableStatus | null
   /** What a list shows in place of what we hold, until its history has been read. */
   readonly shown: Shown | null
@@ -17,8 +17,9 @@ interface Context {
   readonly isCrossed: boolean
   /** A reading in full is owed that may settle it. */
   readonly isReadingOwed: boolean
-  /** The answer to what we asked for was lost, and when that was noticed. */
+  /** The answer to what we asked for was lost. */
   readonly isLost: boolean
+  /** When that was noticed, or when we asked for what the answer contradicts. */
   readonly lostAt: Instant | null
   /** All statuses that it has had, as far as we know. */
   readonly passed: readonly ConsentStatus[]
@@ -57,7 +58,7 @@ const ended = { target: 'known', actions: 'forgetDoubt' } as const
 // What we asked for is ended by its answer, or by a reading that tells of it: a list that lacks it tells nothing.
 const gone = { actions: 'forgetShown' } as const
 // The service said yes and shows the opposite: the change stays in doubt.
-const contrary = { guard: 'isContrary', target: 'uncertain', actions: 'keepDeclined' } as const
+const contrary = { guard: 'isContrary', target: 'uncertain', actions: 'keepContrary' } as const
 // While a change of ours is out or in doubt, any other doubt waits for its end.
 const seenBeside = { 'consent.changeSeen': { actions: 'keepShown' } } as const
 const doubtEnds = {
@@ -112,6 +113,12 @@ export const chart = setup({
     }),
     keepDeclined: assign(({ event }) => ({
       ...{ asked: null, isLost: false, lostAt: null },
+      isReadingOwed: owes(event),
+    })),
+    // Until it is known whether the change was made, a later reading has to tell what was asked for.
+    keepContrary: assign(({ event }) => ({
+      isLost: false,
+      lostAt: event.type === 'consent.conflicted' ? (event.data.askedAt ?? null) : null,
       isReadingOwed: owes(event),
     })),
     keepLapsed: assign({

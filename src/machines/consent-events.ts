@@ -75,7 +75,10 @@ export type ConsentEvent =
    * answered.
    */
   | Event<'consent.changeLost', { lostAt?: Instant }>
-  /** A reading that begins late enough shows that it was not made: whoever wants it has to ask again. */
+  /**
+   * What was lost, or answered with another status, was not made, as a reading shows that begins late enough: whoever
+   * wants it has to ask again.
+   */
   | Event<'consent.changeNotMade', { asked: RequestableStatus; status: ConsentStatus }>
   /**
    * Ends a change whose outcome a reading had told already; the status is null where there was no answer, or a refusal.

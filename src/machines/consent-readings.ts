@@ -27,8 +27,9 @@ export interface Held {
   readonly isUnknown: boolean
   /** The answer to a change of ours was lost or a refusal, and no reading has told since. */
   readonly isDoubtful: boolean
-  /** It was lost, and when that was noticed. */
+  /** It was lost. */
   readonly isLost: boolean
+  /** When that was noticed, or when we asked for what the answer contradicts. */
   readonly lostAt: Instant | null
   /** A reading in full is owed that may settle it. */
   readonly isReadingOwed: boolean
@@ -93,12 +94,15 @@ export function observed(
 }
 
 /**
- * A lost change, by a reading that began late enough and shows what was there before; `undefined` where none was lost.
+ * A change that was lost, or whose answer contradicts it, by a reading that began late enough and shows what was there
+ * before; `undefined` where there is none, or where the answer showed an end, which nobody asks to change.
  */
-function notMade({ isLost, asked }: Held, status: ConsentStatus): ConsentEvent | undefined {
-  if (!isLost || asked === null) return undefined
-  const anomaly = `the change to ${asked}, whose answer was lost, was not made`
-  return { type: 'consent.changeNotMade', data: { asked, status }, anomaly, ...resolution(false) }
+function notMade({ isLost, isDoubtful, asked }: Held, status: ConsentStatus): ConsentEvent | undefined {
+  if (!isDoubtful || asked === null) return undefined
+  if (!isLost && status !== 'PENDENTE' && status !== 'ATIVO') return undefined
+  const why = isLost ? 'whose answer was lost' : 'whose answer showed another status'
+  const anomaly = `the change to ${asked}, ${why}, was not made`
+  return { type: 'consent.changeNotMade', data: { asked, status }, anomaly, ...(isLost && resolution(false)) }
 }
 
 /** It is listed for the first time, or again. */
@@ -128,12 +132,12 @@ function doubtAfter(held: Held, given: ConsentReading & When): 'changing' | 'unc
   return isOut ? 'changing' : undefined
 }
 
-/** Reports whether a reading shows what we hold, and left too early to tell that a lost change will not be made. */
+/** Reports whether a reading shows what we hold, and left too early to tell that a change will not be made. */
 export function mayStillBeMade(
-  { reading, isLost, lostAt }: Held,
+  { reading, lostAt }: Held,
   { status, askedAt }: Pick<ConsentReading, 'status'> & When,
 ): boolean {
-  if (!isLost || lostAt === null || askedAt === undefined || status !== reading.status) return false
+  if (lostAt === null || askedAt === undefined || status !== reading.status) return false
   return fromInstant(askedAt) < fromInstant(lostAt) + lateChangeMs
 }
 

@@ -64,7 +64,7 @@ export const englishEvents: EventWords = {
     `The change to ${asked} was not sent${sentBefore ? ' again' : ''}: the service had shown ${isDone ? 'it already' : 'another status'}`,
   'consent.changeLost': () => 'The answer to the change was lost: perhaps it was made',
   'consent.changeNotMade': ({ asked, status }) =>
-    `The change to ${asked}, whose answer was lost, was not made: the consent is still ${status}`,
+    `The change to ${asked} was not made: the consent is still ${status}`,
   'consent.detailRequested': () => 'Whole reading of the consent asked for',
   'consent.changeSeen': ({ status }) =>
     status === null

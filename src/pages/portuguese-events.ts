@@ -68,7 +68,7 @@ export const portugueseEvents: EventWords = {
     `Mudança para ${asked} não ${sentBefore ? 'repetida' : 'enviada'}: o serviço já havia mostrado ${isDone ? 'essa' : 'outra'} situação`,
   'consent.changeLost': () => 'A resposta ao pedido de mudança se perdeu: talvez tenha sido feita',
   'consent.changeNotMade': ({ asked, status }) =>
-    `A mudança para ${asked}, cuja resposta se perdeu, não foi feita: o consentimento segue ${status}`,
+    `A mudança para ${asked} não foi feita: o consentimento segue ${status}`,
   'consent.detailRequested': () => 'Leitura completa do consentimento pedida',
   'consent.changeSeen': ({ status }) =>
     status === null

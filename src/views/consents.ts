@@ -15,7 +15,8 @@ export interface ConsentRow {
   /** When its end is to be recorded: null once it was, or where the consent no longer stands. */
   lapses_at: Instant | null
   /**
-   * A change whose answer was lost, and that was not made; null once another is asked for, or the status has changed.
+   * A change whose answer was lost or contrary, and that was not made; null once another is asked for, or the status
+   * has changed.
    */
   unmade: RequestableStatus | null
   /** The CNPJ of the controller; null when the service gave none, or something else. */

@@ -346,11 +346,11 @@ test('a lost revocation that was not made is told to followers, the logger and h
   expect(await consents.revoke(which, { commandId: 'r' })).toMatchObject(declined)
   expect(called).toEqual([[which.id, 'the change to REVOGADO, whose answer was lost, was not made']])
   const [{ stream } = { stream: '' }] = await eventsOf(world, 'consent.changeNotMade')
-  const message = 'a change of a consent whose answer was lost was not made: it has to be asked for again'
+  const message = 'a change of a consent was not made: it has to be asked for again'
   expect(lines).toEqual([{ message, detail: `${stream}: REVOGADO` }])
   expect(await health()).toMatchObject({
     ok: false,
-    detail: expect.stringMatching(/^1 revocation was lost and not made, to be asked for again; /),
+    detail: expect.stringMatching(/^1 revocation was not made, to be asked for again; /),
   })
   service.hidden = which.id
   await consents.sync(which)
@@ -362,5 +362,40 @@ test('a lost revocation that was not made is told to followers, the logger and h
   service.isTroubled = false
   expect(await consents.revoke(which)).toMatchObject({ status: 'settled' })
   expect(await health()).toMatchObject({ ok: true })
+  await world.close()
+})
+
+test('a revocation that is answered with ATIVO is not made, by a reading a minute later, and told of as such', async () => {
+  const lines: unknown[] = []
+  const logger = (line: unknown) => void lines.push(line)
+  const { world, subject, consent } = await givenConsent(
+    'ATIVO',
+    async (request, forward) => {
+      if (request.method !== 'PUT') return forward(request)
+      const listed = await forward(new Request(request.url.replace(/\/[^/]+\/status\/.*/, '')))
+      const records = (await listed.json()) as { id: string }[]
+      return Response.json(records.find(({ id }) => request.url.includes(id)))
+    },
+    { averba: { logger } },
+  )
+  const { averba, clock } = world
+  const which = { subject, id: consent.id }
+  const health = async () => (await averba.health({ only: ['consents'] })).checks[0]
+  expect(await averba.consents.revoke(which)).toMatchObject({ status: 'settled', value: { status: 'ATIVO' } })
+  await clock.advance(5_000)
+  await averba.consents.sync({ subject })
+  expect((await averba.consents.standing(which)).because).toBe('uncertain')
+  expect(await eventsOf(world, 'consent.changeNotMade')).toEqual([])
+  await clock.advance(minuteMs)
+  await averba.settle()
+  const [notMade] = await eventsOf(world, 'consent.changeNotMade')
+  expect(notMade).toMatchObject({
+    anomaly: 'the change to REVOGADO, whose answer showed another status, was not made',
+    data: { asked: 'REVOGADO', status: 'ATIVO' },
+  })
+  const message = 'a change of a consent was not made: it has to be asked for again'
+  expect(lines).toContainEqual({ message, detail: `${notMade?.stream}: REVOGADO` })
+  expect(await health()).toMatchObject({ ok: false })
+  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   await world.close()
 })
