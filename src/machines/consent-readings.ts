@@ -142,20 +142,28 @@ export function mayStillBeMade(
 }
 
 /**
- * Reports whether the history that was read last says otherwise of a consent whose status says that it stands: it ends
- * it, or came with that very status and does not end with it, or cannot be put in order.
+ * Reports whether the history that was read last says otherwise of a consent whose status says that it stands: what it
+ * tells last is an end or, where it came with that very status, a status that nobody knows.
  */
 export function isContradicted({
   reading,
   history,
   historyStatus,
 }: Pick<Held, 'reading' | 'history' | 'historyStatus'>): boolean {
-  const last = history.at(-1)
-  if (reading.status !== 'ATIVO' || last === undefined) return false
-  if (last.status === 'NEGADO' || last.status === 'REVOGADO' || last.status === 'EXPIRADO') return true
-  // Otherwise a history from before the status says nothing of it.
-  const isOfStatus = historyStatus === 'ATIVO'
-  return isOfStatus && (last.status !== 'ATIVO' || history.some(({ since }) => since === null))
+  if (reading.status !== 'ATIVO') return false
+  return lastOf(history).some(({ status }) =>
+    // A history from before the status says nothing of it, unless it ends it.
+    status === null ? historyStatus === 'ATIVO' : status !== 'ATIVO' && status !== 'PENDENTE',
+  )
+}
+
+/** What a history may tell last: an entry without a date is as good as the newest, and so are those of one instant. */
+function lastOf(history: readonly HistoryEntry[]): readonly HistoryEntry[] {
+  const newest = history.reduce((last, { since }) => (since !== null && since > last ? since : last), '')
+  const last = history.filter(({ since }) => since === newest)
+  // Where an order was found that leads to the status, it counts.
+  const isLed = last.at(-1)?.status === 'ATIVO'
+  return [...history.filter(({ since }) => since === null), ...(isLed ? last.slice(-1) : last)]
 }
 
 /** Time passed: recorded when the end of a consent that still stands has come, once. */

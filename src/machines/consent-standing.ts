@@ -26,7 +26,7 @@ export interface Known {
   /** What we asked the service for and have not heard of, and whether the answer was lost. */
   readonly asked: RequestableStatus | null
   readonly isDoubtful: boolean
-  /** The history that came with the status ends in another one. */
+  /** The history that was read last ends it, or ends with what nobody knows. */
   readonly isContradicted: boolean
   /** When the request of the last reading left that covers it. */
   readonly readAt: Instant | null

@@ -248,14 +248,14 @@ describe('what cannot be read of a consent makes it uncertain, and it alone', ()
   })
 })
 
-describe('a status does not count with which its own history does not end', () => {
+describe('a status does not count that its own history ends', () => {
   const later = '2026-11-20T12:30:00.000Z'
   test.each([
     { how: 'it ends REVOGADO', last: { status: 'REVOGADO', dataHora: later } },
-    { how: 'it ends PENDENTE', last: { status: 'PENDENTE', dataHora: later } },
     { how: 'it ends in small letters', last: { status: 'revogado', dataHora: later } },
     { how: 'it ends in no status of the contract', last: { status: 'SUSPENSO', dataHora: later } },
-    { how: 'an entry has no date', last: { status: 'REVOGADO', dataHora: null }, isFirst: true },
+    { how: 'an end has no date', last: { status: 'REVOGADO', dataHora: null }, isFirst: true },
+    { how: 'an end has the newest date', last: { status: 'REVOGADO', dataHora: later }, isFirst: true },
   ])('$how', async ({ last, isFirst }) => {
     const { world, which } = await givenChanged(isDetail, body => {
       const { historico, ...rest } = body as Shown
@@ -268,6 +268,46 @@ describe('a status does not count with which its own history does not end', () =
     expect(await useOf(world, which)).toBe('uncertain')
     await world.close()
   })
+})
+
+/** The histories of one instant, in the order in which the service gives them. */
+const tied = (...statuses: readonly string[]) =>
+  statuses.map(status => ({ status, dataHora: '2026-11-20T12:00:00Z', dataExpiracao: null }))
+
+describe('a history does not speak against a status that it does not end', () => {
+  test.each([
+    { how: 'the newest entry first, both of one second', historico: tied('ATIVO', 'PENDENTE') },
+    { how: 'the oldest entry first, both of one second', historico: tied('PENDENTE', 'ATIVO') },
+    { how: 'former statuses alone', historico: tied('PENDENTE') },
+    {
+      how: 'one without a date that is no end',
+      historico: [{ status: 'PENDENTE', dataHora: null }, ...tied('ATIVO')],
+    },
+  ])('$how', async ({ historico }) => {
+    const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
+      const response = await forward(request)
+      return isDetail(request) ? Response.json({ ...(await response.json()), historico }) : response
+    })
+    const which = { subject, id: consent.id }
+    world.consentService.change(world.samples.cpf, which.id, 'ATIVO')
+    await world.clock.advance(60_000)
+    valueOf(await world.averba.consents.sync({ subject }))
+    await world.clock.advance(1)
+    expect((await world.averba.consents.standing(which)).because).toBe('active')
+    expect(await useOf(world, which)).toBe('active')
+    await world.close()
+  })
+
+  test.each([tied('PENDENTE', 'ATIVO', 'REVOGADO'), tied('REVOGADO', 'ATIVO', 'PENDENTE')])(
+    'but one of one second that ends it in either order does',
+    async (...historico) => {
+      const { world, which } = await givenChanged(isDetail, body => ({ ...(body as Shown), historico }))
+      await world.averba.consents.get({ ...which, ageMaxMs: 0 })
+      await world.clock.advance(1)
+      expect((await world.averba.consents.standing(which)).because).toBe('uncertain')
+      await world.close()
+    },
+  )
 })
 
 test('a history from before a consent was approved does not speak against it, and one in small letters does neither', async () => {

@@ -180,8 +180,11 @@ export function readEntries(
   })
 }
 
-/** Reads a history, the oldest entry first. One that cannot be put in order stays as the service gave it. */
-function readHistory(historico: unknown): readonly Entry[] {
+/**
+ * Reads a history, the oldest entry first. One that cannot be put in order stays as the service gave it. Where dates
+ * are the same, the service's own order counts, or its reverse where only that ends with the status that it came with.
+ */
+function readHistory(historico: unknown, shown: Summary['status']): readonly Entry[] {
   const entries = readEntries(historico)
   if (entries.length > entriesMax) return []
   const read = entries.map(entry => {
@@ -190,7 +193,10 @@ function readHistory(historico: unknown): readonly Entry[] {
     return { status, since: entry?.dataHora ?? null }
   })
   if (read.some(entry => entry.since === null)) return read
-  return read.toSorted((a, b) => (a.since ?? '').localeCompare(b.since ?? ''))
+  const orders = [read, read.toReversed()].map(entries =>
+    entries.toSorted((a, b) => (a.since ?? '').localeCompare(b.since ?? '')),
+  )
+  return orders.find(order => order.at(-1)?.status === shown) ?? orders[0] ?? []
 }
 
 /** Reads the answer to operation 3; `undefined` when it has no known status, or is about another record. */
@@ -206,7 +212,11 @@ export function readConsent(
   const { usuario, historico } = parsed.data
   // The whole answer is kept as it came: the type says what a service that keeps its contract sends.
   const detail = body as Partial<ConsentimentoDetalhado> & Json
-  return { summary: toSummary(parsed.data, usuario?.cnpj), history: readHistory(historico), detail }
+  return {
+    summary: toSummary(parsed.data, usuario?.cnpj),
+    history: readHistory(historico, parsed.data.status),
+    detail,
+  }
 }
 
 /** Reads the answer to operation 5; `undefined` when it is about another record. */
