@@ -67,7 +67,7 @@ export class Attempts {
     const claimed = await this.#claim(id)
     if (!claimed) return
     const { owed, performer, since } = claimed
-    if (claimed.wasStarted && !isRepeatable(performer)) {
+    if (isLost(claimed, performer)) {
       const { type: operation, attempts: attempt } = owed
       this.#onAttempted({
         operation,
@@ -78,13 +78,17 @@ export class Attempts {
       })
       return this.#settle(owed, performer.lost(owed), 'unknown', 'the attempt never reported back', since)
     }
-    // A restored log cannot know what was done after the backup was made.
-    const isOutside = performer.effectClass !== 'read' && !performer.isLocal
-    if (isOutside && this.#parts.store.isFromBeforeRestore(owed))
+    if (this.#isFromBeforeRestore(owed, performer))
       return this.#settle(owed, performer.lost(owed), 'unknown', 'it was owed before a restore', since)
     const outcome = await this.#perform(owed, performer)
     if (outcome.status === 'deferred') return this.#putOff(owed, performer, outcome)
     return this.#settle(owed, outcome.fact, outcome.status, outcome.because ?? '', since)
+  }
+
+  /** A restored log cannot know what was done after the backup was made. */
+  #isFromBeforeRestore(owed: Owed, { effectClass, isLocal }: Performer): boolean {
+    const isOutside = effectClass !== 'read' && !isLocal
+    return isOutside && this.#parts.store.isFromBeforeRestore(owed)
   }
 
   /** Performs it, and tells of it. */
@@ -129,7 +133,10 @@ export class Attempts {
     const { store, clock, performers } = this.#parts
     const found = await store.findClaimable(id, clock.now())
     const performer = found && performers[found.owed.type]
-    if (!performer || performer.takes?.(found.owed) === false) return undefined
+    if (!performer) return undefined
+    // What is in doubt is not sent: whoever finds it says so.
+    const isSent = !isLost(found, performer) && !this.#isFromBeforeRestore(found.owed, performer)
+    if (isSent && performer.takes?.(found.owed) === false) return undefined
     if (!this.#isRecorded(found)) {
       const read = await store.claimEffect(id, clock.now())
       return read && { ...read, performer }
@@ -266,6 +273,11 @@ export class Attempts {
 export function effectStream(owed: Pick<Owed, 'id' | 'position'>): string {
   const [, , n] = parseEffectId(owed.id)
   return `effect-${owed.position}-${n}`
+}
+
+/** It left, never reported back, and may not leave again. */
+function isLost({ wasStarted }: Pick<Claimable, 'wasStarted'>, performer: Performer): boolean {
+  return wasStarted && !isRepeatable(performer)
 }
 
 function isRepeatable({ effectClass }: Performer): boolean {

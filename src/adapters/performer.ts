@@ -19,7 +19,7 @@ export interface Performer {
   readonly isLocal?: true
   /**
    * Whether an effect is for this process: false where it is configured with something else than the effect was
-   * recorded for. Then the effect is left as it stands.
+   * recorded for. Then the effect is left as it stands, unless it has left already and is in doubt: that anybody says.
    */
   takes?(owed: Owed): boolean
   /**

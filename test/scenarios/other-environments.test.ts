@@ -1,6 +1,7 @@
+import { copyFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { createValidationClient } from '../../src/adapters/validation/client.ts'
-import { type LogLine, openAverba, valueOf } from '../../src/index.ts'
+import { backupStore, type LogLine, openAverba, restoreStore, valueOf } from '../../src/index.ts'
 import type { Owed } from '../../src/message.ts'
 import { samples, VirtualClock } from '../../src/simulation/index.ts'
 import { givenToken } from '../../src/tokens.ts'
@@ -14,22 +15,23 @@ const production = { baseUrl: 'https://validacao.exemplo.br', service: 'datavali
 function givenServices() {
   const clock = new VirtualClock()
   const store = newPath()
-  const state = { isBusy: true }
+  const state: { isBusy: boolean; answer?: (() => Promise<Response>) | undefined } = { isBusy: true }
   const sent: string[] = []
   const lines: LogLine[] = []
   async function fetch({ url }: Request): Promise<Response> {
     sent.push(url)
+    if (state.answer) return state.answer()
     const isBusy = state.isBusy && url.includes('/datavalid/')
     const busy = { status: 429, headers: { 'retry-after': '60' } }
     return isBusy ? new Response('', busy) : Response.json({ nome: url.includes('demonstracao') })
   }
-  const open = (validationService: { baseUrl: string; service: string }) =>
+  const open = (validationService: { baseUrl: string; service: string }, path = store) =>
     openAverba({
-      ...{ store, clock, fetch, schedules: false },
+      ...{ store: path, clock, fetch, schedules: false },
       logger: line => void lines.push(line),
       validationService: { ...validationService, bearer: 't' },
     })
-  return { clock, state, sent, lines, open }
+  return { clock, store, state, sent, lines, open }
 }
 
 test.each([
@@ -60,6 +62,50 @@ test.each([
     await third.close()
   },
 )
+
+test('a validation that left and never reported back is in doubt, whichever service the next process has', async () => {
+  const { clock, state, sent, open } = givenServices()
+  const left = Promise.withResolvers<void>()
+  state.answer = () => {
+    left.resolve()
+    return new Promise(() => undefined)
+  }
+  const first = await open(production)
+  // The process ends before an answer comes.
+  first.validations.validate(input).catch(() => undefined)
+  await left.promise
+  Object.assign(state, { answer: undefined, isBusy: false })
+  const other = await open({ ...production, baseUrl: 'https://novo.exemplo.br' })
+  await clock.advance(86_400_000)
+  expect(await other.settle()).toMatchObject({ unknown: 1 })
+  expect(sent).toHaveLength(1)
+  expect(await other.health({ only: ['effects'] })).toMatchObject({
+    checks: [{ detail: expect.stringContaining('0 parked, 1 in doubt') }],
+  })
+  const again = { of: 'a', because: 'a person looked into it' }
+  expect((await other.validations.validate({ ...input, id: 'b', again })).status).toBe('settled')
+  await other.validations.resolve('a', { charged: true })
+  expect(await other.validations.get('a')).toMatchObject({ state: 'inconclusive' })
+  await other.close()
+})
+
+test('a validation that was owed before a restore is in doubt, whichever service the next process has', async () => {
+  const { clock, store, sent, open } = givenServices()
+  const first = await open(production)
+  expect((await first.validations.validate(input)).status).toBe('deferred')
+  await backupStore({ store, to: `${store}.backup` })
+  await first.validations.validate({ ...input, id: 'lost' })
+  await first.close()
+  const restored = newPath()
+  copyFileSync(`${store}.keys`, `${restored}.keys`)
+  await restoreStore({ backup: `${store}.backup`, store: restored, acceptRollback: true, clock })
+  const other = await open({ ...production, baseUrl: 'https://novo.exemplo.br' }, restored)
+  await clock.advance(86_400_000)
+  expect(await other.settle()).toMatchObject({ unknown: 1 })
+  expect(await other.validations.get('a')).toMatchObject({ state: 'inconclusive' })
+  expect(sent).toHaveLength(2)
+  await other.close()
+})
 
 test('a validation that says nothing of where it was asked for goes where this process asks', () => {
   const { 'validationService.validatePerson': performer } = createValidationClient({
