@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Performers } from './adapters/performer.ts'
 import { createPortalClient } from './adapters/portal/client.ts'
-import type { SessionShare, SharedText } from './adapters/portal/shared-session.ts'
+import type { LoginShare, SharedText } from './adapters/portal/shared-session.ts'
 import type { Area } from './area.ts'
 import type { Desired } from './desired.ts'
 import type { AverbaOptions } from './options.ts'
@@ -25,22 +25,24 @@ export function createPortalPerformers(
     secretsOf: desired.secretsOf.bind(desired),
     closedTimes: shareText(area, `portal-closed-${digestOf(baseUrl)}`),
     ...(failuresBytesMax !== undefined && { failuresBytesMax }),
-    ...(login && { shareOf: identity => shareSession(area, baseUrl, identity) }),
+    ...(login && {
+      shareOf: identity => shareText(area, nameOf(area, 'portal-session', baseUrl, identity)),
+      logins: shareLogins(area, nameOf(area, 'portal-login', baseUrl, login.roleType)),
+    }),
   })
 }
 
 /**
- * Shares the portal's session with the other processes of the file: sealed, disposable, and never in the log. Another
- * portal, or another one who logs in there, is another session.
+ * Names what the processes of the file share of a portal and of one who logs in there, or of a profile: sealed,
+ * disposable, and never in the log.
  */
-function shareSession(area: Area, baseUrl: string, identity: string): SessionShare {
-  const digest = Buffer.from(area.store.digest('portal-session', `${baseUrl}\0${identity}`))
-  const name = `portal-session-${digest.toString('hex')}`
-  return {
-    ...shareText(area, name),
-    take: () => area.store.secrets.leases.take(name),
-    release: () => area.store.secrets.leases.release(name),
-  }
+function nameOf({ store }: Area, kind: string, baseUrl: string, whose: string): string {
+  return `${kind}-${Buffer.from(store.digest(kind, `${baseUrl}\0${whose}`)).toString('hex')}`
+}
+
+function shareLogins(area: Area, name: string): LoginShare {
+  const { leases } = area.store.secrets
+  return { ...shareText(area, name), take: () => leases.take(name), release: () => leases.release(name) }
 }
 
 function shareText({ store: { secrets } }: Area, name: string): SharedText {

@@ -45,6 +45,20 @@ export async function useCertificate(
   return { ...pem, daysLeft: Math.floor((end - now) / dayMs) }
 }
 
+/**
+ * The certificate itself in DER, without its chain and its key: the same however often it is exported. `undefined`
+ * where it cannot be read.
+ */
+export async function leafOf(certificate: Certificate): Promise<Uint8Array | undefined> {
+  try {
+    const { cert } =
+      'pfx' in certificate ? await readPkcs12(certificate.pfx, certificate.passphrase) : certificate
+    return new X509Certificate(cert).raw
+  } catch {
+    return undefined
+  }
+}
+
 async function readPfx(
   { pfx, passphrase }: Extract<Certificate, { pfx: unknown }>,
   cannot: string,

@@ -1,7 +1,10 @@
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import forge from 'node-forge'
 import { expect, test } from 'vitest'
+import { useCertificate } from '../../src/adapters/certificate.ts'
+import { systemClock } from '../../src/clock.ts'
 import {
   type Averba,
   openAverba,
@@ -42,6 +45,8 @@ function processes(world: World, store: string, count: number, aheadMs = 0): Pro
   )
 }
 
+const passphrase = 'senha'
+const recorded = (name: string) => readFileSync(join(import.meta.dirname, '../recordings/certificates', name))
 const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-session-')), 'log.sqlite')
 
 test.each(['accept', 'refuse'] as const)(
@@ -361,6 +366,54 @@ test('a certificate that replaces another one logs in anew, and the session of t
   cert = 'outro'
   await world.averba.subscriptions.plan()
   expect(world.portal.session.logins).toBe(2)
+  await world.close()
+})
+
+test('a certificate that is exported anew for each call is the same one, and logs in once', async () => {
+  const pem = await useCertificate({ pfx: recorded('aes.pfx'), passphrase }, systemClock.now())
+  const exported: string[] = []
+  const exportAnew = () => {
+    const [key, cert] = [forge.pki.privateKeyFromPem(pem.key), forge.pki.certificateFromPem(pem.cert)]
+    const pfx = forge.asn1.toDer(forge.pkcs12.toPkcs12Asn1(key, [cert], passphrase)).getBytes()
+    exported.push(pfx)
+    return { pfx, passphrase }
+  }
+  const world = await given({}, portalSession({ certificate: exportAnew, roleType: 'IMPEXP' }))
+  for (let i = 0; i < 3; i++) await world.averba.subscriptions.plan()
+  expect(new Set(exported).size).toBe(3)
+  expect(world.requests.map(each => each.path.endsWith('/autenticar'))).toEqual([true, false, false, false])
+  await world.close()
+})
+
+test('who logs in anew within a minute waits for it, whoever it is, and another profile does not', async () => {
+  const store = newStore()
+  let clientId = 'maria'
+  const keysFor = (roleType: string) =>
+    portalAccessKeys({ clientId: () => clientId, clientSecret: 'segredo', roleType })
+  const world = await given({ averba: { store } }, keysFor('IMPEXP'))
+  const { averba, clock } = world
+  await averba.subscriptions.plan()
+  const logins = () => world.requests.filter(each => each.path.endsWith('/chave-acesso')).length
+  clientId = 'joao'
+  const quiet = { outcome: { status: 'deferred', because: expect.stringContaining('within a minute') } }
+  await expect(averba.subscriptions.plan()).rejects.toMatchObject(quiet)
+  expect(logins()).toBe(1)
+  // The simulated portal knows one user, whom it refuses: that it was asked is what counts.
+  const fetch = (request: Request) => world.reach.portal(request)
+  const other = await openAverba({
+    ...{ store, clock, fetch, schedules: false },
+    portal: { baseUrl, authenticate: keysFor('DEPOSIT') },
+  })
+  await expect(other.subscriptions.plan()).rejects.toMatchObject(quiet)
+  expect(logins()).toBe(2)
+  clientId = 'maria'
+  await averba.subscriptions.plan()
+  expect(logins()).toBe(2)
+  clientId = 'joao'
+  await clock.advance(minuteMs + 1_000)
+  await averba.subscriptions.plan()
+  expect(logins()).toBe(3)
+  await other.close()
   await world.close()
 })
 

@@ -16,14 +16,16 @@ import {
   writeList,
   writeSubscribe,
 } from './protocol.ts'
-import { type SessionShare, SharedSession, type SharedText, shareInMemory } from './shared-session.ts'
+import { type LoginShare, SharedSession, type SharedText, shareInMemory } from './shared-session.ts'
 
 /** Where the portal is, and how to authenticate there. */
 export interface PortalClientOptions extends ExchangeOptions {
   readonly baseUrl: string
   readonly authenticate: PortalAuthentication
   /** Where the session of one who logs in is kept for all processes; in this one when absent. */
-  readonly shareOf?: (identity: string) => SessionShare
+  readonly shareOf?: (identity: string) => SharedText
+  /** Where it is kept for all processes when somebody logged in last; in this one when absent. */
+  readonly logins?: LoginShare
   /** Where it is kept for all processes when the portal is closed; in this one when absent. */
   readonly closedTimes?: SharedText
   /** How large an answer with failure records may be: 64 MiB when absent. */
@@ -174,14 +176,18 @@ function withEnd(outcome: Outcome, result: Exchange, { oversized }: Operation): 
 }
 
 function authenticatedBy(options: PortalClientOptions, times: ClosedTimes): Authenticated {
-  const { authenticate, fetch, shareOf = sharesInMemory() } = options
+  const { authenticate, fetch, shareOf = sharesInMemory(), logins = loginsInMemory() } = options
   return typeof authenticate === 'function'
     ? new GivenHeaders(() => authenticate(fetch))
-    : new SharedSession({ ...options, login: authenticate, shareOf, times })
+    : new SharedSession({ ...options, login: authenticate, shareOf, logins, times })
 }
 
-function sharesInMemory(): (identity: string) => SessionShare {
-  const shares = new Map<string, SessionShare>()
+function loginsInMemory(): LoginShare {
+  return { ...shareInMemory(), take: async () => true, release: async () => undefined }
+}
+
+function sharesInMemory(): (identity: string) => SharedText {
+  const shares = new Map<string, SharedText>()
   return identity => {
     const share = shares.get(identity) ?? shareInMemory()
     shares.set(identity, share)

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Certificate } from '../certificate.ts'
+import { type Certificate, leafOf } from '../certificate.ts'
 import { type SecretSource, secretFrom } from '../secret.ts'
 import { type Source, valueFrom } from '../source.ts'
 import { withoutEndSlashes } from '../without-end-slashes.ts'
@@ -14,6 +14,8 @@ export interface PortalLogin {
    * another session.
    */
   identity(): Promise<string>
+  /** The profile to log in for: whoever logs in, the portal is asked for it once a minute. */
+  readonly roleType: string
   /** Presented in every connection to the portal, where the login goes by it. */
   readonly certificate?: Source<Certificate>
   /** The request that logs in. */
@@ -26,12 +28,20 @@ export interface PortalLogin {
  */
 export function portalSession(options: { certificate: Source<Certificate>; roleType: string }): PortalLogin {
   const { certificate, roleType } = options
+  let known = { shown: '', leaf: '' }
   return {
     certificate,
+    roleType,
     async identity() {
       const given = await valueFrom(certificate, 'certificate of the portal')
-      const shown = 'pfx' in given ? given.pfx : given.cert
-      return `${roleType}\0certificate\0${hash('sha256', shown, 'hex')}`
+      const shown = hash('sha256', 'pfx' in given ? given.pfx : given.cert, 'hex')
+      // A PKCS#12 takes long to open, and has other bytes each time that it is exported.
+      if (known.shown !== shown) {
+        const leaf = await leafOf(given)
+        // What cannot be read is for the way out to tell of, or is read by the host's own.
+        known = { shown, leaf: leaf ? hash('sha256', leaf, 'hex') : shown }
+      }
+      return `${roleType}\0certificate\0${known.leaf}`
     },
     write: async baseUrl => post(baseUrl, '', { 'role-type': roleType }),
   }
@@ -47,6 +57,7 @@ export function portalAccessKeys(options: {
   roleType: string
 }): PortalLogin {
   return {
+    roleType: options.roleType,
     async identity() {
       const clientId = await secretFrom(options.clientId, 'clientId of the portal')
       return `${options.roleType}\0keys\0${hash('sha256', clientId, 'hex')}`

@@ -25,23 +25,21 @@ export interface SharedText {
   change(make: (text: string | undefined) => Promise<string | undefined>): Promise<unknown>
 }
 
-/** What the processes of one store share of a session, and who may change it by logging in. */
-export interface SessionShare extends SharedText {
+/** What the processes of one store share of the logins of a profile, whoever logs in, and who may do it now. */
+export interface LoginShare extends SharedText {
   /** Takes the right to log in. False while another process has it. */
   take(): Promise<boolean>
   release(): Promise<void>
 }
 
 /** What is shared in this process alone. */
-export function shareInMemory(): SessionShare {
+export function shareInMemory(): SharedText {
   let kept: string | undefined
   return {
     find: async () => kept,
     async change(make) {
       kept = (await make(kept)) ?? kept
     },
-    take: async () => true,
-    release: async () => undefined,
   }
 }
 
@@ -54,6 +52,10 @@ interface Session {
   readonly endsAt: Instant
   /** Counts the logins: what an earlier one brought never replaces a later one's, whatever the clocks say. */
   readonly login: number
+}
+
+/** What is known of the logins. */
+interface Asked {
   /** When somebody asked for a login last, and why nobody does for a minute after it. */
   readonly askedAt: Instant
   readonly because: string
@@ -74,15 +76,16 @@ const none: Session = {
   csrf: '',
   endsAt: toInstant(0),
   login: 0,
-  askedAt: toInstant(0),
-  because: '',
 }
+
+const neverAsked: Asked = { askedAt: toInstant(0), because: '' }
 
 interface SharedSessionOptions extends ExchangeOptions {
   readonly baseUrl: string
   readonly login: PortalLogin
   /** What is shared of the session of one who logs in. */
-  readonly shareOf: (identity: string) => SessionShare
+  readonly shareOf: (identity: string) => SharedText
+  readonly logins: LoginShare
   readonly times: ClosedTimes
 }
 
@@ -90,13 +93,13 @@ interface SharedSessionOptions extends ExchangeOptions {
 const operation = 'autenticar'
 
 /**
- * One session at the portal for all processes of a store that log in as the same person: one login at a time, and one
- * call after the other.
+ * One session at the portal for all processes of a store that log in as the same person, and one call after the other.
+ * One login at a time, and one a minute, whoever logs in: an identity that changes by itself would log in at each call.
  */
 export class SharedSession implements Authenticated {
   readonly #options: SharedSessionOptions
   /** The share of who logs in now, looked up for each call: the keys or the certificate may have been replaced. */
-  #share: SessionShare = shareInMemory()
+  #share: SharedText = shareInMemory()
   #turn: Promise<unknown> = Promise.resolve()
   /** The session that the call whose turn it is logged in for. */
   #begun: Session | undefined
@@ -141,17 +144,19 @@ export class SharedSession implements Authenticated {
     const because = `the portal rejects a session that has just begun: ${answerIn(answer)}`
     let isOver = true
     await this.#share.change(async text => {
-      isOver = !this.#isUsable(sessionIn(text), session)
-      const { login, askedAt } = session
-      return isOver ? JSON.stringify({ ...none, login, askedAt, because }) : undefined
+      isOver = !this.#isUsable(kept(text, none), session)
+      return isOver ? JSON.stringify({ ...none, login: session.login }) : undefined
     })
+    if (isOver) {
+      await this.#options.logins.change(async text => JSON.stringify({ ...kept(text, neverAsked), because }))
+    }
     return isOver
   }
 
   /** The session as any process knows it, unless it was rejected; else a login. */
   async #current(rejected: Session | undefined): Promise<Session | Barred> {
     const known = await this.#find()
-    return this.#isUsable(known, rejected) ? known : this.#logInAlone(known, rejected)
+    return this.#isUsable(known, rejected) ? known : this.#logInAlone(rejected)
   }
 
   #isUsable(session: Session, rejected: Session | undefined): boolean {
@@ -159,12 +164,15 @@ export class SharedSession implements Authenticated {
     return session.csrf !== rejected?.csrf || session.authorization !== rejected.authorization
   }
 
-  async #logInAlone(known: Session, rejected: Session | undefined): Promise<Session | Barred> {
-    const { clock } = this.#options
+  async #logInAlone(rejected: Session | undefined): Promise<Session | Barred> {
+    const { clock, logins } = this.#options
     for (let looks = 0; looks < leaseLooksMax; looks++) {
-      const barred = this.#barOf(looks === 0 ? known : await this.#find())
-      if (barred) return barred
-      if (await this.#share.take()) return this.#logInLeased(rejected)
+      const barred = await this.#findBar()
+      if (barred) {
+        const session = await this.#find() // What bars may be the login that just brought one.
+        return this.#isUsable(session, rejected) ? session : barred
+      }
+      if (await logins.take()) return this.#logInLeased(rejected)
       await clock.sleep(leaseLookMs, undefined, 'a look at the login of another process')
       const session = await this.#find()
       if (this.#isUsable(session, rejected)) return session
@@ -176,9 +184,9 @@ export class SharedSession implements Authenticated {
     try {
       const known = await this.#find() // Somebody may have just done it.
       if (this.#isUsable(known, rejected)) return known
-      return this.#barOf(known) ?? (await this.#logIn(known))
+      return (await this.#findBar()) ?? (await this.#logIn(known))
     } finally {
-      await this.#share.release()
+      await this.#options.logins.release()
     }
   }
 
@@ -186,7 +194,8 @@ export class SharedSession implements Authenticated {
    * A minute after somebody asked for a login, nothing is asked. What lies ahead, another clock says or one that was
    * put right since: it holds nobody off, or it would for as long as that clock was ahead.
    */
-  #barOf({ askedAt, because }: Session): Barred | undefined {
+  async #findBar(): Promise<Barred | undefined> {
+    const { askedAt, because } = kept(await this.#options.logins.find(), neverAsked)
     const agoMs = this.#options.clock.now() - fromInstant(askedAt)
     const isQuiet = agoMs >= 0 && agoMs < quietMs
     return isQuiet ? { status: 'deferred', because, afterMs: quietMs - agoMs } : undefined
@@ -204,10 +213,10 @@ export class SharedSession implements Authenticated {
     const { answer } = result
     const authorization = answer.headers.get('set-token')
     if (answer.status < 300 && authorization !== null) {
-      const askedAt = toInstant(this.#options.clock.now())
       const [login, endsAt] = [known.login + 1, this.#lifeFromNow()]
-      const begun = { ...none, authorization, endsAt, login, askedAt, because: quiet }
+      const begun = { ...none, authorization, endsAt, login }
       this.#begun = await this.#keepNewest(begun, answer)
+      await this.#keepAsked(quiet)
       return this.#begun
     }
     const { because, afterMs } = (await times.after(operation, answer)) ?? { because: refusalIn(answer) }
@@ -216,9 +225,14 @@ export class SharedSession implements Authenticated {
 
   /** Only a time in which the portal is closed bars logins for longer than a minute. */
   async #bar({ login }: Session, because: string, afterMs = quietMs): Promise<Barred> {
-    const askedAt = toInstant(this.#options.clock.now())
-    await this.#share.change(async () => JSON.stringify({ ...none, login, askedAt, because }))
+    await this.#keepAsked(because)
+    await this.#share.change(async () => JSON.stringify({ ...none, login }))
     return { status: 'deferred', because, afterMs }
+  }
+
+  async #keepAsked(because: string): Promise<void> {
+    const asked: Asked = { askedAt: toInstant(this.#options.clock.now()), because }
+    await this.#options.logins.change(async () => JSON.stringify(asked))
   }
 
   /**
@@ -231,7 +245,7 @@ export class SharedSession implements Authenticated {
     const renewed = given !== null && { csrf: given, endsAt: this.#lifeFromNow() }
     const newest = { ...session, authorization, ...renewed }
     await this.#share.change(async text => {
-      return sessionIn(text).login <= session.login ? JSON.stringify(newest) : undefined
+      return kept(text, none).login <= session.login ? JSON.stringify(newest) : undefined
     })
     return newest
   }
@@ -250,7 +264,7 @@ export class SharedSession implements Authenticated {
   }
 
   async #find(): Promise<Session> {
-    return sessionIn(await this.#share.find())
+    return kept(await this.#share.find(), none)
   }
 }
 
@@ -259,9 +273,9 @@ function isRejection({ status, headers }: Answer): boolean {
   return status === 401 || (status === 403 && !headers.has('x-csrf-token'))
 }
 
-function sessionIn(text: string | undefined): Session {
-  const kept = text === undefined ? undefined : parseJson(text)
-  return typeof kept === 'object' && kept !== null ? { ...none, ...kept } : none
+function kept<T extends object>(text: string | undefined, otherwise: T): T {
+  const value = text === undefined ? undefined : parseJson(text)
+  return typeof value === 'object' && value !== null ? { ...otherwise, ...value } : otherwise
 }
 
 async function written(login: PortalLogin, baseUrl: string): Promise<Request> {
