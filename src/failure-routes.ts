@@ -95,8 +95,10 @@ class Harvest {
       if (looked % portionItems === 0) await giveWay()
     }
     const lost = this.#recovers ? open : []
-    const stored = await StoredNotifications.around(this.#area, lost.map(sought))
+    const stored = await StoredNotifications.around(this.#area, lost.map(sought), items.map(sought))
     for (const link of links) stored.link(link)
+    // The portal says nothing of their order, and what was recovered stands for what failed after it.
+    open.sort((one, other) => (one.failedAt ?? '').localeCompare(other.failedAt ?? ''))
     for (const portion of portionsOf(open)) {
       const begin = () => new Portion(this.#area, stored, this.#recovers, this.#dayFrom)
       let made = begin()

@@ -1,3 +1,4 @@
+import { brasiliaDay } from './adapters/brasilia.ts'
 import type { Area } from './area.ts'
 import { fromInstant, giveWay, toInstant } from './clock.ts'
 import type { Received, Recovered } from './machines/notification.ts'
@@ -38,6 +39,8 @@ interface Stored {
   readonly body: string
   /** Without a recipient: it stands for everyone the content was for. */
   readonly isRecovered: boolean
+  /** Of a failure record, which says it itself: nothing need be opened. */
+  readonly content?: string
   /** What it holds, once that was opened; null where it is gone. */
   opened?: Opened | null
 }
@@ -54,7 +57,7 @@ export class StoredNotifications {
   /** Those whose content has not been opened yet, by event and length: there may be very many. */
   readonly #unopened = new Map<string, Stored[]>()
   readonly #byContent = new Map<string, Stored[]>()
-  /** All that were stored of an event that is sought. */
+  /** All that were stored of an event that is sought, and all that failed, as far as it was read together. */
   readonly #byEvento = new Map<string, Stored[]>()
   readonly #byNotification = new Map<string, Stored>()
   /** What was made of those that are about to be stored, each once. */
@@ -66,17 +69,22 @@ export class StoredNotifications {
     this.#area = area
   }
 
-  /** Reads from the log those that may be one of these. */
-  static async around(area: Area, all: readonly Sought[]): Promise<StoredNotifications> {
+  /** Reads from the log those that may be one of these; all that were read with them may have come in between. */
+  static async around(
+    area: Area,
+    lost: readonly Sought[],
+    all: readonly Sought[],
+  ): Promise<StoredNotifications> {
     const found = new StoredNotifications(area)
     const times: number[] = []
-    for (const { evento, failedAt, content } of all) {
+    for (const { evento, failedAt, content } of lost) {
       if (failedAt === null) continue
       times.push(fromInstant(failedAt))
       found.#unopened.set(shapeOf(evento, Buffer.byteLength(content)), [])
       found.#byEvento.set(evento, [])
     }
     if (times.length === 0) return found
+    for (const each of all) found.#byEvento.get(each.evento)?.push(toFailed(each))
     const [first, last] = times.reduce(
       ([low, high], at) => [Math.min(low, at), Math.max(high, at)],
       [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
@@ -105,7 +113,7 @@ export class StoredNotifications {
     const alike = [...(this.#byContent.get(name) ?? []), ...coming.filter(each => each.opened?.name === name)]
     const then = alike.filter(isThen)
     const known: Stored[] = []
-    for (const each of then) if (await this.#isAbout(each, at, coming)) known.push(each)
+    for (const each of then) if (await this.#isAbout(each, at)) known.push(each)
     const recovered = known.find(each => each.isRecovered)
     if (recovered) return recovered.notification
     if (new Set(then.map(each => each.opened?.recipient)).size > 1) return undefined
@@ -117,25 +125,20 @@ export class StoredNotifications {
   }
 
   /** Whether what failed then may have been one of its deliveries, or one that would have been a copy of it. */
-  async #isAbout(stored: Stored, at: number, coming: readonly Stored[]): Promise<boolean> {
+  async #isAbout(stored: Stored, at: number): Promise<boolean> {
     for (const time of stored.times) {
       const apartMs = Math.abs(time - at)
       if (apartMs <= answerMs) return true
-      if (apartMs <= copyWindowMs && !(await this.#isOtherBetween(stored, time, at, coming))) return true
+      if (apartMs > copyWindowMs || isOvernight(time, at)) continue
+      if (!(await this.#isOtherBetween(stored, time, at))) return true
     }
     return false
   }
 
   /** Whether something else came between two instants for the same recipient, as far as anybody knows. */
-  async #isOtherBetween(
-    stored: Stored,
-    one: number,
-    other: number,
-    coming: readonly Stored[],
-  ): Promise<boolean> {
+  async #isOtherBetween(stored: Stored, one: number, other: number): Promise<boolean> {
     const [from, until] = [Math.min(one, other), Math.max(one, other)]
-    const all = [...(this.#byEvento.get(stored.evento) ?? []), ...coming]
-    for (const each of all) {
+    for (const each of this.#byEvento.get(stored.evento) ?? []) {
       if (!each.times.some(time => time > from && time < until)) continue
       const opened = await this.#openedOf(each)
       if (opened?.name === stored.opened?.name) continue
@@ -153,7 +156,7 @@ export class StoredNotifications {
   /** Notes that what was pending has been recorded. */
   keep({ recovered, linked }: Pending): void {
     for (const each of linked) this.link(each)
-    for (const each of recovered) if (each.failedAt !== null) this.#keep(this.#toRecovered(each))
+    for (const each of recovered) if (each.failedAt !== null) this.#keepContent(this.#toRecovered(each))
   }
 
   /** Opens the contents of those of an event and a length that came then, each once. */
@@ -174,6 +177,11 @@ export class StoredNotifications {
 
   async #openedOf(stored: Stored): Promise<Opened | null> {
     if (stored.opened !== undefined) return stored.opened
+    const { content } = stored
+    if (content !== undefined) {
+      stored.opened = { name: this.#nameOf({ evento: stored.evento, content }), recipient: '' }
+      return stored.opened
+    }
     const sealed = await this.#sealedOf(stored)
     const { evento } = stored
     stored.opened = sealed
@@ -192,11 +200,6 @@ export class StoredNotifications {
     const stored = { notification, evento, times, bodyBytes, body: '', isRecovered: true, opened }
     this.#made.set(found, stored)
     return stored
-  }
-
-  #keep(stored: Stored): void {
-    this.#byEvento.get(stored.evento)?.push(stored)
-    this.#keepContent(stored)
   }
 
   #keepContent(stored: Stored): void {
@@ -245,13 +248,23 @@ export class StoredNotifications {
     return sealed as SealedBody | undefined // As `sealedBody` made it.
   }
 
-  #nameOf({ evento, content }: Sought): string {
+  #nameOf({ evento, content }: Pick<Sought, 'evento' | 'content'>): string {
     return this.#contentName(evento, Buffer.from(content).toString('base64'))
   }
 
   #contentName(evento: string, bytes: string): string {
     return `${evento}\0${Buffer.from(this.#area.store.digest('content', bytes)).toString('hex')}`
   }
+}
+
+/** The portal lists failures by day: what else failed on the other one may not have been read yet. */
+function isOvernight(one: number, other: number): boolean {
+  return brasiliaDay(one) !== brasiliaDay(other)
+}
+
+function toFailed({ evento, failedAt, content }: Sought): Stored {
+  const times = failedAt === null ? [] : [fromInstant(failedAt)]
+  return { notification: '', evento, times, bodyBytes: 0, body: '', isRecovered: false, content }
 }
 
 function shapeOf(evento: string, bodyBytes: number): string {

@@ -18,8 +18,11 @@ const subscriptions = [{ evento, chaveSecreta: 'chave-um' }]
 const dayMs = 86_400_000
 const secondMs = 1_000
 
-async function given(store = ':memory:'): Promise<World> {
-  const world = await simulate({ averba: { subscriptions, store } })
+async function given(
+  store = ':memory:',
+  intercept?: NonNullable<Parameters<typeof simulate>[0]>['intercept'],
+): Promise<World> {
+  const world = await simulate({ averba: { subscriptions, store }, ...(intercept && { intercept }) })
   for (const each of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan()))
     valueOf(each)
   return world
@@ -221,6 +224,71 @@ test('of three that were lost one after the other, the last is recovered that sa
     await clock.advance(60 * secondMs)
   }
   expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 3, stored: 0 }])
+  await world.close()
+})
+
+/** A portal that lists the failures of a day in the order that its contract does not say. */
+const newestFirst: Parameters<typeof given>[1] = async (request, forward) => {
+  const answer = await forward(request)
+  if (request.method !== 'GET' || !request.url.includes('/falhas')) return answer
+  const records: unknown = await answer.json()
+  return Response.json(Array.isArray(records) ? records.toReversed() : records, answer)
+}
+
+test.each([
+  ['oldest first', undefined],
+  ['newest first', newestFirst],
+])('of two that were lost after one that was stored, none is taken for it, listed %s', async (_, listed) => {
+  const world = await given(':memory:', listed)
+  const { averba, clock } = world
+  await notify(world, blocked)
+  await clock.advance(120 * secondMs)
+  await lose(world, released)
+  await clock.advance(120 * secondMs)
+  await lose(world, blocked)
+  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 2, stored: 0 }])
+  await averba.subscriptions.harvest()
+  expect((await inbox(averba)).map(each => each.body)).toEqual([blocked, released, blocked])
+  await world.close()
+})
+
+test('one that was lost before another one, and then came again, is not taken for what came', async () => {
+  const world = await given()
+  const { averba, clock } = world
+  for (const body of [blocked, released]) {
+    await lose(world, body)
+    await clock.advance(60 * secondMs)
+  }
+  await notify(world, blocked)
+  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 2, stored: 0 }])
+  await world.close()
+})
+
+test('of two that were lost on either side of midnight, none is taken for one that was stored before', async () => {
+  const world = await given()
+  const { averba, clock } = world
+  const midnightInBrasilia = Date.parse('2026-11-21T03:00:00Z')
+  await clock.advance(midnightInBrasilia - clock.now() - 180 * secondMs)
+  await notify(world, blocked)
+  await clock.advance(120 * secondMs)
+  await lose(world, released)
+  await clock.advance(120 * secondMs)
+  await lose(world, blocked)
+  // The records of the day that has begun are read first, as after an answer that the portal did not get.
+  await averba.subscriptions.failures({ recover: true })
+  await averba.subscriptions.harvest()
+  expect((await inbox(averba)).map(each => each.body)).toEqual([blocked, blocked, released])
+  await world.close()
+})
+
+test('one that was stored just before midnight is recognised by the failure of its delivery just after it', async () => {
+  const world = await given()
+  const { averba, clock } = world
+  await clock.advance(Date.parse('2026-11-21T03:00:00Z') - clock.now() - 10 * secondMs)
+  await notify(world, blocked)
+  await clock.advance(14 * secondMs)
+  await lose(world, blocked)
+  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 0, stored: 1 }])
   await world.close()
 })
 
