@@ -29,6 +29,8 @@ interface Context {
   readonly history: readonly HistoryEntry[]
   /** The status that it came with. */
   readonly historyStatus: ConsentStatus | null
+  /** When it was read, or a list owed another reading because of it. */
+  readonly historyAskedAt: Instant | null
   /** The expiry that was recorded as passed. */
   readonly lapsed: Instant | null
   readonly isErased: boolean
@@ -102,8 +104,14 @@ export const chart = setup({
         ? {
             history: event.data.entries ?? [],
             historyStatus: event.data.status ?? null,
+            historyAskedAt: event.data.askedAt ?? null,
             isReadingOwed: owes(event),
           }
+        : {},
+    ),
+    keepOwed: assign(({ event }) =>
+      event.type === 'consent.detailRequested' && event.data.askedAt !== undefined
+        ? { historyAskedAt: event.data.askedAt, isReadingOwed: true }
         : {},
     ),
     endReading: assign({ isReadingOwed: false }),
@@ -138,6 +146,7 @@ export const chart = setup({
     since: null,
     history: [],
     historyStatus: null,
+    historyAskedAt: null,
     lapsed: null,
     isErased: false,
   },
@@ -150,6 +159,7 @@ export const chart = setup({
         'consent.conflicted': asShown,
         'consent.amended': { actions: 'keepReading' },
         'consent.described': { actions: 'keepHistory' },
+        'consent.detailRequested': { actions: 'keepOwed' },
         'consent.readDeclined': { actions: 'endReading' },
         'consent.readGivenUp': { actions: 'endReading' },
         'consent.lapsed': { actions: 'keepLapsed' },
@@ -257,6 +267,7 @@ function readingAfter(context: Context, event: ConsentEvent): Partial<Context> {
         since: null,
         history: [],
         historyStatus: null,
+        historyAskedAt: null,
       }
     }
     case 'consent.amended':

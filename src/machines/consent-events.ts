@@ -90,7 +90,11 @@ export type ConsentEvent =
    * for.
    */
   | Event<'consent.changeWithheld', { asked: RequestableStatus; sentBefore?: true; isDone?: true }>
-  | Event<'consent.detailRequested', Record<string, never>>
+  /**
+   * A reading in full is owed: somebody asked for it, or a list that left at `askedAt` shows a status that the history
+   * speaks against.
+   */
+  | Event<'consent.detailRequested', { askedAt?: Instant }>
   /**
    * A list shows another status, or one that cannot be read, which is null. A reading in full is owed, whose history
    * tells what happened, and when. `crossed`: something newer happened during the reading, and nobody can say which of

@@ -1,4 +1,4 @@
-import { fromInstant } from '../clock.ts'
+import { fromInstant, isWaitOver } from '../clock.ts'
 import type { Event, Instant } from '../message.ts'
 import type { ConsentEvent, ConsentReading, Move } from './consent-events.ts'
 import type { Shown } from './consent-standing.ts'
@@ -20,6 +20,8 @@ export interface Held {
   readonly history: readonly HistoryEntry[]
   /** The status that the history came with. */
   readonly historyStatus: ConsentStatus | null
+  /** When it was read, or a list owed another reading because of it. */
+  readonly historyAskedAt: Instant | null
   /** All statuses that it has had, as far as we know. */
   readonly passed: readonly ConsentStatus[]
   readonly isVanished: boolean
@@ -46,6 +48,9 @@ type When = { readonly askedAt?: Instant | undefined }
  */
 export const lateChangeMs = 60_000
 
+/** How often lists owe a reading in full of a consent whose history speaks against its status. */
+const historyReadMs = 24 * 60 * 60_000
+
 /**
  * What a list adds: nothing when nothing changed. Another status is only noted, since a list hides what happened in
  * between. While a change of ours is out, a list ends the doubt about it.
@@ -60,8 +65,17 @@ export function seen(held: Held, given: ConsentReading & Whose & When): readonly
   const isVague = held.isCrossed || held.shown === 'unreadable'
   if (isVague && isOwn && held.isQuiet) return [...amended, { type: 'consent.confirmed', data: { status } }]
   const isKnown = held.shown === null ? isOwn : status === held.shown && held.isReadingOwed
-  if (!isVague && isKnown) return amended
+  if (!isVague && isKnown) return [...amended, ...historyOwed(held, given)]
   return [...amended, { type: 'consent.changeSeen', data: { status } }]
+}
+
+/** A history that speaks against what a list shows is read anew, once a day: nothing else may ever end that doubt. */
+function historyOwed(held: Held, { askedAt }: When): readonly ConsentEvent[] {
+  const { historyAskedAt, isReadingOwed } = held
+  if (askedAt === undefined || isReadingOwed || !isContradicted(held)) return []
+  const dueAt = historyAskedAt === null ? 0 : fromInstant(historyAskedAt) + historyReadMs
+  if (!isWaitOver(dueAt, fromInstant(askedAt), historyReadMs)) return []
+  return [{ type: 'consent.detailRequested', data: { askedAt } }]
 }
 
 /**

@@ -183,8 +183,8 @@ function described(
 }
 
 /**
- * Whoever sees another status in a list owes the reading in full, once, and where a lost change may still be made, a
- * later one.
+ * Whoever sees another status in a list, or one that the history speaks against, owes the reading in full, once, and
+ * where a lost change may still be made, a later one.
  */
 function withReading(state: State, events: readonly ConsentEvent[]): Decision<ConsentEvent> {
   const { isReadingOwed, isQuiet, reading } = heldOf(state)
@@ -193,7 +193,8 @@ function withReading(state: State, events: readonly ConsentEvent[]): Decision<Co
   return {
     events: events.map(event => {
       const later = event.type === 'consent.appeared' ? readLater(state, event.data) : []
-      const effects = isOwing(event) ? [readConsent(state.context)] : later
+      const effects =
+        isOwing(event) || event.type === 'consent.detailRequested' ? [readConsent(state.context)] : later
       return effects.length > 0 ? { ...event, effects } : event
     }),
   }

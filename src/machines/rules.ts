@@ -68,6 +68,7 @@ const consent: MachineRules = {
       ...consentReadings,
       notMade,
       { event: 'consent.changeSeen', in: held, owes: readsConsent },
+      { event: 'consent.detailRequested', in: ['status.ATIVO'], owes: readsConsent },
     ],
     'consent.observeUnreadable': [
       { event: 'consent.changeSeen', in: held, owes: readsConsent, anomaly: 'always' },

@@ -102,6 +102,32 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
   },
 )
 
+test('a reading passes that a list owes of a consent whose history ends it', () => {
+  const consent = machines.find(each => each.name === 'consent') as (typeof machines)[0] // It is there.
+  const compiled = compileMachine(JSON.parse(JSON.stringify(tableOf(consent))))
+  const reading = { status: 'ATIVO', createdAt: null, expiresAt: null, controller: null }
+  const listed = { ...reading, consent: 'c', subject: 's', askedAt: '2026-11-22T12:00:00.000Z' }
+  const history = [{ status: 'REVOGADO', since: '2026-11-20T12:00:00.000Z' }]
+  let state = consent.initial
+  let standing = compiled?.start as Standing
+  const told = []
+  for (const message of [
+    { type: 'consent.observe', data: listed },
+    { type: 'consentService.consentRead', data: { ...reading, history } },
+    { type: 'consent.observe', data: listed },
+  ]) {
+    const decision = consent.decide(state, message)
+    for (const event of 'events' in decision ? decision.events : []) {
+      const header = headerOf(event, message.type)
+      expect(compiled?.judge(standing, header)).toBeUndefined()
+      standing = compiled?.move(standing, header) ?? standing
+      state = consent.evolve(state, event)
+      told.push(event.type)
+    }
+  }
+  expect(told).toEqual(['consent.appeared', 'consent.described', 'consent.detailRequested'])
+})
+
 test('a table that is none is not read, whatever it holds', () => {
   const table = tableOf(machines[0] as (typeof machines)[0]) // There are machines.
   for (const wrong of [
