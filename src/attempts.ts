@@ -91,6 +91,20 @@ export class Attempts {
     return isOutside && this.#parts.store.isFromBeforeRestore(owed)
   }
 
+  /** Reports whether an effect is due that this process could perform, and leaves to one with another configuration. */
+  async isLeft(id: string): Promise<boolean> {
+    const { store, clock, performers } = this.#parts
+    const found = await store.findClaimable(id, clock.now())
+    const performer = found && performers[found.owed.type]
+    return performer ? this.#isForOthers(found, performer) : false
+  }
+
+  /** What is in doubt is not sent, and is for nobody else: whoever finds it says so. */
+  #isForOthers(found: Claimable, performer: Performer): boolean {
+    const isSent = !isLost(found, performer) && !this.#isFromBeforeRestore(found.owed, performer)
+    return isSent && performer.takes?.(found.owed) === false
+  }
+
   /** Performs it, and tells of it. */
   async #perform(owed: Owed, performer: Performer): Promise<Outcome> {
     const { type: operation, attempts: attempt, position } = owed
@@ -133,10 +147,7 @@ export class Attempts {
     const { store, clock, performers } = this.#parts
     const found = await store.findClaimable(id, clock.now())
     const performer = found && performers[found.owed.type]
-    if (!performer) return undefined
-    // What is in doubt is not sent: whoever finds it says so.
-    const isSent = !isLost(found, performer) && !this.#isFromBeforeRestore(found.owed, performer)
-    if (isSent && performer.takes?.(found.owed) === false) return undefined
+    if (!performer || this.#isForOthers(found, performer)) return undefined
     if (!this.#isRecorded(found)) {
       const read = await store.claimEffect(id, clock.now())
       return read && { ...read, performer }

@@ -32,6 +32,8 @@ const countedAs: Readonly<Partial<Record<EffectState, keyof Counts>>> = {
 }
 
 const closeWaitMs = 15_000
+/** Of the calls that are due, when asked which of them are left to others. */
+const lookedAtMax = 100
 
 /**
  * The loop: a command is decided, its events and effects are recorded, the effects are performed, and
@@ -237,6 +239,15 @@ export class Engine {
       )
     }
     if (bugs.length > 0) throw bugs[0]
+  }
+
+  /** Of the oldest calls that are due, those that this process leaves to one that is configured as they were asked. */
+  async left(): Promise<string[]> {
+    const { store, clock, performers } = this.#parts
+    const types = Object.keys(performers).filter(type => performers[type]?.takes)
+    const due = await store.dueEffects(clock.now(), { types, limit: lookedAtMax })
+    const areLeft = await Promise.all(due.map(id => this.#attempts.isLeft(id)))
+    return due.filter((_, n) => areLeft[n])
   }
 
   /** Performs one, and counts what became of it, also when that failed. */

@@ -126,7 +126,7 @@ export async function checkHealth(
       return { ok: false, detail: `${each}: run brings back what can be, and so does rebuild` }
     },
     async effects() {
-      return foundOwed(await store.countOwed())
+      return foundOwed(await store.countOwed(), await area.engine.left())
     },
     async followers() {
       const parked = (await followers.list()).filter(each => each.isParked).map(each => each.name)
@@ -193,8 +193,14 @@ export function inWords(error: unknown): string {
   return nameOf(error)
 }
 
-/** A summary of the calls that have not ended. Doubt is not a fault of the log, but a person has to know of it. */
-export function foundOwed(owed: readonly { readonly state: string; readonly count: number }[]): Found {
+/**
+ * A summary of the calls that have not ended. Doubt is not a fault of the log, but a person has to know of it. `left`
+ * names those that are due and wait for a process with another address.
+ */
+export function foundOwed(
+  owed: readonly { readonly state: string; readonly count: number }[],
+  left: readonly string[] = [],
+): Found {
   const count = (state: string) =>
     owed.filter(each => each.state === state).reduce((sum, each) => sum + each.count, 0)
   const parked = count('parked')
@@ -204,7 +210,11 @@ export function foundOwed(owed: readonly { readonly state: string; readonly coun
     ...(unknown > 0 ? ["effects.list({ state: 'unknown' })"] : []),
   ]
   const detail = `${parked} parked, ${unknown} in doubt`
-  return { ok: parked === 0, detail: see.length > 0 ? `${detail}: see ${see.join(' and ')}` : detail }
+  const told = see.length > 0 ? `${detail}: see ${see.join(' and ')}` : detail
+  if (left.length === 0) return { ok: parked === 0, detail: told }
+  const waits = `${left.length} due that were asked of another address or service, ${left[0]} the first`
+  const advice = 'run a process with the one that they were asked of, or hold them by effects.park'
+  return { ok: false, detail: `${told}; ${waits}: ${advice}` }
 }
 
 /** A summary of the notifications that a handler has failed at. */

@@ -53,9 +53,20 @@ test.each([
     expect(sent).toHaveLength(1)
     const said = lines.filter(({ message }) => message.includes('asked of another service'))
     expect(said).toMatchObject([{ detail: expect.stringMatching(/validation-\w+\/1\/0/) }])
+    const [owed] = await second.effects.list({ state: 'deferred' })
+    const effects = { only: ['effects'] } as const
+    expect(await second.health(effects)).toMatchObject({
+      ready: true,
+      checks: [{ ok: false, detail: expect.stringContaining('1 due that were asked of another') }],
+    })
+    await second.effects.park(owed?.id ?? '')
+    expect((await second.health(effects)).checks[0]?.detail).toBe('1 parked, 0 in doubt: see effects.retry')
+    await second.effects.retry(owed?.id ?? '')
+    expect((await second.health(effects)).checks[0]?.detail).toContain(owed?.id)
     await second.close()
     state.isBusy = false
     const third = await open(production)
+    expect(await third.health(effects)).toMatchObject({ checks: [{ ok: true }] })
     await third.settle()
     expect(valueOf(await third.validations.validate(input)).fields).toEqual({ nome: { result: 'mismatch' } })
     expect(sent).toEqual(Array(2).fill('https://validacao.exemplo.br/datavalid/v2/validate/pf'))
