@@ -100,9 +100,9 @@ export class Attempts {
   }
 
   /** What is in doubt is not sent, and is for nobody else: whoever finds it says so. */
-  #isForOthers(found: Claimable, performer: Performer): boolean {
+  async #isForOthers(found: Claimable, performer: Performer): Promise<boolean> {
     const isSent = !isLost(found, performer) && !this.#isFromBeforeRestore(found.owed, performer)
-    return isSent && performer.takes?.(found.owed) === false
+    return isSent && (await performer.takes?.(found.owed)) === false
   }
 
   /** Performs it, and tells of it. */
@@ -147,7 +147,7 @@ export class Attempts {
     const { store, clock, performers } = this.#parts
     const found = await store.findClaimable(id, clock.now())
     const performer = found && performers[found.owed.type]
-    if (!performer || this.#isForOthers(found, performer)) return undefined
+    if (!performer || (await this.#isForOthers(found, performer))) return undefined
     if (!this.#isRecorded(found)) {
       const read = await store.claimEffect(id, clock.now())
       return read && { ...read, performer }

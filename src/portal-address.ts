@@ -1,3 +1,4 @@
+import type { Performers } from './adapters/performer.ts'
 import { withoutEndSlashes } from './adapters/without-end-slashes.ts'
 import { AverbaError } from './errors.ts'
 import type { AverbaOptions } from './options.ts'
@@ -18,8 +19,31 @@ export function addressedTo(portal: PortalOptions | undefined): { address?: stri
 
 const asking = ['portal.listRequested', 'portal.failuresRequested', 'portal.harvestRequested']
 
+/** The address of the portal that a log belongs to, as the first event tells that asked it; `undefined` before. */
+async function portalAddressIn(store: Pick<Store, 'read'>): Promise<string | undefined> {
+  const [first] = await store.read({ stream: portalStream, types: asking, limit: 1 })
+  const { address } = (first?.data ?? {}) as { address?: string } // As the portal's machine writes it.
+  return address
+}
+
+/** Leaves a portal's calls where the log has come to belong to another one since it was opened. */
+export function underOwnPortal(
+  store: Pick<Store, 'read'>,
+  portal: PortalOptions,
+  performers: Performers,
+): Performers {
+  let known: string | undefined // Once told, it stays.
+  const takes = async () => {
+    known ??= await portalAddressIn(store)
+    return known === undefined || known === portalAddressOf(portal)
+  }
+  return Object.fromEntries(
+    Object.entries(performers).map(([type, performer]) => [type, { ...performer, takes }]),
+  )
+}
+
 /**
- * Checks that the configured portal is the one that a log belongs to, as the first event tells that asked it.
+ * Checks that the configured portal is the one that a log belongs to.
  *
  * @throws {AverbaError} `MISCONFIGURED`
  */
@@ -28,8 +52,7 @@ export async function checkPortalAddress(
   portal: PortalOptions | undefined,
 ): Promise<void> {
   if (!portal) return
-  const [first] = await store.read({ stream: portalStream, types: asking, limit: 1 })
-  const { address } = (first?.data ?? {}) as { address?: string } // As the portal's machine writes it.
+  const address = await portalAddressIn(store)
   if (address === undefined || address === portalAddressOf(portal)) return
   throw new AverbaError(
     'MISCONFIGURED',

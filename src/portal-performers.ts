@@ -5,6 +5,7 @@ import type { LoginShare, SharedText } from './adapters/portal/shared-session.ts
 import type { Area } from './area.ts'
 import type { Desired } from './desired.ts'
 import type { AverbaOptions } from './options.ts'
+import { underOwnPortal } from './portal-address.ts'
 import type { WaysOut } from './ways-out.ts'
 
 /** Performs the portal's calls: with a login, over connections that present its certificate. */
@@ -17,7 +18,7 @@ export function createPortalPerformers(
   const { baseUrl, authenticate, ca, failuresBytesMax } = portal
   const login = typeof authenticate === 'object' ? authenticate : undefined
   const { certificate } = login ?? {}
-  return createPortalClient({
+  const client = createPortalClient({
     baseUrl,
     authenticate,
     clock: area.clock,
@@ -30,6 +31,7 @@ export function createPortalPerformers(
       logins: shareLogins(area, nameOf(area, 'portal-login', baseUrl, login.roleType)),
     }),
   })
+  return underOwnPortal(area.store, portal, client)
 }
 
 /**

@@ -21,7 +21,7 @@ export interface Performer {
    * Whether an effect is for this process: false where it is configured with something else than the effect was
    * recorded for. Then the effect is left as it stands, unless it has left already and is in doubt: that anybody says.
    */
-  takes?(owed: Owed): boolean
+  takes?(owed: Owed): boolean | Promise<boolean>
   /**
    * One attempt. Never throws for what the outside does. An `AverbaError` says that nothing has left: it goes again.
    *

@@ -8,15 +8,27 @@ import { simulate } from '../../src/simulation/index.ts'
 const validation = 'https://val.portal.exemplo.br'
 const production = 'https://portal.exemplo.br'
 
+const subscriptions = [
+  {
+    evento: 'dimp-situacao-import',
+    endpoint: 'https://receptor.exemplo.br/averba',
+    chaveSecreta: 'um-segredo-de-exemplo',
+  },
+]
+type FetchFunction = (request: Request) => Promise<Response>
+
 /** Opens one log at whichever portal. */
 async function given() {
   const store = join(mkdtempSync(join(tmpdir(), 'averba-portals-')), 'log.sqlite')
   const world = await simulate()
-  const open = (baseUrl: string, more: { knownAs?: string; schedules?: boolean } = {}): Promise<Averba> => {
-    const { schedules = false, ...moved } = more
+  const open = (
+    baseUrl: string,
+    more: { knownAs?: string; schedules?: boolean; fetch?: FetchFunction } = {},
+  ): Promise<Averba> => {
+    const { schedules = false, fetch = world.reach.portal, ...moved } = more
     const authenticate = staticHeaders({ authorization: 'sessao-de-exemplo' })
     return openAverba({
-      ...{ store, clock: world.clock, schedules, fetch: request => world.reach.portal(request) },
+      ...{ store, clock: world.clock, schedules, fetch, subscriptions },
       portal: { baseUrl, authenticate, ...moved },
     })
   }
@@ -60,6 +72,32 @@ test('of two processes that open a log that belongs to none yet, the one with an
   await expect(other.subscriptions.plan()).rejects.toMatchObject(refused)
   await expect(Promise.resolve(other.subscriptions.failures())).rejects.toMatchObject(refused)
   expect(world.requests).toHaveLength(before)
+  await one.close()
+  await other.close()
+  await world.close()
+})
+
+test('what one process asked of its portal is never asked of the portal of another that was opened before', async () => {
+  const { world, open } = await given()
+  const isBusy = { value: true }
+  const fetch: FetchFunction = async request => {
+    if (isBusy.value && request.method === 'POST')
+      return new Response('', { status: 429, headers: { 'retry-after': '60' } })
+    return world.reach.portal(request)
+  }
+  const [one, other] = [await open(validation, { fetch }), await open(production)]
+  const [made] = await one.subscriptions.apply(await one.subscriptions.plan())
+  expect(made).toMatchObject({ status: 'deferred' })
+  isBusy.value = false
+  await world.clock.advance(120_000)
+  const before = world.requests.length
+  expect(await other.settle()).toEqual({ settled: 0, deferred: 1, unknown: 0 })
+  expect(world.requests).toHaveLength(before)
+  expect(await other.health({ only: ['effects'] })).toMatchObject({
+    checks: [{ ok: false, detail: expect.stringContaining('1 due that were asked of another address') }],
+  })
+  expect(await one.settle()).toMatchObject({ settled: 1 })
+  expect(world.requests).toHaveLength(before + 1)
   await one.close()
   await other.close()
   await world.close()
