@@ -213,7 +213,8 @@ export function foundOwed(
   const told = see.length > 0 ? `${detail}: see ${see.join(' and ')}` : detail
   if (left.length === 0) return { ok: parked === 0, detail: told }
   const waits = `${left.length} due that were asked of another address or service, ${left[0]} the first`
-  const advice = 'run a process with the one that they were asked of, or hold them by effects.park'
+  const advice =
+    'run a process with the one that they were asked of, name it as knownAs where it has moved, or hold them by effects.park'
   return { ok: false, detail: `${told}; ${waits}: ${advice}` }
 }
 

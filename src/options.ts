@@ -64,6 +64,11 @@ export interface AverbaOptions {
   }
   readonly validationService?: ServiceLimits & {
     readonly baseUrl: string
+    /**
+     * The `baseUrl` that the log began with, where the same service is reached at another address now: what was asked
+     * there goes here, and its answers are reused.
+     */
+    readonly knownAs?: string
     /** The name of the service in the path. */
     readonly service: string
     /** A token that is given instead of being asked for, as the demonstration's. */

@@ -100,6 +100,8 @@ export default defineConfig({
     // Its address, and the name of the service in the path: <baseUrl>/<service>/v2/validate/pf
     baseUrl: env('AVERBA_VALIDATION_URL'),
     service: env('AVERBA_VALIDATION_SERVICE'),
+    // Where the same service has moved: the address that this log began with.
+    // knownAs: 'https://validacao.exemplo.br',
     // A token that you are given, as for the demonstration environment; then tokenService is not needed.
     // bearer: () => env('AVERBA_VALIDATION_BEARER'),
     // The header that carries our id of a validation, where the gateway reports one.

@@ -1,7 +1,14 @@
 import { copyFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { createValidationClient } from '../../src/adapters/validation/client.ts'
-import { backupStore, type LogLine, openAverba, restoreStore, valueOf } from '../../src/index.ts'
+import {
+  type AverbaOptions,
+  backupStore,
+  type LogLine,
+  openAverba,
+  restoreStore,
+  valueOf,
+} from '../../src/index.ts'
 import type { Owed } from '../../src/message.ts'
 import { samples, VirtualClock } from '../../src/simulation/index.ts'
 import { givenToken } from '../../src/tokens.ts'
@@ -10,6 +17,8 @@ import { newPath } from '../store/sample-store.ts'
 const { cpf } = samples
 const input = { id: 'a', cpf, claims: { nome: 'Maria de Exemplo Souza' } }
 const production = { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid' }
+
+type Place = Pick<NonNullable<AverbaOptions['validationService']>, 'baseUrl' | 'knownAs' | 'service'>
 
 /** A production that is busy at first, and a demonstration that answers anything. */
 function givenServices() {
@@ -25,7 +34,7 @@ function givenServices() {
     const busy = { status: 429, headers: { 'retry-after': '60' } }
     return isBusy ? new Response('', busy) : Response.json({ nome: url.includes('demonstracao') })
   }
-  const open = (validationService: { baseUrl: string; service: string }, path = store) =>
+  const open = (validationService: Place, path = store) =>
     openAverba({
       ...{ store: path, clock, fetch, schedules: false },
       logger: line => void lines.push(line),
@@ -116,6 +125,28 @@ test('a validation that was owed before a restore is in doubt, whichever service
   expect(await other.validations.get('a')).toMatchObject({ state: 'inconclusive' })
   expect(sent).toHaveLength(2)
   await other.close()
+})
+
+test('a service that has moved is given what was put off at its former address, and its answers are reused', async () => {
+  const { clock, state, sent, open } = givenServices()
+  const first = await open(production)
+  await first.validations.validate(input)
+  await first.close()
+  state.isBusy = false
+  const moved = await open({
+    ...production,
+    baseUrl: 'https://novo.exemplo.br',
+    knownAs: `${production.baseUrl}/`,
+  })
+  await clock.advance(60_000)
+  expect(await moved.settle()).toMatchObject({ settled: 1 })
+  expect(sent.at(-1)).toBe('https://novo.exemplo.br/datavalid/v2/validate/pf')
+  await moved.close()
+  const back = await open(production)
+  const reused = await back.validations.validate({ ...input, id: 'b', reuseWithinMs: 3_600_000 })
+  expect(valueOf(reused).reusedFrom).toBe('a')
+  expect(sent).toHaveLength(2)
+  await back.close()
 })
 
 test('a validation that says nothing of where it was asked for goes where this process asks', () => {

@@ -10,6 +10,8 @@ import { type Claims, claimsSchema } from './wire.ts'
 /** Where validations are made, and with whose tokens. */
 export interface ValidationClientOptions extends ExchangeOptions {
   readonly baseUrl: string
+  /** The `baseUrl` that the log began with, where the same service has moved. */
+  readonly knownAs?: string
   /** The name of the service in the path. */
   readonly service: string
   readonly tokens: TokenSource
