@@ -93,9 +93,26 @@ export class Retention {
     const open = owed
       .filter(each => each.type === 'portal.listFailures')
       .map(each => each.data as { day?: string | null }) // So too.
+    const declined = await this.#declinedSince(last.position)
     // The day of a reading was not over yet when it was asked for.
-    const [first = day] = [day, ...open.flatMap(each => each.day ?? [])].sort()
+    const [first = day] = [day, ...open.flatMap(each => each.day ?? []), ...declined].sort()
     return fromInstant(readIso(`${first}T00:00:00`) ?? '')
+  }
+
+  /** The days that the portal declined to show since the daily reading was asked for: the next one asks again. */
+  async #declinedSince(position: number): Promise<string[]> {
+    const days: string[] = []
+    for (let after = position; ; ) {
+      const page = await this.#area.store.read({
+        stream: portalStream,
+        types: ['portal.readDeclined'],
+        after,
+      })
+      days.push(...page.flatMap(({ data }) => (data as { day?: string }).day ?? [])) // As the machine writes it.
+      const end = page.at(-1)
+      if (!end) return days
+      after = end.position
+    }
   }
 
   #owed(): Promise<readonly Owed[]> {

@@ -358,11 +358,12 @@ test('a record that was moved out is known by its id when the index is made anew
 })
 
 test.each([
-  ['the next morning', 0],
-  ['when the portal shows its failures again', 4],
+  ['the next morning', 0, 500],
+  ['when the portal shows its failures again', 4, 500],
+  ['when the portal shows what it declined to', 4, 403],
 ])(
   'the body of what was stored is kept until the failure records of its day are read, %s, and then goes',
-  async (_, down) => {
+  async (_, down, status) => {
     const retention = { 'notification.body': 'until-settled' } as const
     const world = await simulate({ averba: { subscriptions, retention, schedules: true } })
     const { averba, clock, faults } = world
@@ -379,7 +380,7 @@ test.each([
     await pass(23) // To an hour before the look at the rules, a day after the last one.
     await answerLate(world, { numero: '26BR1' })
     await averba.settle()
-    if (down > 0) await faults.add({ kind: 'status', status: 500, service: 'portal', path: 'falhas' })
+    if (down > 0) await faults.add({ kind: 'status', status, service: 'portal', path: 'falhas' })
     await pass(down * 24 + 2)
     expect((await inbox(averba)).map(each => each.body)).toEqual([{ numero: '26BR1' }])
     await faults.clear()
