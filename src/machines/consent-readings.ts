@@ -152,7 +152,8 @@ export function mayStillBeMade(
   { status, askedAt }: Pick<ConsentReading, 'status'> & When,
 ): boolean {
   if (lostAt === null || askedAt === undefined || status !== reading.status) return false
-  return fromInstant(askedAt) < fromInstant(lostAt) + lateChangeMs
+  // A clock that was ahead when it was lost has been put right since.
+  return !isWaitOver(fromInstant(lostAt) + lateChangeMs, fromInstant(askedAt), lateChangeMs)
 }
 
 /**

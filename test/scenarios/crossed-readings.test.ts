@@ -181,6 +181,27 @@ test('a change is not made for certain only once a reading that leaves a minute 
   await world.close()
 })
 
+test('a change that was lost while a clock was ahead is in doubt no longer than until that was put right', async () => {
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+    if (request.method === 'PUT') throw new TypeError('reset')
+    return forward(request)
+  })
+  const which = { subject, id: consent.id }
+  const revoke = () => world.averba.consents.revoke(which, { commandId: 'revoke-1', waitMs: 0 })
+  const aheadMs = 40 * 24 * 3_600_000
+  world.clock.jump(aheadMs)
+  await revoke()
+  await world.averba.settle()
+  expect(await revoke()).toMatchObject({ status: 'unknown' })
+  world.clock.jump(-aheadMs)
+  await world.clock.advance(3_600_000)
+  valueOf(await world.averba.consents.sync({ subject }))
+  await world.averba.settle()
+  expect(await revoke()).toMatchObject({ status: 'declined', problem: { code: 'NOT_DONE' } })
+  expect(await useOf(world, which)).toBe('active')
+  await world.close()
+})
+
 test('a refused revocation leaves the consent in doubt until the reading that it owes has told', async () => {
   let isDown = false
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
