@@ -4,7 +4,7 @@ import { readConsentEvents } from './consent-story.ts'
 import { holdBack, type Withhold } from './hold-back.ts'
 import { consentMachine } from './machines/consent.ts'
 import { heldOf } from './machines/consent-chart.ts'
-import type { ConsentStatus } from './machines/consent-status.ts'
+import { isOpen } from './machines/consent-status.ts'
 import type { Owed } from './message.ts'
 
 const changeStatus = 'consentService.changeStatus'
@@ -36,11 +36,6 @@ async function withhold(store: Area['store'], owed: Owed): Promise<Withhold | un
     const fact = { type: 'consent.withholdChange', data, parts: { problem: { owner: ownerOf(owed), value } } }
     return { status: 'declined', because, fact }
   }
-}
-
-/** Reports whether a consent may stand still, or come to stand. */
-function isOpen(status: ConsentStatus): boolean {
-  return status === 'PENDENTE' || status === 'ATIVO'
 }
 
 const withdrawn = { status: 0, code: 'WITHDRAWN' }

@@ -61,6 +61,8 @@ const ended = { target: 'known', actions: 'forgetDoubt' } as const
 const gone = { actions: 'forgetShown' } as const
 // The service said yes and shows the opposite: the change stays in doubt.
 const contrary = { guard: 'isContrary', target: 'uncertain', actions: 'keepContrary' } as const
+// A denial or a revocation of ours is ended by an end alone.
+const stillOut = { guard: 'isOut', actions: 'forgetShown' } as const
 // While a change of ours is out or in doubt, any other doubt waits for its end.
 const seenBeside = { 'consent.changeSeen': { actions: 'keepShown' } } as const
 const doubtEnds = {
@@ -79,6 +81,7 @@ export const chart = setup({
   types: { context: {} as Context, events: {} as ConsentEvent },
   guards: {
     isContrary: ({ event }) => isContrary(event),
+    isOut: ({ event }) => 'isOut' in event.data && event.data.isOut === true,
     staysChanging: ({ event }) => knowledgeIn(event) === 'changing',
     staysUncertain: ({ event }) => knowledgeIn(event) === 'uncertain',
     showsPendente: ({ event }) => shows(event) === 'PENDENTE',
@@ -200,6 +203,8 @@ export const chart = setup({
         changing: {
           on: {
             ...doubtEnds,
+            'consent.approved': [stillOut, ended],
+            'consent.conflicted': [contrary, stillOut, ended],
             'consent.vanished': gone,
             'consent.appeared': [{ guard: 'staysChanging' }, ended],
             'consent.changeRequested': { actions: 'keepAsked' },

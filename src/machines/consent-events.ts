@@ -23,6 +23,8 @@ export interface Move {
   readonly since?: Instant
   /** When the request left whose answer shows it; absent where another event of the same append says so. */
   readonly askedAt?: Instant
+  /** A denial or a revocation of ours is still out: this is no end, and does not take its place. */
+  readonly isOut?: true
 }
 
 /**

@@ -2,7 +2,7 @@ import { fromInstant, isWaitOver } from '../clock.ts'
 import type { Event, Instant } from '../message.ts'
 import type { ConsentEvent, ConsentReading, Move } from './consent-events.ts'
 import type { Shown } from './consent-standing.ts'
-import { type ConsentStatus, moveType, type RequestableStatus } from './consent-status.ts'
+import { type ConsentStatus, isOpen, moveType, type RequestableStatus } from './consent-status.ts'
 
 /** One entry of `historico`. `status` is null where the contract does not have it, `since` where it is not a date. */
 export interface HistoryEntry {
@@ -113,7 +113,7 @@ export function observed(
  */
 function notMade({ isLost, isDoubtful, asked }: Held, status: ConsentStatus): ConsentEvent | undefined {
   if (!isDoubtful || asked === null) return undefined
-  if (!isLost && status !== 'PENDENTE' && status !== 'ATIVO') return undefined
+  if (!isLost && !isOpen(status)) return undefined
   const why = isLost ? 'whose answer was lost' : 'whose answer showed another status'
   const anomaly = `the change to ${asked}, ${why}, was not made`
   return { type: 'consent.changeNotMade', data: { asked, status }, anomaly, ...(isLost && resolution(false)) }
@@ -191,21 +191,29 @@ export function lapse({ reading, isUnknown }: Held, said: Instant | null, now: I
 
 /** The moves from what we hold to what is shown: those of the history, or else one without a time. */
 export function movesOf(
-  { reading, asked, history: known, isLost }: Held,
+  held: Held,
   shown: ConsentStatus,
   history: readonly HistoryEntry[],
 ): readonly ConsentEvent[] {
+  const { reading, asked, history: known, isLost } = held
   const steps = newSteps(reading.status, shown, known, history)
   const isDone = steps.some(step => step.status === asked)
-  let held = reading.status
+  let from = reading.status
+  let isOut = isNoOut(held)
   return steps.map(({ status, since }, i) => {
     // A change that was put off, or is still on its way, cannot be told from somebody else's.
     const by = isLost && status === asked ? 'us' : 'service'
-    const made = move(held, { status, by, ...(since !== null && { since }) })
-    held = status
+    isOut &&= isOpen(status)
+    const made = move(from, { status, by, ...(since !== null && { since }), ...(isOut && { isOut }) })
+    from = status
     const ends = isLost && (isDone ? by === 'us' : i === 0)
     return ends ? { ...made, ...resolution(isDone) } : made
   })
+}
+
+/** Reports whether a denial or a revocation of ours has not been answered. */
+function isNoOut({ asked, isQuiet, isDoubtful }: Held): boolean {
+  return !isQuiet && !isDoubtful && (asked === 'NEGADO' || asked === 'REVOGADO')
 }
 
 interface Step {

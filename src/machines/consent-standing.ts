@@ -60,7 +60,7 @@ export function judge(known: Known, question: Question): Reason {
   const { status, since, expiresAt, isVanished, shown, asked } = known
   if (status === null) return 'never-read'
   if (isVanished) return 'vanished'
-  if (known.isDoubtful || (asked === 'REVOGADO' && status === 'ATIVO')) return 'uncertain'
+  if (known.isDoubtful || (asked !== null && asked !== 'ATIVO' && status === 'ATIVO')) return 'uncertain'
   if (shown !== null && shown !== 'ATIVO' && shown !== 'unreadable') return reasons[shown]
   if (status !== 'ATIVO') return reasons[status]
   if (shown !== null || known.isContradicted) return 'uncertain'

@@ -8,6 +8,11 @@ export const askedFrom = { ATIVO: 'PENDENTE', NEGADO: 'PENDENTE', REVOGADO: 'ATI
 /** A status that can be asked for. */
 export type RequestableStatus = keyof typeof askedFrom
 
+/** Reports whether a consent stands by its status, or may come to stand. */
+export function isOpen(status: ConsentStatus): boolean {
+  return status === 'PENDENTE' || status === 'ATIVO'
+}
+
 /** The event that a move of the contract's table makes; `undefined` when the table has no such move. */
 export function moveType(
   held: ConsentStatus,

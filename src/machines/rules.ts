@@ -52,6 +52,7 @@ const consent: MachineRules = {
     showsRevogado: { status: 'REVOGADO' },
     showsExpirado: { status: 'EXPIRADO' },
     isContrary: { isContrary: true },
+    isOut: { isOut: true },
     staysChanging: { knowledge: 'changing' },
     staysUncertain: { knowledge: 'uncertain' },
   },

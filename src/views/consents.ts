@@ -121,12 +121,12 @@ function change(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
     case 'consent.confirmed':
     case 'consent.changeNotMade':
       row.status = event.data.status
-      row.knowledge = 'known'
+      row.knowledge = 'isOut' in event.data ? 'changing' : 'known'
       return
     case 'consent.conflicted':
       row.status = event.data.status
       // An answer that contradicts the requested change does not end the doubt.
-      row.knowledge = event.data.isContrary ? 'uncertain' : 'known'
+      row.knowledge = event.data.isContrary ? 'uncertain' : event.data.isOut ? 'changing' : 'known'
       return
     case 'consent.amended':
       row.created_at = event.data.createdAt

@@ -171,6 +171,11 @@ test('a revocation that was put off leaves, although an older copy showed anothe
   service.old = which.id
   await averba.consents.sync({ subject })
   service.old = ''
+  await averba.consents.sync({ subject })
+  await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({
+    standing: { because: 'uncertain' },
+  })
+  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   service.isBusy = false
   await clock.advance(2 * hourMs)
   await averba.settle()
@@ -181,6 +186,27 @@ test('a revocation that was put off leaves, although an older copy showed anothe
     standing: { because: 'revoked' },
   })
   expect(await eventsOf(world, 'consent.changeWithheld')).toEqual([])
+  await world.close()
+})
+
+test('while a denial is put off nothing is used, although somebody approved at the service, until it is answered', async () => {
+  const { world, subject, service, which } = await givenTroubled('PENDENTE')
+  const { averba, clock, consentService, samples } = world
+  const deny = () => averba.consents.deny(which, { commandId: 'd' })
+  expect((await deny()).status).toBe('deferred')
+  consentService.change(samples.cpf, which.id, 'ATIVO')
+  await averba.consents.sync({ subject })
+  await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({
+    standing: { because: 'uncertain' },
+  })
+  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  service.isTroubled = false
+  await clock.advance(2 * hourMs)
+  await averba.settle()
+  expect(service.changes).toBe(1)
+  expect(await deny()).toMatchObject({ status: 'declined', problem: { status: 400 } })
+  expect(await eventsOf(world, 'consent.changeDeclined')).toHaveLength(1)
+  expect((await averba.consents.standing(which)).because).toBe('active')
   await world.close()
 })
 
