@@ -19,6 +19,15 @@ const pages = [
     .map(name => join('docs', name)),
 ]
 
+test('every figure that the page about speed names is one of the benchmarks', () => {
+  const benches = readdirSync(join(root, 'bench')).filter(name => name.endsWith('.ts'))
+  const code = benches.map(name => read(join('bench', name))).join('')
+  const rows = read('docs/speed.md').matchAll(/^\| (`[^|]*`) \|/gm)
+  const keys = [...rows].flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, key = '']) => key))
+  expect(keys.length).toBeGreaterThan(15)
+  for (const key of keys) expect(code).toMatch(new RegExp(`\\b${key}\\b`))
+})
+
 /** Runs a script of a page as its reader would, in a folder of its own. */
 async function run(script: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'averba-docs-'))
