@@ -184,7 +184,7 @@ function lastOf(history: readonly HistoryEntry[]): readonly HistoryEntry[] {
 /** Time passed: recorded when the end of a consent that still stands has come, once. */
 export function lapse({ reading, isUnknown }: Held, said: Instant | null, now: Instant): ConsentEvent[] {
   const { status, expiresAt } = reading
-  const isLive = !isUnknown && (status === 'PENDENTE' || status === 'ATIVO')
+  const isLive = !isUnknown && isOpen(status)
   if (!isLive || expiresAt === null || expiresAt > now || expiresAt === said) return []
   return [{ type: 'consent.lapsed', data: { expiresAt } }]
 }

@@ -22,6 +22,6 @@ export function moveType(
   if (held === 'PENDENTE' && status === 'NEGADO') return 'consent.denied'
   if (held === 'ATIVO' && status === 'REVOGADO') return 'consent.revoked'
   // Expiry is not in the contract's table: by our policy it may follow PENDENTE and ATIVO.
-  if ((held === 'PENDENTE' || held === 'ATIVO') && status === 'EXPIRADO') return 'consent.expired'
+  if (isOpen(held) && status === 'EXPIRADO') return 'consent.expired'
   return undefined
 }

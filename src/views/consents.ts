@@ -1,5 +1,5 @@
 import type { ConsentEvent } from '../machines/consent-events.ts'
-import type { ConsentStatus, RequestableStatus } from '../machines/consent-status.ts'
+import { type ConsentStatus, isOpen, type RequestableStatus } from '../machines/consent-status.ts'
 import type { Instant, PartAddress } from '../message.ts'
 import { defineView, type RecordedOf } from '../view.ts'
 
@@ -101,7 +101,7 @@ const endsUnmade: ReadonlySet<ConsentEvent['type']> = new Set([
 ])
 
 function isStanding({ status, knowledge }: Pick<ConsentRow, 'status' | 'knowledge'>): boolean {
-  return (status === 'PENDENTE' || status === 'ATIVO') && knowledge !== 'vanished'
+  return isOpen(status) && knowledge !== 'vanished'
 }
 
 /** An end that was recorded is not due again, unless the date has changed. */
