@@ -4,7 +4,6 @@ import { readConsentEvents } from './consent-story.ts'
 import { holdBack, type Withhold } from './hold-back.ts'
 import { consentMachine } from './machines/consent.ts'
 import { heldOf } from './machines/consent-chart.ts'
-import { isOpen } from './machines/consent-status.ts'
 import type { Owed } from './message.ts'
 
 const changeStatus = 'consentService.changeStatus'
@@ -12,8 +11,8 @@ const changeStatus = 'consentService.changeStatus'
 /**
  * Lets a change of a consent that was put off leave only while it has a purpose, by what the log knows right before
  * each request. An approval has none once a reading has shown another status: it would follow the person's own no. A
- * denial or a revocation leaves all the same, since an older copy may have shown that status, unless an end was shown.
- * What was shown to be done by then is settled.
+ * denial or a revocation has one until an end was shown, whoever opened the consent again since: an open status may be
+ * that of an older copy. What was shown to be done by then is settled.
  */
 export function underAskedChanges({ store }: Pick<Area, 'store'>, performers: Performers): Performers {
   const { [changeStatus]: change } = performers
@@ -25,10 +24,11 @@ async function withhold(store: Area['store'], owed: Owed): Promise<Withhold | un
   const { status } = owed.data as { status: string } // As the machine writes it.
   const { events } = await readConsentEvents(store, owed.stream)
   const state = events.reduce((before, event) => consentMachine.evolve(before, event), consentMachine.initial)
-  const { asked, reading, isVanished } = heldOf(state as Parameters<typeof heldOf>[0]) // Made by this very machine.
-  if (asked === status || (status !== 'ATIVO' && isOpen(reading.status))) return undefined
+  const { asked, reading, passed } = heldOf(state as Parameters<typeof heldOf>[0]) // Made by this very machine.
+  if (asked === status) return undefined
   const because = `it is ${reading.status} by now`
-  const isDone = reading.status === status && !isVanished
+  // An approval that was taken back since would be told as one that stands.
+  const isDone = reading.status === status || (status !== 'ATIVO' && passed.some(each => each === status))
   return sentBefore => {
     const data = { asked: status, ...(sentBefore && { sentBefore }), ...(isDone && { isDone }) }
     if (isDone) return { status: 'settled', because, fact: { type: 'consent.withholdChange', data } }

@@ -2,7 +2,7 @@ import { fromInstant, toInstant } from './clock.ts'
 import { consentMachine } from './machines/consent.ts'
 import { heldOf } from './machines/consent-chart.ts'
 import type { ConsentEvent } from './machines/consent-events.ts'
-import { type HistoryEntry, isContradicted } from './machines/consent-readings.ts'
+import { type History, isContradicted, statusBy } from './machines/consent-history.ts'
 import { judge, type Known, type Reason } from './machines/consent-standing.ts'
 import type { ConsentStatus } from './machines/consent-status.ts'
 import type { MachineState } from './machines/machine.ts'
@@ -45,6 +45,10 @@ interface Expiry {
   readonly from: Instant
 }
 
+interface ReadHistory extends History {
+  readonly readAt: Instant
+}
+
 type State = Parameters<typeof heldOf>[0]
 
 /**
@@ -61,7 +65,7 @@ export function tell(events: readonly ConsentRecorded[], asked: Asked): Told {
   let readAt: Instant | null = null
   const changes: Change[] = []
   const expiries: Expiry[] = []
-  const histories: { history: readonly HistoryEntry[]; readAt: Instant }[] = []
+  const histories: ReadHistory[] = []
   for (const event of events) {
     const doubted = [held.asked && askedAt, held.shown && shownAt].filter(each => each !== null)
     changes.push(...changesBy(event, doubted, changes.at(-1)))
@@ -71,8 +75,7 @@ export function tell(events: readonly ConsentRecorded[], asked: Asked): Told {
     if (event.type === 'consent.changeSeen' && held.shown === null) shownAt = event.at
     state = consentMachine.evolve(state, event)
     held = heldOf(state as State) // As above.
-    if (event.type === 'consent.described')
-      histories.unshift({ history: event.data.entries ?? [], readAt: event.data.askedAt ?? event.at })
+    if (event.type === 'consent.described') histories.unshift(historyIn(event))
     readAt = latest(readAt, readAtOf(event))
   }
   readAt = latest(readAt, syncedAt)
@@ -150,19 +153,26 @@ function earliest(...instants: readonly Instant[]): Instant {
   return toInstant(Math.min(...instants.map(fromInstant)))
 }
 
+function historyIn({
+  at,
+  data,
+}: RecordedOf<Extract<ConsentEvent, { type: 'consent.described' }>>): ReadHistory {
+  const { entries = [], status = null, askedAt = at } = data
+  return { history: entries, historyStatus: status, readAt: askedAt }
+}
+
 /** The status at an instant; null when nothing is known of it. */
 function statusAt(
   changes: readonly Change[],
-  histories: readonly { history: readonly HistoryEntry[]; readAt: Instant }[],
+  histories: readonly ReadHistory[],
   at: Instant,
 ): Change['status'] | 'unknown' | null {
   let isTold = false
-  for (const { history, readAt } of histories) {
-    if (at > readAt || history.length === 0) continue
-    const entry = history.findLast(({ since }) => since !== null && since <= at)
-    if (history.some(({ since }) => since === null)) return 'unknown'
-    if (!entry) return null
-    if (entry.status !== 'ATIVO') return entry.status ?? 'unknown'
+  for (const each of histories) {
+    if (at > each.readAt || each.history.length === 0) continue
+    const status = statusBy(each, at)
+    if (status === undefined) continue
+    if (status !== 'ATIVO') return status
     isTold = true
   }
   const recorded = changes.findLast(({ from }) => from <= at)?.status ?? null

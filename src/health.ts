@@ -15,7 +15,7 @@ import type { ServiceName } from './service-name.ts'
 import { describeLostErasures } from './store/lost-erasures.ts'
 import type { SubscriptionTroubles } from './subscription-troubles.ts'
 import { planSync, type SyncPlan } from './sync-plan.ts'
-import { countUnmadeRevocations } from './unmade-changes.ts'
+import { countStandingUnmade } from './unmade-changes.ts'
 import type { TokenRow } from './views/tokens.ts'
 
 /** What is looked at in this process and its file, without asking anybody. */
@@ -140,7 +140,7 @@ export async function checkHealth(
     },
     async consents() {
       if (!options.consentService) return undefined
-      return foundFresh(await planSync(area), await countUnmadeRevocations(area))
+      return foundFresh(await planSync(area), await countStandingUnmade(area))
     },
     async token() {
       if (!options.tokenService) return undefined
@@ -225,7 +225,7 @@ export function foundTroubled({ failing, parked }: Troubled): Found {
   return { ok: false, detail: `${detail}: mend the handler, then notifications.replay({ parked: true })` }
 }
 
-/** How fresh consents are kept, which revocations have to be asked for again, and what to do about both. */
+/** How fresh consents are kept, which stand against a no of ours that was not made, and what to do about both. */
 function foundFresh(plan: SyncPlan, unmade: number): Found {
   const { ok, detail, overdue, requestsPerSecond, neededPerSecond } = plan
   const isTight = requestsPerSecond !== null && neededPerSecond > requestsPerSecond
@@ -236,6 +236,9 @@ function foundFresh(plan: SyncPlan, unmade: number): Found {
   ].filter(each => each !== false)
   const fresh = ok ? detail : `${detail}: ${advice.join('; ')}`
   if (unmade === 0) return { ok, detail: fresh }
-  const were = unmade === 1 ? '1 revocation was' : `${unmade} revocations were`
-  return { ok: false, detail: `${were} not made, to be asked for again; ${fresh}` }
+  const stand =
+    unmade === 1
+      ? '1 denial or revocation was not made, and the consent stands: revoke it'
+      : `${unmade} denials or revocations were not made, and the consents stand: revoke them`
+  return { ok: false, detail: `${stand}; ${fresh}` }
 }

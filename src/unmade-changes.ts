@@ -1,13 +1,18 @@
 import type { Area } from './area.ts'
+import { toInstant } from './clock.ts'
 import type { ConsentEvent } from './machines/consent-events.ts'
 import type { RecordedOf } from './view.ts'
 
-/** How many consents stand although we asked to revoke them: the answer was lost or contrary, and nothing was done. */
-export async function countUnmadeRevocations({ views }: Pick<Area, 'views'>): Promise<number> {
+/** How many consents stand although we asked for their end: the answer was lost or contrary, and nothing was done. */
+export async function countStandingUnmade({ views, clock }: Pick<Area, 'views' | 'clock'>): Promise<number> {
   const counted = await views
     .selectFrom('consents')
     .select(eb => eb.fn.countAll<number>().as('count'))
-    .where('unmade', '=', 'REVOGADO')
+    .where('unmade', 'in', ['NEGADO', 'REVOGADO'])
+    .where('status', '=', 'ATIVO')
+    // Of one that is not listed nothing can be asked for.
+    .where('knowledge', '!=', 'vanished')
+    .where(eb => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', toInstant(clock.now()))]))
     .executeTakeFirst()
   return Number(counted?.count ?? 0)
 }

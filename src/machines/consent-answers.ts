@@ -11,7 +11,7 @@ export function answered(
   read: Effect,
 ): readonly ConsentEvent[] {
   const { status, askedAt } = given
-  if (!isOpen(held, given.asked)) return [late(given.asked, status), ...crossed(held, status)]
+  if (!isUnderWay(held, given.asked)) return [late(given.asked, status), ...crossed(held, status)]
   const said = { status, ...(askedAt !== undefined && { askedAt }) }
   // Of a consent that is no longer listed only the status is kept: the list that shows it again tells the rest.
   const amended = held.isVanished ? [] : amendment(held, given)
@@ -44,24 +44,24 @@ export function refused(
   { httpStatus, asked }: { readonly httpStatus: number } & Answered,
   read: Effect,
 ): ConsentEvent {
-  if (!isOpen(held, asked)) return late(asked, null)
+  if (!isUnderWay(held, asked)) return late(asked, null)
   return { type: 'consent.changeDeclined', data: { httpStatus }, effects: [read] }
 }
 
-/** The outcome of a change is unknown: a reading in full will find it, unless a list has told already. */
+/** The outcome of a change is unknown: a reading in full will find it, unless a reading has told already. */
 export function lost(
   held: Held,
   { status, lostAt }: { readonly status?: RequestableStatus; readonly lostAt?: Instant },
   read: Effect,
 ): ConsentEvent {
-  if (!isOpen(held, status))
+  if (!isUnderWay(held, status))
     return { ...late(status, null), ...resolution(status !== undefined && held.passed.includes(status)) }
   const data = lostAt === undefined ? {} : { lostAt }
   return { type: 'consent.changeLost', data, effects: [read] }
 }
 
 /** Reports whether this very change is out or in doubt. Another one may have been asked for since. */
-function isOpen(held: Held, asked: RequestableStatus | undefined): boolean {
+function isUnderWay(held: Held, asked: RequestableStatus | undefined): boolean {
   return held.asked !== null && (asked === undefined || held.asked === asked)
 }
 

@@ -1,7 +1,8 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Instant } from '../message.ts'
 import type { ConsentEvent, ConsentReading } from './consent-events.ts'
-import type { Held, HistoryEntry } from './consent-readings.ts'
+import type { HistoryEntry } from './consent-history.ts'
+import type { Held } from './consent-readings.ts'
 import type { Shown } from './consent-standing.ts'
 import { type ConsentStatus, consentStatuses, type RequestableStatus } from './consent-status.ts'
 
@@ -21,7 +22,7 @@ interface Context {
   readonly isLost: boolean
   /** When that was noticed, or when we asked for what the answer contradicts. */
   readonly lostAt: Instant | null
-  /** All statuses that it has had, as far as we know. */
+  /** All statuses that it has had since the last change was asked for, as far as we know. */
   readonly passed: readonly ConsentStatus[]
   /** The service's own time of the status that we hold, where its history told. */
   readonly since: Instant | null
@@ -61,8 +62,9 @@ const ended = { target: 'known', actions: 'forgetDoubt' } as const
 const gone = { actions: 'forgetShown' } as const
 // The service said yes and shows the opposite: the change stays in doubt.
 const contrary = { guard: 'isContrary', target: 'uncertain', actions: 'keepContrary' } as const
-// A denial or a revocation of ours is ended by an end alone.
+// A denial or a revocation of ours is ended by an end alone: until it is answered, or while that is in doubt.
 const stillOut = { guard: 'isOut', actions: 'forgetShown' } as const
+const stillDoubtful = { guard: 'isOut', actions: 'forgetSeen' } as const
 // While a change of ours is out or in doubt, any other doubt waits for its end.
 const seenBeside = { 'consent.changeSeen': { actions: 'keepShown' } } as const
 const doubtEnds = {
@@ -94,6 +96,7 @@ export const chart = setup({
     keepReading: assign(({ context, event }) => readingAfter(context, event)),
     keepAsked: assign({
       asked: ({ event }) => (event.type === 'consent.changeRequested' ? event.data.status : null),
+      passed: ({ context }) => [context.reading.status],
     }),
     keepShown: assign(({ context, event }) =>
       event.type === 'consent.changeSeen' ? shownBy(context, event) : {},
@@ -102,6 +105,7 @@ export const chart = setup({
       shown: ({ context, event }) => (shows(event) === context.reading.status ? null : context.shown),
     }),
     forgetShown: assign({ shown: null, isCrossed: false, isReadingOwed: false }),
+    forgetSeen: assign({ shown: null, isCrossed: false }),
     keepHistory: assign(({ event }) =>
       event.type === 'consent.described'
         ? {
@@ -217,6 +221,8 @@ export const chart = setup({
           on: {
             ...doubtEnds,
             ...seenBeside,
+            'consent.approved': [stillDoubtful, ended],
+            'consent.conflicted': [contrary, stillDoubtful, ended],
             'consent.vanished': gone,
             'consent.appeared': [{ guard: 'staysUncertain' }, ended],
           },
@@ -268,7 +274,7 @@ function readingAfter(context: Context, event: ConsentEvent): Partial<Context> {
         consent,
         subject,
         reading,
-        passed: [reading.status],
+        passed: passedWith(context, reading.status),
         since: null,
         history: [],
         historyStatus: null,
@@ -284,12 +290,16 @@ function readingAfter(context: Context, event: ConsentEvent): Partial<Context> {
     case 'consent.conflicted':
       return {
         reading: { ...context.reading, status: event.data.status },
-        passed: consentStatuses.filter(each => each === event.data.status || context.passed.includes(each)),
+        passed: passedWith(context, event.data.status),
         since: event.data.since ?? null,
       }
     default:
       return {}
   }
+}
+
+function passedWith({ passed }: Context, status: ConsentStatus): readonly ConsentStatus[] {
+  return consentStatuses.filter(each => each === status || passed.includes(each))
 }
 
 /** Where the machine stands. */

@@ -1,5 +1,5 @@
 import type { Event, Instant, Message } from '../message.ts'
-import type { HistoryEntry } from './consent-readings.ts'
+import type { HistoryEntry } from './consent-history.ts'
 import type { Reason } from './consent-standing.ts'
 import type { ConsentStatus, RequestableStatus } from './consent-status.ts'
 

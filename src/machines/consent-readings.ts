@@ -1,28 +1,20 @@
 import { fromInstant, isWaitOver } from '../clock.ts'
 import type { Event, Instant } from '../message.ts'
 import type { ConsentEvent, ConsentReading, Move } from './consent-events.ts'
+import { type History, type HistoryEntry, isContradicted } from './consent-history.ts'
 import type { Shown } from './consent-standing.ts'
 import { type ConsentStatus, isOpen, moveType, type RequestableStatus } from './consent-status.ts'
 
-/** One entry of `historico`. `status` is null where the contract does not have it, `since` where it is not a date. */
-export interface HistoryEntry {
-  readonly status: ConsentStatus | null
-  readonly since: Instant | null
-}
-
 /** What the consent machine holds, as far as readings matter. */
-export interface Held {
+export interface Held extends History {
   readonly reading: ConsentReading
   readonly asked: RequestableStatus | null
   readonly shown: Shown | null
   /** Whether the reading that shows it crossed something newer. */
   readonly isCrossed: boolean
-  readonly history: readonly HistoryEntry[]
-  /** The status that the history came with. */
-  readonly historyStatus: ConsentStatus | null
   /** When it was read, or a list owed another reading because of it. */
   readonly historyAskedAt: Instant | null
-  /** All statuses that it has had, as far as we know. */
+  /** All statuses that it has had since the last change was asked for, as far as we know. */
   readonly passed: readonly ConsentStatus[]
   readonly isVanished: boolean
   /** Never seen, or vanished. */
@@ -100,8 +92,15 @@ export function observed(
   if (held.isUnknown) return listedAgain(held, given)
   const moves = movesOf(held, status, history)
   const amended = amendment(held, given)
-  if (moves.length > 0) return [...amended, ...moves]
-  if (mayStillBeMade(held, given) || (!held.isDoubtful && held.shown === null)) return amended
+  const isEarly = mayStillBeMade(held, given)
+  if (moves.length > 0) {
+    // Another open status ends the doubt about a denial or a revocation as little as the former one.
+    const last = moves.at(-1)
+    const isStillOut = last !== undefined && 'isOut' in last.data
+    const ended = isStillOut && !isEarly ? notMade(held, status) : undefined
+    return [...amended, ...moves, ...(ended ? [ended] : [])]
+  }
+  if (isEarly || (!held.isDoubtful && held.shown === null)) return amended
   // Our change is still out: only what a list had shown is settled.
   if (!held.isDoubtful && !held.isQuiet) return [...amended, { type: 'consent.changeSeen', data: { status } }]
   return [...amended, notMade(held, status) ?? { type: 'consent.confirmed', data: { status } }]
@@ -121,7 +120,7 @@ function notMade({ isLost, isDoubtful, asked }: Held, status: ConsentStatus): Co
 
 /** It is listed for the first time, or again. */
 function listedAgain(held: Held, given: ConsentReading & Whose & When): readonly ConsentEvent[] {
-  const isOld = given.status === held.reading.status && !mayStillBeMade(held, given)
+  const isOld = isNoNews(held, given.status) && !mayStillBeMade(held, given)
   const ended = isOld ? notMade(held, given.status) : undefined
   return [appeared(held, given, ended !== undefined), ...(ended ? [ended] : [])]
 }
@@ -142,43 +141,19 @@ function appeared(held: Held, given: ConsentReading & Whose & When, isEnded: boo
 /** What is still to be found out of our own change when the consent is listed again. */
 function doubtAfter(held: Held, given: ConsentReading & When): 'changing' | 'uncertain' | undefined {
   if (mayStillBeMade(held, given)) return 'uncertain'
-  const isOut = !held.isQuiet && !held.isDoubtful && given.status === held.reading.status
+  const isOut = !held.isQuiet && !held.isDoubtful && isNoNews(held, given.status)
   return isOut ? 'changing' : undefined
 }
 
-/** Reports whether a reading shows what we hold, and left too early to tell that a change will not be made. */
+/** Reports whether a reading tells nothing of our change, and left too early to tell that it will not be made. */
 export function mayStillBeMade(
-  { reading, lostAt }: Held,
+  held: Held,
   { status, askedAt }: Pick<ConsentReading, 'status'> & When,
 ): boolean {
-  if (lostAt === null || askedAt === undefined || status !== reading.status) return false
+  const { lostAt } = held
+  if (lostAt === null || askedAt === undefined || !isNoNews(held, status)) return false
   // A clock that was ahead when it was lost has been put right since.
   return !isWaitOver(fromInstant(lostAt) + lateChangeMs, fromInstant(askedAt), lateChangeMs)
-}
-
-/**
- * Reports whether the history that was read last says otherwise of a consent whose status says that it stands: what it
- * tells last is an end or, where it came with that very status, a status that nobody knows.
- */
-export function isContradicted({
-  reading,
-  history,
-  historyStatus,
-}: Pick<Held, 'reading' | 'history' | 'historyStatus'>): boolean {
-  if (reading.status !== 'ATIVO') return false
-  return lastOf(history).some(({ status }) =>
-    // A history from before the status says nothing of it, unless it ends it.
-    status === null ? historyStatus === 'ATIVO' : status !== 'ATIVO' && status !== 'PENDENTE',
-  )
-}
-
-/** What a history may tell last: an entry without a date is as good as the newest, and so are those of one instant. */
-function lastOf(history: readonly HistoryEntry[]): readonly HistoryEntry[] {
-  const newest = history.reduce((last, { since }) => (since !== null && since > last ? since : last), '')
-  const last = history.filter(({ since }) => since === newest)
-  // Where an order was found that leads to the status, it counts.
-  const isLed = last.at(-1)?.status === 'ATIVO'
-  return [...history.filter(({ since }) => since === null), ...(isLed ? last.slice(-1) : last)]
 }
 
 /** Time passed: recorded when the end of a consent that still stands has come, once. */
@@ -199,21 +174,29 @@ export function movesOf(
   const steps = newSteps(reading.status, shown, known, history)
   const isDone = steps.some(step => step.status === asked)
   let from = reading.status
-  let isOut = isNoOut(held)
-  return steps.map(({ status, since }, i) => {
+  let isOut = isNo(asked)
+  let isFirstNews = true
+  return steps.map(({ status, since }) => {
     // A change that was put off, or is still on its way, cannot be told from somebody else's.
     const by = isLost && status === asked ? 'us' : 'service'
     isOut &&= isOpen(status)
     const made = move(from, { status, by, ...(since !== null && { since }), ...(isOut && { isOut }) })
     from = status
-    const ends = isLost && (isDone ? by === 'us' : i === 0)
+    if (isOut || !isLost) return made
+    const ends = isDone ? by === 'us' : isFirstNews
+    isFirstNews = false
     return ends ? { ...made, ...resolution(isDone) } : made
   })
 }
 
-/** Reports whether a denial or a revocation of ours has not been answered. */
-function isNoOut({ asked, isQuiet, isDoubtful }: Held): boolean {
-  return !isQuiet && !isDoubtful && (asked === 'NEGADO' || asked === 'REVOGADO')
+/** Reports whether a status tells nothing of our change: the former one, and of a denial or a revocation any but an end. */
+function isNoNews({ reading, asked }: Held, status: ConsentStatus): boolean {
+  return status === reading.status || (isNo(asked) && isOpen(status))
+}
+
+/** Reports whether a change takes a consent away: no open status that is shown stands in its place. */
+function isNo(asked: RequestableStatus | null): boolean {
+  return asked === 'NEGADO' || asked === 'REVOGADO'
 }
 
 interface Step {

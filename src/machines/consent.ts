@@ -10,17 +10,8 @@ import {
   type Use,
   whenErased,
 } from './consent-events.ts'
-import {
-  crossed,
-  type HistoryEntry,
-  isContradicted,
-  lapse,
-  lateChangeMs,
-  mayStillBeMade,
-  movesOf,
-  observed,
-  seen,
-} from './consent-readings.ts'
+import { type HistoryEntry, isContradicted } from './consent-history.ts'
+import { crossed, lapse, lateChangeMs, mayStillBeMade, movesOf, observed, seen } from './consent-readings.ts'
 import { judge } from './consent-standing.ts'
 import { askedFrom, type RequestableStatus } from './consent-status.ts'
 import { defineMachine } from './define-machine.ts'
@@ -115,10 +106,7 @@ function ask(
   if (state.matches({ knowledge: 'changing' }) && instead === null)
     return refuse('another change has not been answered yet')
   if (state.matches({ knowledge: 'uncertain' })) {
-    const may = state.context.isLost
-      ? 'the last change may have been made'
-      : 'the service refused the last change'
-    return refuse(`${may}: read it first`)
+    return refuse(`${doubtOf(state.context)}: ${whenTold(state.context)}`)
   }
   if (state.matches({ knowledge: 'changed' }))
     return refuse('the service shows another status: its history is being read')
@@ -130,6 +118,18 @@ function ask(
     data: { status, ...(instead !== null && { instead }) },
     effects: [changeStatus(state.context, status)],
   })
+}
+
+function doubtOf({ isLost, asked }: State['context']): string {
+  if (isLost) return 'the last change may have been made'
+  return asked === null
+    ? 'the service refused the last change'
+    : 'the service answered the last change with another status'
+}
+
+function whenTold({ lostAt }: State['context']): string {
+  if (lostAt === null) return 'read it first'
+  return `a reading tells from ${toInstant(fromInstant(lostAt) + lateChangeMs)} on`
 }
 
 /** What a reading in full adds: the moves of its history that we have not recorded, each with its time. */

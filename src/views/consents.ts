@@ -15,8 +15,8 @@ export interface ConsentRow {
   /** When its end is to be recorded: null once it was, or where the consent no longer stands. */
   lapses_at: Instant | null
   /**
-   * A change whose answer was lost or contrary, and that was not made; null once another is asked for, or the status
-   * has changed.
+   * A change whose answer was lost or contrary, and that was not made; null once another is asked for, or the consent
+   * has that status or ends.
    */
   unmade: RequestableStatus | null
   /** The CNPJ of the controller; null when the service gave none, or something else. */
@@ -64,7 +64,7 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
         expires_at: expiresAt,
         lapses_at: isStanding({ status, knowledge }) ? expiresAt : null,
         // That it was not listed for a while does not make it made.
-        unmade: row?.status === status ? row.unmade : null,
+        unmade: unmadeAt(row?.unmade ?? null, status),
         controller,
         changed_at: event.at,
         record: `${event.id}/record`,
@@ -86,19 +86,27 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
 })
 
 function unmadeAfter({ unmade }: ConsentRow, event: RecordedOf<ConsentEvent>): RequestableStatus | null {
-  if (event.type === 'consent.changeNotMade') return event.data.asked
-  return endsUnmade.has(event.type) ? null : unmade
+  switch (event.type) {
+    case 'consent.changeNotMade':
+      return event.data.asked
+    case 'consent.changeRequested':
+    case 'consent.lapsed':
+      return null
+    case 'consent.approved':
+    case 'consent.denied':
+    case 'consent.revoked':
+    case 'consent.expired':
+    case 'consent.conflicted':
+      return unmadeAt(unmade, event.data.status)
+    default:
+      return unmade
+  }
 }
 
-const endsUnmade: ReadonlySet<ConsentEvent['type']> = new Set([
-  'consent.changeRequested',
-  'consent.approved',
-  'consent.denied',
-  'consent.revoked',
-  'consent.expired',
-  'consent.conflicted',
-  'consent.lapsed',
-])
+/** A consent that somebody approves makes a denial that was not made no better. */
+function unmadeAt(unmade: RequestableStatus | null, status: ConsentStatus): RequestableStatus | null {
+  return status === unmade || !isOpen(status) ? null : unmade
+}
 
 function isStanding({ status, knowledge }: Pick<ConsentRow, 'status' | 'knowledge'>): boolean {
   return isOpen(status) && knowledge !== 'vanished'
@@ -121,12 +129,14 @@ function change(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
     case 'consent.confirmed':
     case 'consent.changeNotMade':
       row.status = event.data.status
-      row.knowledge = 'isOut' in event.data ? 'changing' : 'known'
+      // Our own denial or revocation stays what it is: out, or in doubt.
+      if (!('isOut' in event.data)) row.knowledge = 'known'
       return
     case 'consent.conflicted':
       row.status = event.data.status
       // An answer that contradicts the requested change does not end the doubt.
-      row.knowledge = event.data.isContrary ? 'uncertain' : event.data.isOut ? 'changing' : 'known'
+      if (event.data.isContrary) row.knowledge = 'uncertain'
+      else if (!event.data.isOut) row.knowledge = 'known'
       return
     case 'consent.amended':
       row.created_at = event.data.createdAt

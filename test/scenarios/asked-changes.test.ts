@@ -1,43 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { type Recorded, valueOf } from '../../src/index.ts'
-import type { World, WorldOptions } from '../../src/simulation/index.ts'
+import { valueOf } from '../../src/index.ts'
 import { givenConsent } from './given-consent.ts'
+import { eventsOf, givenTroubled, isList } from './given-troubled.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
-const isList = ({ method, url }: Request) => method === 'GET' && /consentimentos\/\d+$/.test(url)
-
-/** A service that puts off every change while it is busy, or loses it, and leaves one consent out of its lists. */
-async function givenTroubled(
-  status: 'PENDENTE' | 'ATIVO',
-  trouble: 'busy' | 'lost' = 'busy',
-  options: WorldOptions = {},
-) {
-  const service = { isTroubled: true, trouble, hidden: '', changes: 0 }
-  const given = await givenConsent(
-    status,
-    async (request, forward) => {
-      if (request.method === 'PUT' && service.isTroubled) {
-        if (service.trouble === 'lost') throw new TypeError('reset')
-        return Response.json({}, { status: 503, headers: { 'retry-after': '3600' } })
-      }
-      if (request.method === 'PUT') service.changes += 1
-      const response = await forward(request)
-      if (!isList(request) || service.hidden === '') return response
-      const records = (await response.json()) as { id: string }[]
-      return Response.json(records.filter(({ id }) => id !== service.hidden))
-    },
-    options,
-  )
-  return { ...given, service, which: { subject: given.subject, id: given.consent.id } }
-}
-
-async function eventsOf({ averba }: World, ...types: Recorded['type'][]): Promise<Recorded[]> {
-  const events: Recorded[] = []
-  for await (const event of averba.log.read({ types })) events.push(event)
-  return events
-}
 
 describe('once a revocation is asked for, no use is recorded, also where a list lacked the consent once', () => {
   test.each([
@@ -376,11 +344,14 @@ test('a lost revocation that was not made is told to followers, the logger and h
   expect(lines).toEqual([{ message, detail: `${stream}: REVOGADO` }])
   expect(await health()).toMatchObject({
     ok: false,
-    detail: expect.stringMatching(/^1 revocation was not made, to be asked for again; /),
+    detail: expect.stringMatching(
+      /^1 denial or revocation was not made, and the consent stands: revoke it; /,
+    ),
   })
   service.hidden = which.id
   await consents.sync(which)
-  expect(await health()).toMatchObject({ ok: false })
+  // Of one that is not listed nothing can be asked for.
+  expect(await health()).toMatchObject({ ok: true })
   service.hidden = ''
   await consents.sync(which)
   expect(await health()).toMatchObject({ ok: false })

@@ -99,3 +99,66 @@ test('a clock that was ahead while the history was read puts nothing off', async
   expect((await world.averba.consents.use(which, { basis })).because).toBe('active')
   await world.close()
 })
+
+/** A consent whose history is told otherwise, and that was read in full. */
+async function givenHistory(tell: (historico: readonly Told[]) => readonly Told[]) {
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+    const response = await forward(request)
+    if (!isDetail(request)) return response
+    const { historico, ...rest } = (await response.json()) as { historico: Told[] }
+    return Response.json({ ...rest, historico: tell(historico) })
+  })
+  const which = { subject, id: consent.id }
+  await world.averba.consents.get(which)
+  await world.clock.advance(hourMs)
+  return { world, which }
+}
+
+interface Told {
+  readonly status: string
+  readonly dataHora: string
+}
+
+test.each([
+  ['of the former statuses alone', ([first]: readonly Told[]) => first && [{ ...first, status: 'PENDENTE' }]],
+  ['without dates', (all: readonly Told[]) => all.map(each => ({ ...each, dataHora: '' }))],
+] as const)(
+  'what a use rested on is not judged otherwise by a later reading of a history %s',
+  async (_, tell) => {
+    const { world, which } = await givenHistory(all => tell(all) ?? [])
+    const { averba, clock } = world
+    const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
+    expect((await averba.consents.use(which, { basis })).effective).toBe(true)
+    const at = new Date(clock.now()).toISOString()
+    await clock.advance(hourMs)
+    await averba.consents.get({ ...which, ageMaxMs: 1 })
+    await clock.advance(hourMs)
+    expect((await averba.consents.standing(which, { at })).because).toBe('active')
+    await world.close()
+  },
+)
+
+const [before, then] = ['2026-11-19T12:00:00.000Z', '2026-11-20T12:00:00.000Z']
+test.each([
+  [
+    'an end that the order shows to come last',
+    ['PENDENTE', 'ATIVO', 'REVOGADO'],
+    [before, then, then],
+    'uncertain',
+  ],
+  [
+    'an end that the order shows to come first',
+    ['PENDENTE', 'REVOGADO', 'ATIVO'],
+    [before, then, then],
+    'active',
+  ],
+  ['the same, the newest entry first', ['ATIVO', 'REVOGADO', 'PENDENTE'], [then, then, before], 'active'],
+  ['an end that no order shows to come first', ['REVOGADO', 'ATIVO'], [then, then], 'uncertain'],
+  ['no end', ['ATIVO', 'PENDENTE'], [then, then], 'active'],
+] as const)('of entries with one date counts %s', async (_, statuses, dates, because) => {
+  const { world, which } = await givenHistory(([first]) =>
+    statuses.map((status, i) => ({ ...first, status, dataHora: dates[i] ?? '' })),
+  )
+  expect((await world.averba.consents.standing(which)).because).toBe(because)
+  await world.close()
+})

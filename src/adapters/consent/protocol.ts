@@ -181,8 +181,9 @@ export function readEntries(
 }
 
 /**
- * Reads a history, the oldest entry first. One that cannot be put in order stays as the service gave it. Where dates
- * are the same, the service's own order counts, or its reverse where only that ends with the status that it came with.
+ * Reads a history, the oldest entry first. One that cannot be put in order stays as the service gave it. Which of two
+ * entries with the same date comes first is told by the other dates: they rise or fall. Where they do neither, or both,
+ * an end comes last, and of other orders the one that ends with the status that the history came with.
  */
 function readHistory(historico: unknown, shown: Summary['status']): readonly Entry[] {
   const entries = readEntries(historico)
@@ -193,10 +194,29 @@ function readHistory(historico: unknown, shown: Summary['status']): readonly Ent
     return { status, since: entry?.dataHora ?? null }
   })
   if (read.some(entry => entry.since === null)) return read
-  const orders = [read, read.toReversed()].map(entries =>
-    entries.toSorted((a, b) => (a.since ?? '').localeCompare(b.since ?? '')),
-  )
+  const dates = read.map(entry => entry.since ?? '')
+  const [rises, falls] = [dates, dates.toReversed()].map(hasRise)
+  const reversed = read.toReversed()
+  if (rises !== falls) return (rises ? read : reversed).toSorted(byDate)
+  const orders = [read, reversed].map(each => each.toSorted((a, b) => byDate(a, b) || endLast(a, b)))
   return orders.find(order => order.at(-1)?.status === shown) ?? orders[0] ?? []
+}
+
+/** Reports whether some text comes right after a smaller one. */
+function hasRise(texts: readonly string[]): boolean {
+  return texts.some((text, i) => i > 0 && text > (texts[i - 1] ?? ''))
+}
+
+function byDate({ since: a }: Entry, { since: b }: Entry): number {
+  return (a ?? '').localeCompare(b ?? '')
+}
+
+function endLast(a: Entry, b: Entry): number {
+  return Number(isEnd(a)) - Number(isEnd(b))
+}
+
+function isEnd({ status }: Entry): boolean {
+  return status !== 'PENDENTE' && status !== 'ATIVO'
 }
 
 /** Reads the answer to operation 3; `undefined` when it has no known status, or is about another record. */

@@ -1,0 +1,63 @@
+import type { Instant } from '../message.ts'
+import { type ConsentStatus, isOpen } from './consent-status.ts'
+
+/** One entry of `historico`. `status` is null where the contract does not have it, `since` where it is not a date. */
+export interface HistoryEntry {
+  readonly status: ConsentStatus | null
+  readonly since: Instant | null
+}
+
+/** A history, the oldest entry first, and the status that it came with: null where that was not kept. */
+export interface History {
+  readonly history: readonly HistoryEntry[]
+  readonly historyStatus: ConsentStatus | null
+}
+
+/**
+ * Reports whether the history that was read last says otherwise of a consent whose status says that it stands: what it
+ * tells last is an end or, where it came with that very status, a status that nobody knows.
+ */
+export function isContradicted({
+  reading,
+  history,
+  historyStatus,
+}: History & { readonly reading: { readonly status: ConsentStatus } }): boolean {
+  if (reading.status !== 'ATIVO') return false
+  // A history from before the status says nothing of it, unless it ends it.
+  return lastOf(history).some(({ status }) =>
+    status === null ? historyStatus === 'ATIVO' : isEnd({ status }),
+  )
+}
+
+/**
+ * Says what a history tells of an instant before it was read, by the same rules: a status, or `unknown`; null of the
+ * time before its first entry; `undefined` where it tells nothing, as one of the former statuses alone does after its
+ * last.
+ */
+export function statusBy(
+  { history, historyStatus }: History,
+  at: Instant,
+): ConsentStatus | 'unknown' | null | undefined {
+  const isActive = historyStatus === 'ATIVO'
+  const undated = history.filter(({ since }) => since === null)
+  if (undated.some(entry => !isActive || isEnd(entry))) return 'unknown'
+  const dated = history.filter(({ since }) => since !== null)
+  const entry = dated.findLast(({ since }) => (since ?? '') <= at)
+  if (!entry) return undated.length > 0 ? undefined : null
+  const isFormer = isActive && entry.status === 'PENDENTE' && entry === dated.at(-1)
+  return isFormer ? undefined : (entry.status ?? 'unknown')
+}
+
+/** What a history may tell last: an entry without a date is as good as the newest, and so are those of one instant. */
+function lastOf(history: readonly HistoryEntry[]): readonly HistoryEntry[] {
+  const undated = history.filter(({ since }) => since === null)
+  const newest = history.reduce((last, { since }) => (since !== null && since > last ? since : last), '')
+  const last = history.filter(({ since }) => since === newest)
+  // Where an order was found that leads to the status, it counts.
+  const isLed = undated.length === 0 && last.at(-1)?.status === 'ATIVO'
+  return [...undated, ...(isLed ? last.slice(-1) : last)]
+}
+
+function isEnd({ status }: Pick<HistoryEntry, 'status'>): boolean {
+  return status === null || !isOpen(status)
+}
