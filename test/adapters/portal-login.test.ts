@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createAuthority } from '../../src/adapters/authority.ts'
 import { simulatePortal } from '../../src/adapters/portal/simulator.ts'
@@ -49,4 +51,19 @@ test('the portal is shown the certificate over TLS, and the login goes by its he
   ])
   await averba.close()
   await server.close()
+})
+
+test('a PKCS#12 that was asked for once with a former passphrase is the certificate that it is to others', async () => {
+  const pfx = readFileSync(join(import.meta.dirname, '../recordings/certificates/aes.pfx'))
+  let passphrase = 'antiga'
+  const begin = () => portalSession({ certificate: () => ({ pfx, passphrase }), roleType: 'IMPEXP' })
+  const [early, late] = [begin(), begin()]
+  const unread = await early.identity()
+  passphrase = 'senha'
+  const read = await late.identity()
+  expect(read).not.toBe(unread)
+  expect(await early.identity()).toBe(read)
+  // What was read once stays known, and is opened no more.
+  passphrase = 'antiga'
+  expect(await early.identity()).toBe(read)
 })

@@ -28,6 +28,7 @@ export interface PortalLogin {
  */
 export function portalSession(options: { certificate: Source<Certificate>; roleType: string }): PortalLogin {
   const { certificate, roleType } = options
+  const identify = (digest: string) => `${roleType}\0certificate\0${digest}`
   let known = { shown: '', leaf: '' }
   return {
     certificate,
@@ -38,10 +39,11 @@ export function portalSession(options: { certificate: Source<Certificate>; roleT
       // A PKCS#12 takes long to open, and has other bytes each time that it is exported.
       if (known.shown !== shown) {
         const leaf = await leafOf(given)
-        // What cannot be read is for the way out to tell of, or is read by the host's own.
-        known = { shown, leaf: leaf ? hash('sha256', leaf, 'hex') : shown }
+        // What cannot be read is for the way out to tell of, or is read by the host's own; its passphrase may come yet.
+        if (!leaf) return identify(shown)
+        known = { shown, leaf: hash('sha256', leaf, 'hex') }
       }
-      return `${roleType}\0certificate\0${known.leaf}`
+      return identify(known.leaf)
     },
     write: async baseUrl => post(baseUrl, '', { 'role-type': roleType }),
   }
