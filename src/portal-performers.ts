@@ -18,6 +18,7 @@ export function createPortalPerformers(
   const { baseUrl, authenticate, ca, failuresBytesMax } = portal
   const login = typeof authenticate === 'object' ? authenticate : undefined
   const { certificate } = login ?? {}
+  const sessionOf = (identity: string) => nameOf(area, 'portal-session', baseUrl, identity)
   const client = createPortalClient({
     baseUrl,
     authenticate,
@@ -27,8 +28,8 @@ export function createPortalPerformers(
     closedTimes: shareText(area, `portal-closed-${digestOf(baseUrl)}`),
     ...(failuresBytesMax !== undefined && { failuresBytesMax }),
     ...(login && {
-      shareOf: identity => shareText(area, nameOf(area, 'portal-session', baseUrl, identity)),
-      logins: shareLogins(area, nameOf(area, 'portal-login', baseUrl, login.roleType)),
+      shareOf: identity => shareText(area, sessionOf(identity)),
+      logins: shareLogins(area, nameOf(area, 'portal-login', baseUrl, login.roleType), sessionOf),
     }),
   })
   return underOwnPortal(area.store, portal, client)
@@ -42,9 +43,10 @@ function nameOf({ store }: Area, kind: string, baseUrl: string, whose: string): 
   return `${kind}-${Buffer.from(store.digest(kind, `${baseUrl}\0${whose}`)).toString('hex')}`
 }
 
-function shareLogins(area: Area, name: string): LoginShare {
+function shareLogins(area: Area, name: string, digestOf: LoginShare['digestOf']): LoginShare {
   const { leases } = area.store.secrets
-  return { ...shareText(area, name), take: () => leases.take(name), release: () => leases.release(name) }
+  const [take, release] = [() => leases.take(name), () => leases.release(name)]
+  return { ...shareText(area, name), take, release, digestOf }
 }
 
 function shareText({ store: { secrets } }: Area, name: string): SharedText {

@@ -417,6 +417,74 @@ test('who logs in anew within a minute waits for it, whoever it is, and another 
   await world.close()
 })
 
+test('access keys that were put right are not told of the refusal of the former ones, nor asked for within a minute', async () => {
+  const store = newStore()
+  let clientId = 'errada'
+  const keys = portalAccessKeys({ clientId: () => clientId, clientSecret: 'segredo', roleType: 'IMPEXP' })
+  let logins = 0
+  const intercept = async (request: Request, forward: (request: Request) => Promise<Response>) => {
+    if (request.url.endsWith('/chave-acesso')) logins += 1
+    const isWrong = request.headers.get('client-id') === 'errada'
+    return isWrong ? Response.json({ code: 'PLAT-ER8008' }, { status: 422 }) : forward(request)
+  }
+  const world = await given({ averba: { store }, intercept }, keys)
+  const fetch = (request: Request) => intercept(request, each => world.reach.portal(each))
+  const portal = { baseUrl, authenticate: keys }
+  const told = (averba: Averba) => averba.subscriptions.plan().catch(error => error.outcome)
+  const until = { status: 'deferred', retryAt: '2026-11-20T12:01:01.000Z' }
+  const refused = { ...until, because: 'CREDENTIALS_REFUSED: the portal answered the login 422 PLAT-ER8008' }
+  const quiet = { ...until, because: 'the portal lets nobody log in twice within a minute' }
+  expect(await told(world.averba)).toMatchObject(refused)
+  clientId = 'certa'
+  expect(await told(world.averba)).toMatchObject(quiet)
+  const later = await openAverba({ store, clock: world.clock, fetch, portal, schedules: false })
+  expect(await told(later)).toMatchObject(quiet)
+  // Who was refused is told so, by whichever process.
+  clientId = 'errada'
+  expect(await told(world.averba)).toMatchObject(refused)
+  expect(await told(later)).toMatchObject(refused)
+  expect(logins).toBe(1)
+  clientId = 'certa'
+  await world.clock.advance(minuteMs + 1_000)
+  await later.subscriptions.plan()
+  await world.averba.subscriptions.plan()
+  expect(logins).toBe(2)
+  await later.close()
+  await world.close()
+})
+
+test('a session that is rejected as soon as it has begun is told to who began it, and not to who asked for a login since', async () => {
+  const store = newStore()
+  const keysOf = (clientId: string) =>
+    portalAccessKeys({ clientId, clientSecret: 'segredo', roleType: 'IMPEXP' })
+  const told = (averba: Averba) => averba.subscriptions.plan().catch(error => error.outcome)
+  let other: Averba | undefined
+  const seen: unknown[] = []
+  const world = await given(
+    {
+      averba: { store },
+      async intercept(request, forward) {
+        if (!request.url.includes('/ext/')) return forward(request)
+        seen.push(other && (await told(other)))
+        return Response.json({ code: 'PUCX-ER0201' }, { status: 401 })
+      },
+    },
+    keysOf('maria'),
+  )
+  // Its clock is ahead: to it the minute is over.
+  const sleep = world.clock.sleep.bind(world.clock)
+  const clock = { now: () => world.clock.now() + 2 * minuteMs, sleep }
+  const fetch = (request: Request) => world.reach.portal(request)
+  const portal = { baseUrl, authenticate: keysOf('joao') }
+  other = await openAverba({ store, clock, fetch, portal, schedules: false })
+  expect(await told(world.averba)).toMatchObject({ status: 'declined' })
+  const quiet = { status: 'deferred', because: 'the portal lets nobody log in twice within a minute' }
+  expect(seen).toMatchObject([quiet])
+  expect(await told(other)).toMatchObject(quiet)
+  await other.close()
+  await world.close()
+})
+
 test('a 403 without another token is that of a session that is over, and one with it is the portal’s no', async () => {
   let answers: 'over' | 'no' | undefined
   const world = await given({

@@ -183,7 +183,12 @@ function authenticatedBy(options: PortalClientOptions, times: ClosedTimes): Auth
 }
 
 function loginsInMemory(): LoginShare {
-  return { ...shareInMemory(), take: async () => true, release: async () => undefined }
+  return {
+    ...shareInMemory(),
+    take: async () => true,
+    release: async () => undefined,
+    digestOf: identity => identity,
+  }
 }
 
 function sharesInMemory(): (identity: string) => SharedText {

@@ -30,6 +30,8 @@ export interface LoginShare extends SharedText {
   /** Takes the right to log in. False while another process has it. */
   take(): Promise<boolean>
   release(): Promise<void>
+  /** Tells one who logs in from another, in a text from which nobody guesses who it is. */
+  digestOf(identity: string): string
 }
 
 /** What is shared in this process alone. */
@@ -59,6 +61,8 @@ interface Asked {
   /** When somebody asked for a login last, and why nobody does for a minute after it. */
   readonly askedAt: Instant
   readonly because: string
+  /** The digest of who asked: what the portal said of one is told to no other. */
+  readonly whose: string
 }
 
 /** Publicly known: within a minute of a login the portal refuses another. One second more, for its clock. */
@@ -78,7 +82,7 @@ const none: Session = {
   login: 0,
 }
 
-const neverAsked: Asked = { askedAt: toInstant(0), because: '' }
+const neverAsked: Asked = { askedAt: toInstant(0), because: '', whose: '' }
 
 interface SharedSessionOptions extends ExchangeOptions {
   readonly baseUrl: string
@@ -100,6 +104,8 @@ export class SharedSession implements Authenticated {
   readonly #options: SharedSessionOptions
   /** The share of who logs in now, looked up for each call: the keys or the certificate may have been replaced. */
   #share: SharedText = shareInMemory()
+  /** The digest of who logs in now. */
+  #whose = ''
   #turn: Promise<unknown> = Promise.resolve()
   /** The session that the call whose turn it is logged in for. */
   #begun: Session | undefined
@@ -117,7 +123,10 @@ export class SharedSession implements Authenticated {
 
   async #send(call: Call): Promise<Exchange | Barred> {
     this.#begun = undefined
-    this.#share = this.#options.shareOf(await this.#options.login.identity())
+    const { login, logins, shareOf } = this.#options
+    const identity = await login.identity()
+    this.#share = shareOf(identity)
+    this.#whose = logins.digestOf(identity)
     let session = await this.#current(undefined)
     for (let renewals = 0; ; renewals++) {
       if ('status' in session) return session
@@ -148,7 +157,10 @@ export class SharedSession implements Authenticated {
       return isOver ? JSON.stringify({ ...none, login: session.login }) : undefined
     })
     if (isOver) {
-      await this.#options.logins.change(async text => JSON.stringify({ ...kept(text, neverAsked), because }))
+      await this.#options.logins.change(async text => {
+        const asked = kept(text, neverAsked)
+        return asked.whose === this.#whose ? JSON.stringify({ ...asked, because }) : undefined
+      })
     }
     return isOver
   }
@@ -191,14 +203,16 @@ export class SharedSession implements Authenticated {
   }
 
   /**
-   * A minute after somebody asked for a login, nothing is asked. What lies ahead, another clock says or one that was
+   * A minute after somebody asked for a login, nothing is asked, and only who asked hears what came of it: to another
+   * one, such as keys that were put right, it would be wrong. What lies ahead, another clock says or one that was
    * put right since: it holds nobody off, or it would for as long as that clock was ahead.
    */
   async #findBar(): Promise<Barred | undefined> {
-    const { askedAt, because } = kept(await this.#options.logins.find(), neverAsked)
+    const { askedAt, because, whose } = kept(await this.#options.logins.find(), neverAsked)
     const agoMs = this.#options.clock.now() - fromInstant(askedAt)
     const isQuiet = agoMs >= 0 && agoMs < quietMs
-    return isQuiet ? { status: 'deferred', because, afterMs: quietMs - agoMs } : undefined
+    if (!isQuiet) return undefined
+    return { status: 'deferred', because: whose === this.#whose ? because : quiet, afterMs: quietMs - agoMs }
   }
 
   async #logIn(known: Session): Promise<Session | Barred> {
@@ -231,7 +245,7 @@ export class SharedSession implements Authenticated {
   }
 
   async #keepAsked(because: string): Promise<void> {
-    const asked: Asked = { askedAt: toInstant(this.#options.clock.now()), because }
+    const asked: Asked = { askedAt: toInstant(this.#options.clock.now()), because, whose: this.#whose }
     await this.#options.logins.change(async () => JSON.stringify(asked))
   }
 
