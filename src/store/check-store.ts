@@ -80,16 +80,17 @@ export function refuseFaults(what: string, { faults }: Pick<Checked, 'faults'>):
 
 /** Throws for a file that ends within a page: its copy would end with a page that was filled up. */
 export function refuseCutOff(what: string, snapshot: Snapshot): void {
-  if (!endsWithinPage(snapshot)) return
+  const fault = cutOffFault(snapshot)
+  if (fault === undefined) return
   const faults = new Faults()
-  faults.add('file', cutOff)
+  faults.add('file', fault)
   refuseFaults(what, { faults: faults.list() })
 }
 
-const cutOff = 'it ends within a page: it was cut off'
-
-function endsWithinPage(snapshot: Snapshot): boolean {
-  return isCutOff(snapshot.path, Number(snapshot.pragma('page_size')[0]?.page_size))
+/** Says that a file ends within a page, where it does. */
+export function cutOffFault(snapshot: Snapshot): string | undefined {
+  const pageBytes = Number(snapshot.pragma('page_size')[0]?.page_size)
+  return isCutOff(snapshot.path, pageBytes) ? 'it ends within a page: it was cut off' : undefined
 }
 
 async function readEnd(snapshot: Snapshot, faults: Faults): Promise<number> {
@@ -106,7 +107,8 @@ async function checkFile(snapshot: Snapshot, faults: Faults): Promise<void> {
   for (const row of snapshot.pragma('integrity_check(10)')) {
     if (row.integrity_check !== 'ok') faults.add('file', String(row.integrity_check))
   }
-  if (endsWithinPage(snapshot)) faults.add('file', cutOff)
+  const cutOff = cutOffFault(snapshot)
+  if (cutOff !== undefined) faults.add('file', cutOff)
   for (const { table, parent } of snapshot.pragma('foreign_key_check'))
     faults.add('references', `a row of "${table}" refers to none of "${parent}"`)
 }

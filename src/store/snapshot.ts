@@ -43,9 +43,11 @@ export class Snapshot {
       const database = new Sqlite(path, { readonly: true, fileMustExist: true, timeout: openTimeoutMs })
       try {
         const id = database.pragma('application_id', { simple: true })
+        // First of all: of a file that is cut off within its head, this says that it is damaged.
+        const tables = database.prepare('select count(*) from sqlite_schema').pluck().get()
         if (id !== applicationId)
           throw new AverbaError('NOT_OURS', `Cannot open "${named}": it is not a log of averba`)
-        if (database.prepare('select count(*) from sqlite_schema').pluck().get() === 0) {
+        if (tables === 0) {
           throw new AverbaError('NOT_FOUND', `Cannot open "${named}": the file holds no log`, {
             hint: 'Restore a backup where a log was: averba restore',
           })

@@ -39,6 +39,9 @@ export function tablesOf(database: Database): 'ours' | 'others' | 'torn' {
   }
 }
 
+/** A page that ends too soon is one of a file that was cut off. */
+const damages = /^SQLITE_(CORRUPT|IOERR_(CORRUPTFS|SHORT_READ)$)/
+
 /** A caller told of a disk error does not know what became of the command. */
 const sameId = 'What was asked for may go on by itself: ask for it again under the same command id only'
 
@@ -55,7 +58,7 @@ function explain(path: string, cause: unknown, database?: Database): AverbaError
     const hint = 'Restart this program with the version of averba that opened the file last'
     return cannot('NOT_OURS', 'another version of averba changed its tables', hint)
   }
-  if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_IOERR_CORRUPTFS' || isNone || isThere(cause)) {
+  if (damages.test(code) || isNone || isThere(cause)) {
     // SQLite also says so for a disk that cannot read a page: the file itself may be whole.
     const hint = 'Check the disk; if it reads well, keep the file as it is, and restore a backup elsewhere'
     return cannot('CORRUPT', 'the file is damaged', hint)

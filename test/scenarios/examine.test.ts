@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, renameSync } from 'node:fs'
+import { existsSync, mkdtempSync, renameSync, statSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
@@ -7,6 +7,7 @@ import { createAuthority } from '../../src/adapters/authority.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { type AverbaOptions, examine, openAverba, portalAccessKeys } from '../../src/index.ts'
 import { type RunningServices, startServices } from '../../src/simulation/index.ts'
+import { makeSampleStore } from '../store/sample-store.ts'
 
 let services: RunningServices
 beforeAll(async () => {
@@ -105,6 +106,13 @@ test('a store that is in use is looked at too, and what is parked or gone is sai
   renameSync(`${options.store}.away`, `${options.store}.keys`)
   renameSync(options.store, `${options.store}.away`)
   expect(await troubles(options)).toEqual({ store: expect.stringContaining('restore a backup') })
+})
+
+test('a store that was cut off within a page is said to be, as opening it does', async () => {
+  const options = given({ store: await makeSampleStore(3) })
+  truncateSync(options.store, statSync(options.store).size - 100)
+  expect(await troubles(options)).toEqual({ store: 'file: it ends within a page: it was cut off' })
+  await expect(openAverba(options)).rejects.toMatchObject({ code: 'CORRUPT' })
 })
 
 test('options, secrets and certificates that cannot work are said by their name', async () => {

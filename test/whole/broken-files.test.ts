@@ -249,6 +249,28 @@ test('a file that was cut off, at whatever size, says so or is whole', async () 
   expect([...codes].sort()).toEqual(['CORRUPT', 'KEYS_MISMATCH', 'NOT_OURS'])
 })
 
+test('a look at a file that was cut off says so where opening it does', async () => {
+  const sample = await makeSampleStore(3)
+  const { size } = statSync(sample)
+  const store = copyStore(sample)
+  truncateSync(store, size - 100)
+  await expect(openAverba({ store })).rejects.toMatchObject({ code: 'CORRUPT' })
+  expect((await diagnoseStore({ store })).problems).toEqual(['file: it ends within a page: it was cut off'])
+  for (const cut of [50, 71, 72, 100, 600]) {
+    truncateSync(store, cut)
+    await expect(openAverba({ store })).rejects.toMatchObject({ code: 'CORRUPT' })
+    await expect(diagnoseStore({ store })).rejects.toMatchObject({ code: 'CORRUPT' })
+  }
+  // Here the last page is read.
+  const small = newPath()
+  await (await openAverba({ store: small })).close()
+  truncateSync(small, statSync(small).size - 100)
+  await expect(diagnoseStore({ store: small })).rejects.toMatchObject({
+    code: 'CORRUPT',
+    message: expect.stringMatching(/the file is damaged/),
+  })
+})
+
 describe('a write-ahead log that was left by a crash', () => {
   const dying = (store: string, isCheckpointed: boolean) => `
     const { openAverba } = await import(${index})
