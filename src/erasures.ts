@@ -32,7 +32,8 @@ export interface Erasures {
    * Destroys what there is of a data subject: key, parts, and the ways to find them, in the transaction that records
    * it; calls that are owed for them are cancelled in it. Then all other keys are wrapped anew, the journal is emptied
    * and the file searched. That is waited for, up to `waitMs`; `run` or `settle` carry it on otherwise, and the receipt
-   * says how far it has come. Who was erased before gets the receipt again.
+   * says how far it has come. Of a subject who was erased before, it gives the receipt again where `keep` names what
+   * was kept.
    *
    * Later commands throw `SUBJECT_ERASED`. Facts that still arrive are recorded without personal data. A CPF that is
    * met again is a new subject, which nothing links to the old one.

@@ -37,7 +37,8 @@ export function eraseCommand(): Command {
     .addHelpText(
       'after',
       '\nA CPF does not belong into a list of processes or a history: it is read from standard input.\n' +
-        'Asked again by --subject, it gives the receipt again. Services are not told: revoke consents first.\n' +
+        'Asked again by --subject, with the --keep of then, it gives the receipt again, with the requester and the basis\n' +
+        'of then; without that --keep, what was kept goes now. Services are not told: revoke consents first.\n' +
         'Cut off, the next run of an engine, or of this command, goes on.\nExit codes: 0 complete, 1 not done, or not complete yet.',
     )
     .action(erase)

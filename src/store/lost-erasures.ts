@@ -31,8 +31,10 @@ export function describeLostErasures(lost: readonly LostErasure[]): string | und
   const more = lost.length > shownMax ? ` and ${lost.length - shownMax} more` : ''
   const named = lost.slice(0, shownMax).map(({ subject }) => subject)
   const what = lost.length === 1 ? 'one erasure is' : `${lost.length} erasures are`
-  return `${what} not in this log, since ${oldest.at}: it stands as before. Erase again: ${named.join(', ')}${more}`
+  const stands = `${what} not in this log, since ${oldest.at}: it stands as before`
+  return `${stands}. Erase each again, by ${eraseAgain}: ${named.join(', ')}${more}`
 }
 
+const eraseAgain = 'averba erase <store> --subject <ref> --requester <ref> --legal-basis <text>'
 const shownMax = 20
 const selectOwner = 'select is_erased as "isErased", epoch from owner_key where owner = ?'

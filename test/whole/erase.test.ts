@@ -49,6 +49,29 @@ test('averba erase reads the CPF from standard input, says what it did, and give
   await log.close()
 })
 
+test('averba erase, asked again, gives the receipt with the --keep of then, and destroys what was kept without it', async () => {
+  const store = await makeSampleStore(2)
+  const keep = ['--keep', 'validation.result', '--json']
+  const first = JSON.parse((await averba(`${samples.cpf}\n`, 'erase', store, ...asked, ...keep)).out)
+  expect(first.keeps).toEqual(['validation.result'])
+  const again = [
+    'erase',
+    store,
+    '--subject',
+    first.subject,
+    '--requester',
+    'pedido-4712',
+    '--legal-basis',
+    'x',
+  ]
+  expect(JSON.parse((await averba('', ...again, ...keep)).out)).toEqual(first)
+  const last = JSON.parse((await averba('', ...again, '--json')).out)
+  expect(last).toMatchObject({ keeps: [], requester: 'pedido-4712', destroyed: { keys: 1 } })
+  const help = (await averba('', 'erase', '--help')).out
+  expect(help).toMatch(/with the --keep of then, it gives the receipt again/)
+  expect(help).toMatch(/without that --keep, what was kept goes now/)
+})
+
 test('averba erase refuses what it cannot do, without a person in its words', async () => {
   const store = await makeSampleStore(2)
   const runs = await Promise.all([
