@@ -19,11 +19,12 @@ import { AverbaError } from './errors.ts'
 import type { Events, Recorded } from './events.ts'
 import { type Figures, readFigures } from './figures.ts'
 import { Followers } from './followers.ts'
-import { checkInstant, checkMs, checkPosition } from './given.ts'
+import { checkInstant, checkMs } from './given.ts'
 import { nameOf } from './handler-time.ts'
 import { checkHealth, type Health, type HealthOptions } from './health.ts'
 import type { Hints } from './hints.ts'
 import { type IndexRebuilt, rebuildKeyedIndex } from './keyed-index.ts'
+import { checkAsOf } from './known-until.ts'
 import { createLog, type Log } from './log.ts'
 import { type LogLine, onlyAllowed } from './log-line.ts'
 import { createLogins, type Logins } from './logins.ts'
@@ -86,8 +87,8 @@ export interface Averba {
    * The rows of a view as they were when the log ended at a position, or at an instant: built from the log, in memory.
    * A time of the log says what averba knew then.
    *
-   * @throws {AverbaError} `INVALID_INPUT` for a view that is not there, an instant in another form, or something that
-   * is not a position
+   * @throws {AverbaError} `INVALID_INPUT` for a view that is not there, a position or an instant that is none or has
+   * not come yet, and where neither is given
    */
   viewAsOf<N extends keyof Views>(name: N, asOf: { position?: number; at?: Instant }): Promise<Views[N][]>
   /**
@@ -274,8 +275,7 @@ export async function openOn(
     views: handle,
     viewAsOf: <N extends keyof Views>(name: N, asOf: AsOf) =>
       engine.admit(async () => {
-        if (asOf.at !== undefined) checkInstant(asOf.at, 'at')
-        if (asOf.position !== undefined) checkPosition(asOf.position, 'position')
+        await checkAsOf(area, asOf)
         return (await store.viewAsOf(name, asOf)) as Views[N][] // The view of this name has these rows.
       }),
     // A handler that caused the event does not wait for its listeners. The cast: the type names what is told.

@@ -4,6 +4,7 @@ import { AverbaError } from './errors.ts'
 import { checkInstant, checkPosition } from './given.ts'
 import type { Instant } from './message.ts'
 import { positionBefore } from './store/position-before.ts'
+import type { AsOf } from './store/rebuilder.ts'
 import type { Store } from './store/store.ts'
 
 /**
@@ -56,6 +57,25 @@ export async function checkCome({ store, clock }: Log, at: Instant, what: string
     what,
     'By our clock it is in the future, of which nothing is known. Give an instant that has passed',
   )
+}
+
+/**
+ * Checks what part of the log a view is asked of: a position or an instant, or both, that have come.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`
+ */
+export async function checkAsOf(log: Log, { position, at }: AsOf): Promise<void> {
+  if (position === undefined && at === undefined) {
+    throw new AverbaError('INVALID_INPUT', 'Cannot show a view: neither a position nor an instant is given', {
+      hint: 'Give { position } or { at }; views has the rows of now',
+    })
+  }
+  if (position !== undefined) {
+    checkPosition(position, 'position')
+    const end = (await log.store.readLast())?.position ?? 0
+    if (position > end) throw notCome('position', `The log ends at ${end}`)
+  }
+  if (at !== undefined) await checkCome(log, at, 'at')
 }
 
 function notCome(what: string, hint: string): AverbaError {

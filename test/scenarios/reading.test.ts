@@ -68,8 +68,11 @@ test('a view is shown as it was at a position and at an instant, and only a view
   await averba.consents.enrol({ cpf: '52998224725' })
   expect(await averba.viewAsOf('subjects', { position })).toHaveLength(1)
   expect(await averba.viewAsOf('subjects', { at })).toHaveLength(1)
-  expect(await averba.viewAsOf('subjects', {})).toHaveLength(2)
-  await expect(averba.viewAsOf('subject' as 'subjects', {})).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  const now = new Date(clock.now()).toISOString()
+  expect(await averba.viewAsOf('subjects', { at: now })).toHaveLength(2)
+  await expect(averba.viewAsOf('subject' as 'subjects', { position })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  })
   await expect(averba.viewAsOf('subjects', { at: 'yesterday' })).rejects.toMatchObject({
     code: 'INVALID_INPUT',
   })

@@ -35,7 +35,14 @@ test('a place in the log that is none is refused, and not answered with nothing'
     await expect(averba.viewAsOf('subjects', { position: wrong(position) })).rejects.toMatchObject(refused)
   expect((await all(() => averba.log.read({ after: 0 }))).length).toBeGreaterThan(3)
   expect(await averba.viewAsOf('subjects', { position: 0 })).toEqual([])
-  expect(await averba.viewAsOf('subjects', { position: 10_000 })).toHaveLength(1)
+  const { position: end } = await averba.figures()
+  expect(await averba.viewAsOf('subjects', { position: end })).toHaveLength(1)
+  await expect(averba.viewAsOf('subjects', { position: end + 1 })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    hint: `The log ends at ${end}`,
+  })
+  for (const asOf of [{}, { at: '2099-01-01T00:00:00.000Z' }])
+    await expect(averba.viewAsOf('subjects', asOf)).rejects.toMatchObject(refused)
   await close()
 })
 
