@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { type Entropy, toInstant } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Recorded } from '../message.ts'
@@ -36,8 +36,13 @@ interface KeyringOptions {
  * @throws {AverbaError} `KEYS_MISMATCH` when the log is gone
  */
 export async function openFile(path: string): Promise<Connection> {
-  if (path !== ':memory:' && existsSync(keyringOf(path)) && !existsSync(path)) throw lost(path)
+  if (path !== ':memory:' && existsSync(keyringOf(path)) && isNothing(path)) throw lost(path)
   return openSqlite(path)
+}
+
+/** An empty file becomes a database by the first pragma that is set. */
+function isNothing(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0
 }
 
 /**
@@ -68,6 +73,19 @@ export async function openKeyring(options: KeyringOptions, isEmpty: boolean): Pr
   const keyring = keys ? await createKeyringFileUnder(keys, path, entropy) : createKeyringFile(path, entropy)
   options.onKeyringCreated?.(path)
   return keyring
+}
+
+/**
+ * Compares the keyring with the one that the first event of the log names.
+ *
+ * @throws {AverbaError} `KEYS_MISMATCH`
+ */
+export function refuseOtherKeyring(path: string, { data }: Recorded, keyring: Pick<Keyring, 'id'>): void {
+  // As `begin` writes it.
+  if ((data as { keyring?: unknown }).keyring === keyring.id) return
+  throw new AverbaError('KEYS_MISMATCH', `Cannot open "${path}": its keyring is another one`, {
+    hint: 'Put back the keyring file that was made with this log',
+  })
 }
 
 function keyringOf(path: string): string {

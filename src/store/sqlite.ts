@@ -121,7 +121,7 @@ function setPragmas(database: Database, path: string): void {
   database.pragma('fullfsync = 1')
   // 8 MB of log before pages move into the file: a page that changes often moves only once.
   database.pragma('wal_autocheckpoint = 2000')
-  database.pragma(`application_id = ${applicationId}`)
+  mark(database)
   const promised = { ...promisedPragmas, journal_mode: mode }
   for (const [name, value] of Object.entries(promised)) {
     const actual = database.pragma(name, { simple: true })
@@ -129,6 +129,21 @@ function setPragmas(database: Database, path: string): void {
     throw new AverbaError('STORE_UNSAFE', `Cannot open "${path}": ${name} is ${actual} instead of ${value}`, {
       hint: 'The store would lose acknowledged events on power loss. Put the file on a local disk',
     })
+  }
+}
+
+/**
+ * Marks a new file as ours. On one that is marked this only finds out whether it can be written: it may be refused
+ * later, by its keyring, and is left as it is then.
+ */
+function mark(database: Database): void {
+  const isMarked = database.pragma('application_id', { simple: true }) === applicationId
+  database.exec('begin immediate')
+  try {
+    database.pragma(`application_id = ${applicationId}`)
+    if (!isMarked) database.exec('commit')
+  } finally {
+    if (database.inTransaction) database.exec('rollback')
   }
 }
 

@@ -1,12 +1,11 @@
 import type { Clock } from '../clock.ts'
 import { clocksDifferMaxMs, fromInstant, stopwatchOf, toInstant } from '../clock.ts'
-import { AverbaError } from '../errors.ts'
 import type { Json, Owed, PartAddress, Recorded } from '../message.ts'
 import { Vault } from '../vault/vault.ts'
 import type { View } from '../view.ts'
 import type { Append, Appended, Receipt } from './append.ts'
 import { findReceipt, lookUp } from './batch.ts'
-import { begin, openFile, openKeyring, prepareTables } from './beginning.ts'
+import { begin, openFile, openKeyring, prepareTables, refuseOtherKeyring } from './beginning.ts'
 import { checkEnd } from './check-end.ts'
 import { Checkpointer } from './checkpointer.ts'
 import type { StoredCheckpoint } from './checkpoints.ts'
@@ -128,17 +127,13 @@ export class Store {
       const began = await connection.read(() => readAt(options.schemas ?? {}, 1))
       const open = () => openKeyring(options, began === undefined)
       const keyring = await (medium?.keyring(open) ?? open())
+      // Before anything is written: a log that is refused is left as it is.
+      if (began) refuseOtherKeyring(options.path, began, keyring)
       const mark = markOf(options)
       const vault = new Vault(keyring, options.entropy, options.recordKeys)
       const store = new Store({ connection, vault, trial }, options, mark)
       await connection.transact(() => store.#projector.createTables())
-      const { data } = began ?? (await begin(store, options))
-      // As `begin` writes it.
-      if ((data as { keyring?: unknown }).keyring !== keyring.id) {
-        throw new AverbaError('KEYS_MISMATCH', `Cannot open "${options.path}": its keyring is another one`, {
-          hint: 'Put back the keyring file that was made with this log',
-        })
-      }
+      if (!began) refuseOtherKeyring(options.path, await begin(store, options), keyring)
       const append = (input: Append) => store.append(input)
       await holdAgainstMark({ connection, keyring, options, mark, append })
       await store.#checkpointer.begin(options.acceptRollback === true)

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  copyFileSync,
   lstatSync,
   mkdtempSync,
   readFileSync,
@@ -234,6 +235,18 @@ describe('a file that cannot be used says why', () => {
     const bytes = readFileSync(path)
     await expect(open(path)).rejects.toMatchObject({ code: 'NOT_OURS' })
     expect(readFileSync(path)).toEqual(bytes)
+  })
+
+  test('a log whose keyring is another one, and what is left where a log was, are left as they are', async () => {
+    const [path, empty, other] = [newPath(), newPath(), newPath()]
+    for (const each of [path, other]) await (await open(each)).close()
+    writeFileSync(empty, '')
+    for (const each of [path, empty]) {
+      copyFileSync(`${other}.keys`, `${each}.keys`)
+      const bytes = readFileSync(each)
+      await expect(open(each)).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
+      expect(readFileSync(each).equals(bytes)).toBe(true)
+    }
   })
 
   test('a log of a newer version is refused', async () => {
