@@ -19,6 +19,17 @@ const certificateKinds = ['expiredCertificate', 'unknownCertificate'] as const
 /** The kinds that befall deliveries to the receiver alone. */
 const deliveryKinds = ['duplicate', 'reorder', 'wrongSecret'] as const
 
+/** What only these kinds can be told. */
+const ownMembers: { readonly [K in FaultKind]?: readonly OwnMember[] } = {
+  delay: ['ms'],
+  trickle: ['ms'],
+  reorder: ['ms'],
+  clockSkew: ['ms'],
+  status: ['status', 'retryAfterS'],
+  rejectToken: ['ended'],
+}
+type OwnMember = 'ms' | 'status' | 'retryAfterS' | 'ended'
+
 const centuryMs = 100 * 365 * 86_400_000
 
 /**
@@ -70,9 +81,9 @@ export type FaultKind = Fault['kind']
 /** What a fault can befall. */
 export type FaultyService = ServiceName | 'receiver'
 
-/** Members that a kind has no use for: accepted without effect, they would mislead. */
+/** Members that a kind has no use for, or lacks: accepted without effect, they would mislead. */
 function* contradictionsOf(fault: Fault): Generator<readonly [string, string]> {
-  const { kind, service, method, path, times, percent, ms = 0, ended } = fault
+  const { kind, service, method, path, times, percent, ms, status, retryAfterS, ended } = fault
   const isOneOf = (kinds: readonly string[]) => kinds.includes(kind)
   if (isOneOf(deliveryKinds) && service !== undefined && service !== 'receiver')
     yield ['service', `${kind} befalls the receiver`]
@@ -84,8 +95,12 @@ function* contradictionsOf(fault: Fault): Generator<readonly [string, string]> {
     yield [method === undefined ? 'path' : 'method', `${kind} befalls no single operation`]
   if (kind === 'clockSkew' && (times ?? percent) !== undefined)
     yield [times === undefined ? 'percent' : 'times', 'clockSkew lasts until the faults end']
-  if (kind !== 'clockSkew' && ms < 0) yield ['ms', 'only clockSkew may be negative']
-  if (kind !== 'rejectToken' && ended !== undefined) yield ['ended', 'only rejectToken ends a token']
+  if (kind !== 'clockSkew' && ms !== undefined && ms < 0) yield ['ms', 'only clockSkew may be negative']
+  if ((kind === 'delay' || kind === 'clockSkew') && ms === undefined)
+    yield ['ms', `${kind} does nothing without it`]
+  const own = ownMembers[kind] ?? []
+  for (const [member, value] of Object.entries({ ms, status, retryAfterS, ended }))
+    if (value !== undefined && !own.some(each => each === member)) yield [member, `${kind} has no use for it`]
 }
 
 /** Reports whether a fault is one that a connection meets before any request. */

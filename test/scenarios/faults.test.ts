@@ -178,7 +178,14 @@ test.each([
   ['a skew that is counted', { kind: 'clockSkew', times: 1 }, 'times: clockSkew lasts'],
   ['a certificate of one path', { kind: 'expiredCertificate', path: '/x' }, 'path: '],
   ['a negative delay', { kind: 'delay', ms: -1 }, 'ms: only clockSkew'],
-  ['an end of no token', { kind: 'reset', ended: true }, 'ended: only rejectToken'],
+  ['an end of no token', { kind: 'reset', ended: true }, 'ended: reset has no use for it'],
+  ['a pause where nothing is late', { kind: 'lose', ms: 3 }, 'ms: lose has no use for it'],
+  ['a pause of a status', { kind: 'status', ms: 3 }, 'ms: status has no use for it'],
+  ['a status of no answer', { kind: 'lose', status: 500 }, 'status: lose has no use for it'],
+  ['a status of a page', { kind: 'html', status: 500 }, 'status: html has no use for it'],
+  ['a wait without an answer', { kind: 'refuse', retryAfterS: 4 }, 'retryAfterS: refuse has no use for it'],
+  ['a delay by nothing', { kind: 'delay' }, 'ms: delay does nothing without it'],
+  ['a skew by nothing', { kind: 'clockSkew' }, 'ms: clockSkew does nothing without it'],
 ] as [string, Fault, string][])('%s is refused in words', async (_, fault, words) => {
   const expected = { code: 'INVALID_INPUT', message: expect.stringContaining(words) }
   await expect(simulate({ faults: [fault] })).rejects.toMatchObject(expected)
