@@ -67,7 +67,7 @@ export class Followers {
    */
   follow(name: string, types: readonly string[], handler: FollowHandler, time?: HandlerTime): void {
     const timeoutMs = checkHandlerTime(time)
-    if (!Array.isArray(types) || typeof handler !== 'function') {
+    if (!Array.isArray(types) || types.length === 0 || typeof handler !== 'function') {
       throw new AverbaError('INVALID_INPUT', 'Cannot follow: types or handler are missing', {
         hint: "Give a name, the types of events and a function: follow('mine', ['consent.revoked'], async event => ...)",
       })

@@ -2,7 +2,7 @@ import type { Area } from './area.ts'
 import { giveWay } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import type { Events, Recorded } from './events.ts'
-import type { Followers } from './followers.ts'
+import type { Followers, FollowHandler } from './followers.ts'
 import { checkPosition } from './given.ts'
 import type { HandlerCall, HandlerTime } from './handler-time.ts'
 import type { Follower } from './store/follower.ts'
@@ -20,8 +20,8 @@ export interface Log {
    * `run` says so by `health`. A type that this version does not record is told to the logger: a newer version may have
    * recorded it.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when a handler of this process has the name already, or `timeoutMs` is not a
-   * whole number up to a day
+   * @throws {AverbaError} `INVALID_INPUT` when there is no type or no handler, a handler of this process has the name
+   * already, or `timeoutMs` is not a whole number up to a day
    */
   follow<T extends keyof Events>(
     name: string,
@@ -79,7 +79,7 @@ export function createLog({ store, log }: Area, followers: Followers, known: Rea
       return readLog(store, known, filter)
     },
     follow(name, types, handler, time) {
-      followers.follow(name, types, (event, call) => handler(event as never, call), time) // The type names its event.
+      followers.follow(name, types, handler as FollowHandler, time) // It is given events of its types alone.
       for (const type of types.filter(each => !known.has(each))) {
         const named = isTyped(type) && { detail: type }
         log({

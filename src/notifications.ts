@@ -38,8 +38,8 @@ export interface Notifications {
    * `key`. One that takes longer than `timeoutMs` has failed, and is told so by its `signal`: a handler that ignores it
    * may still be at work when it is called again. Copies call no handler.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when the event has a handler of this name in this process, or `timeoutMs` is
-   * not a whole number up to a day
+   * @throws {AverbaError} `INVALID_INPUT` when there is no handler, the event has one of this name in this process, or
+   * `timeoutMs` is not a whole number up to a day
    */
   handle<B = Json>(
     evento: string,
@@ -115,6 +115,11 @@ export function createNotifications(area: Area, followers: Followers): Notificat
     handle(evento, name, handler, { schema, key, ...time } = {}) {
       checkId(evento, 'evento')
       checkId(name, 'name of a handler')
+      if (typeof handler !== 'function') {
+        throw new AverbaError('INVALID_INPUT', `Cannot handle "${evento}": the handler is missing`, {
+          hint: "Give an event, a name and a function: handle('dimp-situacao-import', 'mine', async notification => ...)",
+        })
+      }
       const { subscriptions = [] } = area.options
       if (subscriptions.length > 0 && !subscriptions.some(each => each.evento === evento))
         area.log({

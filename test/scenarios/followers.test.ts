@@ -361,10 +361,21 @@ test('a name belongs to one handler of a process, and is no CPF', async () => {
   averba.log.follow('crm', ['subject.enrolled'], async () => undefined)
   expect(() => averba.log.follow('crm', ['token.renewed'], async () => undefined)).toThrow('another handler')
   expect(() => averba.log.follow('25774435016', ['token.renewed'], async () => undefined)).toThrow()
-  // What no compiler has looked at: the types left out.
-  expect(() => averba.log.follow('other', (async () => undefined) as never, undefined as never)).toThrow(
-    expect.objectContaining({ code: 'INVALID_INPUT' }),
+  await averba.close()
+})
+
+test.each([
+  ['types', async () => undefined, undefined],
+  ['a handler', ['subject.enrolled'], undefined],
+  ['any type', [], async () => undefined],
+])('without %s nothing is followed', async (_, types, handler) => {
+  const { averba } = await engineOf()
+  // What no compiler has looked at.
+  expect(() => averba.log.follow('crm', types as never, handler as never)).toThrow(
+    expect.objectContaining({ code: 'INVALID_INPUT', hint: expect.stringContaining('follow(') }),
   )
+  // The name is still free.
+  averba.log.follow('crm', ['subject.enrolled'], async () => undefined)
   await averba.close()
 })
 

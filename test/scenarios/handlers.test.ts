@@ -273,6 +273,16 @@ test('a handler of an event that no subscription declares is told to the operato
   await averba.close()
 })
 
+test('without a handler nothing is handled, and its name stays free', async () => {
+  const { averba } = await given()
+  const nothing = undefined as never // As from JavaScript.
+  expect(() => averba.notifications.handle(evento, 'crm', nothing)).toThrow(
+    expect.objectContaining({ code: 'INVALID_INPUT', hint: expect.stringContaining('handle(') }),
+  )
+  averba.notifications.handle(evento, 'crm', async () => undefined)
+  await averba.close()
+})
+
 test('those of one key keep their order while one of them fails, and go on when it is parked; other keys pass', async () => {
   const { averba, clock } = await given()
   const seen: string[] = []
