@@ -178,15 +178,17 @@ export class Followers {
   }
 
   /**
-   * Lets a parked follower go on: again with the event that it failed at, or past it.
+   * Lets a parked follower go on: again with the event that it failed at, or past it. Gives that event's position.
    *
    * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name
    */
-  async resume(name: string, how: 'again' | 'past'): Promise<void> {
-    if (!(await this.#store.followers.resume(name, how))) {
+  async resume(name: string, how: 'again' | 'past'): Promise<number> {
+    const position = await this.#store.followers.resume(name, how)
+    if (position === undefined) {
       throw new AverbaError('NOT_FOUND', `Cannot resume "${name}": no parked follower has this name`)
     }
     this.wake()
+    return position
   }
 
   /** One at a time for each follower. What runs for another caller may end early: this caller's follows it. */

@@ -19,6 +19,8 @@ export type LogLine = {
   readonly notification?: string
   /** Which attempt of a handler it was, counted from 1. */
   readonly attempt?: number
+  /** Where an event stands in the log. */
+  readonly position?: number
   /** The HTTP status of an answer of ours. */
   readonly status?: number
   readonly daysLeft?: number
@@ -40,6 +42,7 @@ const fields: Readonly<Record<keyof LogLine, 'string' | 'number'>> = {
   evento: 'string',
   notification: 'string',
   attempt: 'number',
+  position: 'number',
   status: 'number',
   daysLeft: 'number',
   host: 'string',

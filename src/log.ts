@@ -32,17 +32,18 @@ export interface Log {
   /** Where every follower stands, and which of them are parked. */
   followers(): Promise<Follower[]>
   /**
-   * Lets a parked follower try its event again.
+   * Lets a parked follower try its event again. The logger is told.
    *
    * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name
    */
   retry(name: string): Promise<void>
   /**
-   * Lets a parked follower go on past the event that it failed at.
+   * Lets a parked follower go on past the event that it failed at, and gives the position of that event. The logger is
+   * told; nothing else keeps it.
    *
    * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name
    */
-  skip(name: string): Promise<void>
+  skip(name: string): Promise<number>
   /**
    * Events in order of position: after one, of some types, of one kind or one stream, or backward. They are read in
    * pages: however long the log is, only one page is in memory.
@@ -71,8 +72,20 @@ function isTyped(type: unknown): type is string {
 
 type Filter = Parameters<Log['read']>[0] & {}
 
+/** What the logger is told when a person lets a parked follower go on. */
+const resumed = {
+  again: 'a parked follower tries its event again',
+  past: 'a parked follower goes on past an event that it has not done',
+} as const
+
 /** Makes the area `log`, for a version that records events of these types. */
 export function createLog({ store, log }: Area, followers: Followers, known: ReadonlySet<string>): Log {
+  async function resume(name: string, how: keyof typeof resumed): Promise<number> {
+    const position = await followers.resume(name, how)
+    log({ message: resumed[how], follower: name, position })
+    return position
+  }
+
   return {
     read(filter) {
       checkFilter(filter)
@@ -90,8 +103,8 @@ export function createLog({ store, log }: Area, followers: Followers, known: Rea
       }
     },
     followers: () => followers.list(),
-    retry: name => followers.resume(name, 'again'),
-    skip: name => followers.resume(name, 'past'),
+    retry: async name => void (await resume(name, 'again')),
+    skip: name => resume(name, 'past'),
   }
 }
 

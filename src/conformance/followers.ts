@@ -62,8 +62,8 @@ export function followerConformance({ test, expect }: Harness, newPlace: () => P
       given(async store => {
         await store.followers.fail(await take(store), 4, null, 'RangeError')
         expect(await take(store)).toMatchObject({ position: 3, isParked: true })
-        expect(await store.followers.resume('mail', how)).toBe(true)
-        expect(await store.followers.resume('mail', how)).toBe(false)
+        expect(await store.followers.resume('mail', how)).toBe(4)
+        expect(await store.followers.resume('mail', how)).toBe(undefined)
         expect(await take(store)).toMatchObject({ position, isParked: false, attempts: 0, because: '' })
       }))
 }

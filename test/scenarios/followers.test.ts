@@ -284,6 +284,41 @@ test('a person may let it skip the event that it failed at', async () => {
   await averba.close()
 })
 
+test('who lets a parked one go on is told which event that is about, and so is the logger', async () => {
+  const lines: LogLine[] = []
+  const clock = new VirtualClock()
+  const logger = (line: LogLine) => void lines.push(line)
+  const averba = await openAverba({ store: ':memory:', clock, entropy: seededEntropy(1), logger })
+  await enrolAll(averba, 0, 3)
+  averba.log.follow('crm', ['subject.enrolled'], async event => {
+    if (event.position === 3) throw new Error('poison')
+  })
+  const park = async () => {
+    for (let i = 0; i < 10; i++) {
+      await averba.settle()
+      await clock.advance(10 * 60_000)
+    }
+    lines.length = 0
+  }
+  await park()
+  expect(await averba.log.retry('crm')).toBeUndefined()
+  expect(lines).toEqual([
+    { message: 'a parked follower tries its event again', follower: 'crm', position: 3 },
+  ])
+  await park()
+  expect(await averba.log.skip('crm')).toBe(3)
+  const skipped = {
+    message: 'a parked follower goes on past an event that it has not done',
+    follower: 'crm',
+    position: 3,
+  }
+  expect(lines).toEqual([skipped])
+  // Nothing was done: nothing is told.
+  await expect(averba.log.skip('crm')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  expect(lines).toEqual([skipped])
+  await averba.close()
+})
+
 test('what is skipped is the event that it failed at, whatever it follows by then and whoever skips', async () => {
   const { clock, engines } = await given(2)
   const [first, second] = engines
