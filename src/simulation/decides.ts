@@ -2,7 +2,8 @@ import type { ErrorCode } from '../errors.ts'
 import type { Events } from '../events.ts'
 import type { Event, Message } from '../message.ts'
 import { machines } from '../wiring.ts'
-import { ExpectationError, type Expected, meets } from './expectation.ts'
+import { checkExpectation, checkMembers, checkTypes, type MembersOf, typesIn } from './check-case.ts'
+import { ExpectationError, type Expected, isMatcher, meets } from './expectation.ts'
 
 /** The machines of averba, by the name that their messages and events begin with. */
 export type MachineName = Exclude<
@@ -37,13 +38,23 @@ export interface MachineCase {
     | { readonly refused: string | RegExp; readonly code?: ErrorCode }
 }
 
+const caseMembers: MembersOf<keyof MachineCase> = {
+  machine: true,
+  given: true,
+  after: true,
+  when: true,
+  expected: true,
+}
+const answerMembers = { events: true, refused: true, code: true } as const
+
 /**
  * Asks a machine what it decides, and compares the answer with the one expected. Pure: nothing is opened, and no time
  * passes. Returns the answer.
  *
  * @throws {ExpectationError} when the answer differs
  * @throws {TypeError} when an event is given that the machine does not have, refuses a message of `after`, or
- * has no such message
+ * has no such message; and when the case has other members, or its `expected` expects nothing, or an event that
+ * no machine records
  *
  * @example
  * ```ts
@@ -55,7 +66,9 @@ export interface MachineCase {
  * })
  * ```
  */
-export function decides({ machine: name, given = [], after = [], when, expected }: MachineCase): Answer {
+export function decides(asked: MachineCase): Answer {
+  checkCase(asked)
+  const { machine: name, given = [], after = [], when, expected } = asked
   const machine = machineOf(name)
   let state = machine.initial
   for (const event of given) {
@@ -71,6 +84,15 @@ export function decides({ machine: name, given = [], after = [], when, expected 
   const answer: Answer = ask(machine, state, when)
   if (expected) compare(`the answer of ${name} to ${when.type}`, answer, expected)
   return answer
+}
+
+/** A test that cannot fail is refused. */
+function checkCase(asked: MachineCase): void {
+  checkMembers('A case of decides', asked, caseMembers)
+  const { expected } = asked
+  if (expected === undefined || typeof expected === 'function' || isMatcher(expected)) return
+  checkExpectation('decides', expected, answerMembers)
+  if ('events' in expected) checkTypes(typesIn(expected.events))
 }
 
 /** An acceptance in place of a refusal, or the reverse, is told in words before anything is compared. */

@@ -75,7 +75,8 @@ function firstOf(looks: readonly (() => string | undefined)[]): string | undefin
   return undefined
 }
 
-function isMatcher(value: unknown): value is { asymmetricMatch(value: unknown): boolean } {
+/** Reports whether a value decides for itself what it matches, as that of a test runner. */
+export function isMatcher(value: unknown): value is { asymmetricMatch(value: unknown): boolean } {
   return typeof value === 'object' && value !== null && 'asymmetricMatch' in value
 }
 

@@ -1,5 +1,6 @@
 import { AverbaError } from '../errors.ts'
 import type { Recorded } from '../events.ts'
+import { checkExpectation, checkMembers, checkTypes, type MembersOf, typesIn } from './check-case.ts'
 import { ExpectationError, type Expected, meets, misfitOf } from './expectation.ts'
 import { goQuiet, type QuietWorld } from './go-quiet.ts'
 import { simulate, type World, type WorldOptions } from './simulate.ts'
@@ -38,6 +39,23 @@ export interface Ending<G, R> {
   readonly always?: (world: World, given: G) => void | Promise<void>
 }
 
+const scenarioMembers: MembersOf<keyof Scenario<never, never>> = {
+  world: true,
+  given: true,
+  when: true,
+  expected: true,
+  survivesCrashes: true,
+}
+const endingMembers: MembersOf<keyof Ending<never, never>> = {
+  result: true,
+  error: true,
+  events: true,
+  without: true,
+  stuck: true,
+  parked: true,
+  always: true,
+}
+
 /** The result of a scenario. */
 export interface Played<R> {
   /** What `when` returned; `undefined` when it threw. */
@@ -53,8 +71,11 @@ export interface Played<R> {
  * nothing is owed, and no handler is still to be called again.
  *
  * @throws {ExpectationError} when something came out otherwise: with the seed, and with what was recorded
+ * @throws {TypeError} before anything begins, when the scenario has other members, or its `expected` expects nothing,
+ * or an event that no machine records
  */
 export async function scenario<R, G = undefined>(played: Scenario<G, R>): Promise<Played<R>> {
+  checkScenario(played)
   const whole = await play(played)
   let crashes = 0
   if (!played.survivesCrashes) return { ...whole, crashes }
@@ -64,6 +85,22 @@ export async function scenario<R, G = undefined>(played: Scenario<G, R>): Promis
     crashes += 1
   }
   return { result: whole.result, events: whole.events, crashes }
+}
+
+/** A test that cannot fail is refused. */
+function checkScenario<G, R>(played: Scenario<G, R>): void {
+  checkMembers('A scenario', played, scenarioMembers)
+  const { expected } = played
+  if (expected === undefined) return
+  checkExpectation('a scenario', expected, endingMembers, isEmpty)
+  checkTypes(typesIn(expected.events))
+  checkTypes(expected.without ?? [])
+}
+
+/** Others may stand between the events: an empty list of them says nothing. */
+function isEmpty(value: unknown, name: string): boolean {
+  const isList = name === 'events' || name === 'without'
+  return value === undefined || (isList && Array.isArray(value) && value.length === 0)
 }
 
 /** One run: through, or with a death at one point. */

@@ -1,6 +1,7 @@
 import { fromInstant, toInstant } from '../clock.ts'
 import type { Instant, Recorded } from '../message.ts'
 import { type Views, views } from '../wiring.ts'
+import { checkMembers, type MembersOf } from './check-case.ts'
 import type { GivenEvent } from './decides.ts'
 import { type Expected, meets } from './expectation.ts'
 
@@ -17,6 +18,7 @@ export interface ViewCase<N extends keyof Views> {
   readonly expected?: readonly Expected<Views[N]>[]
 }
 
+const caseMembers: MembersOf<keyof ViewCase<never>> = { view: true, given: true, expected: true }
 const startsAt: Instant = '2026-11-20T12:00:00.000Z'
 
 /**
@@ -25,7 +27,8 @@ const startsAt: Instant = '2026-11-20T12:00:00.000Z'
  * second after the one before. Returns the rows.
  *
  * @throws {ExpectationError} when the rows are others
- * @throws {TypeError} when there is no such view, or it changes what it was given: a view is pure
+ * @throws {TypeError} when there is no such view, or it changes what it was given: a view is pure; and when the case
+ * has other members
  *
  * @example
  * ```ts
@@ -38,7 +41,9 @@ const startsAt: Instant = '2026-11-20T12:00:00.000Z'
  * })
  * ```
  */
-export function shows<N extends keyof Views>({ view: name, given, expected }: ViewCase<N>): Views[N][] {
+export function shows<N extends keyof Views>(shown: ViewCase<N>): Views[N][] {
+  checkMembers('A case of shows', shown, caseMembers)
+  const { view: name, given, expected } = shown
   const view = views.find(each => each.name === name)
   if (!view) throw new TypeError(`There is no view ${name}`)
   const rows = new Map<string, object | undefined>()
@@ -48,9 +53,9 @@ export function shows<N extends keyof Views>({ view: name, given, expected }: Vi
     if (key !== undefined) rows.set(key, frozen(view.fold(rows.get(key), event)))
   }
   // The view of this name has these rows.
-  const shown = [...rows.values()].filter(row => row !== undefined) as Views[N][]
-  if (expected) meets(`the rows of ${name}`, shown, expected)
-  return shown
+  const made = [...rows.values()].filter(row => row !== undefined) as Views[N][]
+  if (expected) meets(`the rows of ${name}`, made, expected)
+  return made
 }
 
 function recorded(given: readonly ShownEvent[]): Recorded[] {
