@@ -17,7 +17,9 @@ export class Book {
   readonly reached = new Set<string>()
   /** What the engine told its logger. */
   readonly lines: unknown[] = []
-  readonly #checks: Check[] = []
+  /** What is being done: a deed and the id of its step, or a check in the end. */
+  doing = ''
+  readonly #checks = new Map<string, Check>()
   readonly #onLine: ((line: string) => void) | undefined
 
   constructor(onLine?: (line: string) => void) {
@@ -26,7 +28,10 @@ export class Book {
 
   attach(box: Box, checks: Readonly<Record<string, MakeCheck>>): void {
     for (const [name, make] of Object.entries(checks)) {
-      this.#checks.push(make(box, what => this.wrong(name, what)))
+      this.#checks.set(
+        name,
+        make(box, what => this.wrong(name, what)),
+      )
     }
   }
 
@@ -36,7 +41,7 @@ export class Book {
   }
 
   tell<H extends keyof Happenings>(happening: H, ...what: Happenings[H]): void {
-    for (const check of this.#checks) {
+    for (const check of this.#checks.values()) {
       const listeners: Listeners = check
       const listener: Listeners[H] = listeners[happening]
       listener?.(...what)
@@ -44,7 +49,10 @@ export class Book {
   }
 
   async end(): Promise<void> {
-    for (const check of this.#checks) await check.end?.()
+    for (const [name, check] of this.#checks) {
+      this.doing = name
+      await check.end?.()
+    }
   }
 
   reach(name: string): void {

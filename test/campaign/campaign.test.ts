@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process'
+import { hash } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { planOf } from './plan.ts'
 import { runSeeds } from './run-seeds.ts'
 import { runSteps } from './run-steps.ts'
+import type { Step } from './step.ts'
 
 const days = 7
 const root = resolve(import.meta.dirname, '../..')
@@ -45,6 +47,54 @@ test('the same seed gives the same log on Deno', async () => {
   expect(ofNode).toMatchObject({ failures: 0 })
   expect(ofDeno).toEqual(ofNode)
 }, 60_000)
+
+/** What the command prints. */
+async function print(...flags: readonly string[]): Promise<readonly string[]> {
+  const main = join(import.meta.dirname, 'main.ts')
+  const { stdout } = await promisify(execFile)(process.execPath, [main, ...flags], { cwd: root })
+  return stdout.trim().split('\n')
+}
+
+test('a seed has the same digest alone and among others, and that of all is over these', async () => {
+  const [many, alone] = await Promise.all([
+    print('--first', '3', '--seeds', '2', '--days', '2'),
+    print('--seed', '4', '--days', '2', '--json'),
+  ])
+  const told = many.flatMap(
+    line => /^seed (\d+): \d+ events, 0 wrong, digest (\w{64})$/.exec(line)?.slice(1) ?? [],
+  )
+  const digests = new Map([told.slice(0, 2), told.slice(2)] as [string, string][])
+  // Nothing but the object.
+  expect(alone.map(line => JSON.parse(line))).toEqual([
+    { seed: 4, failures: 0, events: expect.any(Number), digest: digests.get('4') },
+  ])
+  const all = `3 ${digests.get('3')}\n4 ${digests.get('4')}\n`
+  expect(JSON.parse(many.at(-1) ?? '')).toMatchObject({ seeds: 2, digest: hash('sha256', all) })
+}, 60_000)
+
+test('what is refused is told with the deed and the id of its step', async () => {
+  const lines: string[] = []
+  const steps: Step[] = [
+    { do: 'sync', person: 5, id: 7, at: 0 },
+    { do: 'enrol', person: 5, everyHours: 0, id: 8, at: 1 },
+    { do: 'look', person: 6, id: 9, at: 2 },
+    { do: 'offer', person: 7, company: 0, hours: 400, isActive: false, id: 10, at: 3 },
+  ]
+  await runSteps(1, steps, line => lines.push(line))
+  const untilQuiet = lines.slice(0, lines.indexOf('quiet'))
+  expect(untilQuiet.map(line => line.replace(/^\d.* {/, '{'))).toEqual([
+    JSON.stringify(steps[0]),
+    '  sync 7: NOT_FOUND',
+    JSON.stringify(steps[1]),
+    JSON.stringify(steps[2]),
+    ...Array.from({ length: 3 }, () => '  look 9: NOT_FOUND'),
+    JSON.stringify(steps[3]),
+  ])
+  const after = lines.slice(untilQuiet.length)
+  // What is read in the end, and then what the checks ask.
+  expect(after).toContain('  sync 1000002: NOT_FOUND')
+  expect(after.at(-1)).toBe('  picture-equals-truth: NOT_FOUND')
+})
 
 test('a campaign that is told to go no further says what came of the seeds that were run', async () => {
   const seen: number[] = []

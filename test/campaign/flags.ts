@@ -15,6 +15,7 @@ interface One {
   readonly days: number
   readonly seed: number
   readonly shrink: boolean
+  readonly json: boolean
 }
 
 /** The flags cannot be read: the message names the one, and what it takes. */
@@ -29,7 +30,7 @@ const flags = {
   seeds: { takes: 'number', min: 1, does: 'how many seeds: 20 unless said otherwise' },
   first: { takes: 'number', min: 0, does: 'from which seed on: 1 unless said otherwise' },
   days: { takes: 'number', min: 1, does: 'for how many days of virtual time: 30 unless said otherwise' },
-  seed: { takes: 'number', min: 0, does: 'runs this seed alone, and tells what happens' },
+  seed: { takes: 'number', min: 0, does: 'runs this seed alone, and tells what is done in it' },
   shrink: { takes: 'nothing', does: 'with --seed: makes its failure as short as it gets' },
   until: { takes: 'check', does: 'ends at the first seed that breaks this check, and shrinks nothing' },
   json: { takes: 'nothing', does: 'prints nothing but failures, and one JSON object on the last line' },
@@ -37,7 +38,7 @@ const flags = {
 } as const
 
 /** What only a run of many seeds knows. */
-const ofMany: readonly Name[] = ['seeds', 'first', 'until', 'json']
+const ofMany: readonly Name[] = ['seeds', 'first', 'until']
 
 /** All flags, a line each. */
 export function usage(): string {
@@ -64,7 +65,7 @@ export function readFlags(args: readonly string[]): Flags | 'help' {
       throw new WrongFlags(
         `--${other} is for a run of many seeds, and --seed runs one alone: give one of them`,
       )
-    return { days, seed, shrink: given.has('shrink') }
+    return { days, seed, shrink: given.has('shrink'), json: given.has('json') }
   }
   if (given.has('shrink'))
     throw new WrongFlags('--shrink needs --seed <number>: the seed whose failure is made short')

@@ -81,7 +81,7 @@ export class Host {
     // Who was erased is somebody new when met again: the same words are another command then.
     const isOfErased = box.erased.size > 0 && ofErased.has(code)
     if (!expected.includes(code) && !isOfErased) throw error
-    book.trace(`  ${code}`)
+    book.trace(`  ${book.doing}: ${code}`)
     return code
   }
 }

@@ -51,7 +51,8 @@ async function runMany({ until, json, ...numbers }: Extract<Flags, { seeds: numb
       console.error(`failed: seed ${ran.seed}, ${wrong.check}`)
     }
     const isEnd = ran.wrongs.some(({ check }) => check === until)
-    if (!json) console.log(`seed ${ran.seed}: ${ran.events} events, ${ran.wrongs.length} wrong`)
+    const { seed, events, wrongs, digest } = ran
+    if (!json) console.log(`seed ${seed}: ${events} events, ${wrongs.length} wrong, digest ${digest}`)
     return !isEnd && !isInterrupted
   })
   failed.sort((a, b) => a.seed - b.seed)
@@ -67,9 +68,9 @@ async function runMany({ until, json, ...numbers }: Extract<Flags, { seeds: numb
   return failed.length === 0 && campaign.refuted.length === 0 && isReached
 }
 
-async function runOne({ seed, days, shrink }: Extract<Flags, { seed: number }>): Promise<boolean> {
+async function runOne({ seed, days, shrink, json }: Extract<Flags, { seed: number }>): Promise<boolean> {
   const steps = planOf(seed, days)
-  const ran = await runSteps(seed, steps, line => console.log(line))
+  const ran = await runSteps(seed, steps, json ? undefined : line => console.log(line))
   tell(ran)
   if (shrink) await tellShortest(ran, days)
   const { events, digest, wrongs } = ran
@@ -90,5 +91,5 @@ async function tellShortest({ seed, wrongs }: Ran, days: number): Promise<void> 
   const steps = await shorten(planOf(seed, days), fails)
   console.log(`the shortest way to ${wrong.check} with seed ${seed}:`)
   for (const step of steps) console.log(`  ${JSON.stringify(step)}`)
-  console.log(`npm run campaign -- --seed ${seed} --days ${days} tells all of it`)
+  console.log(`npm run campaign -- --seed ${seed} --days ${days} tells what was done`)
 }

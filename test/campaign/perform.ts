@@ -28,5 +28,6 @@ const performs: Performs<Deed['do']> = {
 
 /** Does a step at its time. */
 export async function perform(box: Box, step: Step): Promise<void> {
+  box.book.doing = `${step.do} ${step.id}`
   await (performs[step.do] as Perform)(box, step) // The table has each under its own name.
 }

@@ -18,7 +18,7 @@ export interface Campaign {
   readonly explained: number
   /** What a seed reached that the table says cannot be. */
   readonly refuted: readonly string[]
-  /** Of all logs, byte for byte: a second campaign of the same seeds gives the same. */
+  /** Of a line for each seed, `<seed> <digest>`, in their order: a second campaign of the same seeds gives the same. */
   readonly digest: string
 }
 

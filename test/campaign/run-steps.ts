@@ -14,7 +14,7 @@ export interface Ran {
   /** How many events were recorded, each counted once. */
   readonly events: number
   readonly reached: readonly string[]
-  /** Of the log, as it stands in the end: the same steps give the same. */
+  /** Of the log, byte for byte, and of those that a restore put an end to: the same steps give the same. */
   readonly digest: string
 }
 
