@@ -189,7 +189,7 @@ export function movesOf(
   })
 }
 
-/** Reports whether a status tells nothing of our change: the former one, and for a denial or revocation any open one. */
+/** Reports whether a status says nothing of our change: the former one and, of a denial or revocation, any open one. */
 function isNoNews({ reading, asked }: Held, status: ConsentStatus): boolean {
   return status === reading.status || (isNo(asked) && isOpen(status))
 }
