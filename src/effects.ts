@@ -60,7 +60,7 @@ export function createEffects({
   ): Promise<void> {
     const deliver = async (): Promise<Delivery> => {
       const owed = await store.effect(id)
-      if (!owed) throw new AverbaError('NOT_FOUND', `Cannot ${verb} the call: nothing is owed under this id`)
+      if (!owed) throw unknownCall(verb)
       if (!from.includes(owed.state)) throw refusal(whyNot(owed, engine.classOf(owed.type) === 'probed'))
       const { type, attempts } = owed
       const isParking = verb === 'park'
@@ -102,6 +102,12 @@ export function createEffects({
     retry: (id, ask) => move(id, 'retry', ['parked', 'deferred'], ask),
     park: (id, ask) => move(id, 'park', ['owed', 'deferred'], ask),
   }
+}
+
+function unknownCall(verb: string): AverbaError {
+  return new AverbaError('NOT_FOUND', `Cannot ${verb} the call: nothing is owed under this id`, {
+    hint: 'Give the id that effects.list has, or an outcome as its effect',
+  })
 }
 
 function whyNot({ state }: Owed, isProbed: boolean): string {

@@ -2,7 +2,7 @@ import { EventEmitter } from 'eventemitter3'
 import type { EffectClass } from './adapters/performer.ts'
 import { type AttemptParts, Attempts } from './attempts.ts'
 import { Decisions, type Delivery } from './decisions.ts'
-import { AverbaError } from './errors.ts'
+import { AverbaError, closed } from './errors.ts'
 import type { Hints } from './hints.ts'
 import type { Machine } from './machines/machine.ts'
 import type { EffectState, Json, Recorded } from './message.ts'
@@ -81,7 +81,7 @@ export class Engine {
   }
 
   #checkOpen(): void {
-    if (this.#closing.signal.aborted) throw new AverbaError('CLOSED', 'Cannot use the log: it was closed')
+    if (this.#closing.signal.aborted) throw closed()
   }
 
   #hold<T>(work: Promise<T>, among = this.#running): Promise<T> {

@@ -86,6 +86,13 @@ export class AverbaError extends Error {
   }
 }
 
+/** The error for a log that was closed. */
+export function closed(): AverbaError {
+  return new AverbaError('CLOSED', 'Cannot use the log: it was closed', {
+    hint: 'Open it again with openAverba',
+  })
+}
+
 /**
  * The words of one of our errors that may be recorded. Where files stand is this machine's own: a log that is copied
  * elsewhere would take it along, and two runs of one simulation would differ in nothing else.

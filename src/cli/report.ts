@@ -77,7 +77,9 @@ function reportProcessing(averba: Averba, { from, until }: Options, page: Page):
 }
 
 function missing(option: string): AverbaError {
-  return new AverbaError('INVALID_INPUT', `Cannot write the report: ${option} is missing`)
+  return new AverbaError('INVALID_INPUT', `Cannot write the report: ${option} is missing`, {
+    hint: `Give a day or an instant in UTC, such as ${option} 2026-01-31`,
+  })
 }
 
 /** A day means its first moment, and whole seconds will do, as `date -u` prints them. */

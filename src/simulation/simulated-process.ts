@@ -110,7 +110,9 @@ export class SimulatedProcess {
   async root(): Promise<string> {
     const root = await this.#medium.root()
     if (root !== undefined) return root
-    throw new AverbaError('CLOSED', 'Cannot read the log: it was closed')
+    throw new AverbaError('CLOSED', 'Cannot read the log: it was closed', {
+      hint: 'Ask for the digest before the world is closed',
+    })
   }
 
   /** Closes a living engine as its host would, and lets the time pass that this takes. */

@@ -154,7 +154,9 @@ async function checkBundle(path: string, from: string): Promise<PartsMoved & { o
     const { origin } = snapshot.run(readFacts)
     const { bundle, count, from: first, to, ...header } = await readBundle(from, () => undefined)
     if (header.origin !== origin)
-      throw new AverbaError('INVALID_INPUT', `Cannot put back "${from}": it is a bundle of another log`)
+      throw new AverbaError('INVALID_INPUT', `Cannot put back "${from}": it is a bundle of another log`, {
+        hint: 'Name the store that it was made of',
+      })
     const { out, isKnown } = snapshot.run(() => readOut(bundle))
     let outOfIt = 0
     await readBundle(from, part => {

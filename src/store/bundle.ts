@@ -82,6 +82,7 @@ export function* checkMark({ position, name, owner, sealed }: PlacedPart): Steps
   throw new AverbaError(
     'CORRUPT',
     `Cannot use the bundle: it holds another part than the event at ${position}`,
+    { hint: takeCopy },
   )
 }
 
@@ -100,7 +101,7 @@ async function* linesOf(path: string, digest: ReturnType<typeof createHash>): As
     }
   } catch (cause) {
     if (!(cause instanceof Error && 'syscall' in cause)) throw cause
-    throw new AverbaError('NOT_FOUND', `Cannot read the bundle "${path}"`, { cause })
+    throw new AverbaError('NOT_FOUND', `Cannot read the bundle "${path}"`, { cause, hint: nameOne })
   }
   if (pieces.length > 0) yield Buffer.concat(pieces).toString()
 }
@@ -108,7 +109,7 @@ async function* linesOf(path: string, digest: ReturnType<typeof createHash>): As
 function parseBundleHeader(path: string, line: string): BundleHeader {
   const header = parseLine(line)
   if (header?.format === 'averba parts 1') return header as unknown as BundleHeader // It names its own shape.
-  throw new AverbaError('NOT_OURS', `Cannot read "${path}": it is not a bundle of parts`)
+  throw new AverbaError('NOT_OURS', `Cannot read "${path}": it is not a bundle of parts`, { hint: nameOne })
 }
 
 function parsePart(path: string, line: string): PlacedPart {
@@ -119,7 +120,9 @@ function parsePart(path: string, line: string): PlacedPart {
     typeof owner === 'string' &&
     typeof sealed === 'string'
   if (isPart) return { position, name, owner, sealed: Buffer.from(sealed, 'base64') }
-  throw new AverbaError('CORRUPT', `Cannot read the bundle "${path}": a line of it is damaged`)
+  throw new AverbaError('CORRUPT', `Cannot read the bundle "${path}": a line of it is damaged`, {
+    hint: takeCopy,
+  })
 }
 
 function parseLine(line: string): Record<string, unknown> | undefined {
@@ -131,4 +134,6 @@ function parseLine(line: string): Record<string, unknown> | undefined {
   }
 }
 
+const nameOne = 'Name the bundle as averba archive made it, and a file that this user can read'
+const takeCopy = 'Take your backup of the bundle: the log names it by its SHA-256'
 const selectHeader = 'select header from event where position = ?'

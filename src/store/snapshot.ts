@@ -46,7 +46,9 @@ export class Snapshot {
         // First of all: of a file that is cut off within its head, this says that it is damaged.
         const tables = database.prepare('select count(*) from sqlite_schema').pluck().get()
         if (id !== applicationId)
-          throw new AverbaError('NOT_OURS', `Cannot open "${named}": it is not a log of averba`)
+          throw new AverbaError('NOT_OURS', `Cannot open "${named}": it is not a log of averba`, {
+            hint: 'Name the file of a log, or a backup of one',
+          })
         if (tables === 0) {
           throw new AverbaError('NOT_FOUND', `Cannot open "${named}": the file holds no log`, {
             hint: 'Restore a backup where a log was: averba restore',

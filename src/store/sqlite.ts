@@ -11,9 +11,10 @@ import {
   sql,
 } from 'kysely'
 import { systemClock } from '../clock.ts'
-import { AverbaError } from '../errors.ts'
+import { AverbaError, closed } from '../errors.ts'
 import { endOfLinks } from '../vault/durable-file.ts'
 import type { CheckTables, Connection, Searched, Steps } from './connection.ts'
+import { onlyRead } from './only-read.ts'
 import type { Schema } from './schema.ts'
 import { searchFile } from './search-file.ts'
 import { guarded, isNamingNone, tablesOf } from './sqlite-errors.ts'
@@ -93,7 +94,9 @@ function checkOwner(database: Database, path: string): void {
     tables: number
   } // As asked.
   if (id === applicationId || (id === 0 && tables === 0)) return
-  throw new AverbaError('NOT_OURS', `Cannot open "${path}": it is not a log of averba`)
+  throw new AverbaError('NOT_OURS', `Cannot open "${path}": it is not a log of averba`, {
+    hint: 'Name the file of the log, or, for a new one, a file that is not there yet',
+  })
 }
 
 function checkWhole(database: Database, path: string): void {
@@ -226,9 +229,10 @@ class SqliteConnection implements Connection {
       if (!isNamingNone(cause) || tablesOf(this.#database) !== 'ours') throw cause
       if (check) yield* check(wordsOf(sql), 'perhaps')
       const cannot = 'Cannot run this statement: it names no view or column'
-      throw new AverbaError('INVALID_INPUT', cannot, { cause })
+      const hint = 'averba doctor lists the views; their columns are those of the type Views'
+      throw new AverbaError('INVALID_INPUT', cannot, { cause, hint })
     }
-    throw new AverbaError('INVALID_INPUT', 'Cannot run this statement: views can only be read')
+    throw onlyRead('Cannot run this statement')
   }
 
   async emptyJournal(): Promise<boolean> {
@@ -254,7 +258,7 @@ class SqliteConnection implements Connection {
   }
 
   #checkOpen(): void {
-    if (!this.#database.open) throw new AverbaError('CLOSED', 'Cannot use the log: it was closed')
+    if (!this.#database.open) throw closed()
   }
 
   #within<T>(begin: string, steps: () => Steps<T>): T {

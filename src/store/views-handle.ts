@@ -9,8 +9,8 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import { AverbaError } from '../errors.ts'
 import type { Connection } from './connection.ts'
+import { onlyRead } from './only-read.ts'
 
 /** A typed handle on the views that refuses everything but reads. */
 export type ViewsHandle<Tables> = Pick<Kysely<Tables>, 'selectFrom' | 'with'>
@@ -49,7 +49,7 @@ class ReadOnlyDriver implements Driver {
   }
 
   async beginTransaction(): Promise<never> {
-    throw new AverbaError('INVALID_INPUT', 'Cannot begin a transaction: views can only be read')
+    throw onlyRead('Cannot begin a transaction')
   }
 
   async commitTransaction(): Promise<void> {}

@@ -39,14 +39,18 @@ export function readKeyringFile(path: string): KeyringFile {
 
 /** The error for a damaged keyring. Without a cause: a parser quotes the keys in the file. */
 export function damaged(path: string): AverbaError {
-  return new AverbaError('KEYS_MISMATCH', `Cannot read the keyring "${path}": it is damaged`, { path })
+  return new AverbaError('KEYS_MISMATCH', `Cannot read the keyring "${path}": it is damaged`, {
+    hint: 'Put back your backup of the keyring: without it the personal data in the log cannot be read',
+    path,
+  })
 }
 
 function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    throw new AverbaError('KEYS_MISMATCH', `Cannot read the keyring "${path}"`, { cause, path })
+    const hint = 'Check that it is a file that this user can read'
+    throw new AverbaError('KEYS_MISMATCH', `Cannot read the keyring "${path}"`, { cause, hint, path })
   }
 }
 

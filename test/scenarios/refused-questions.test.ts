@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { LogLine } from '../../src/index.ts'
+import { type LogLine, openAverba } from '../../src/index.ts'
 import { typesOf } from '../../src/machine-tables.ts'
 import { simulate } from '../../src/simulation/index.ts'
 import { machines } from '../../src/wiring.ts'
@@ -66,6 +66,22 @@ test('a type of event or a state that there is none of is refused', async () => 
     },
   ])
   await close()
+})
+
+test('a query of what is no view, a call that there is none of, and a closed log say what to do', async () => {
+  const averba = await openAverba({ store: ':memory:' })
+  const { views, effects } = averba
+  await expect(views.selectFrom(wrong('nobodies')).selectAll().execute()).rejects.toMatchObject(refused)
+  const writing: { deleteFrom(table: string): { execute(): Promise<unknown> } } = wrong(views)
+  await expect(writing.deleteFrom('consents').execute()).rejects.toMatchObject(refused)
+  for (const move of [effects.retry, effects.park])
+    await expect(move('consent-x/1/0')).rejects.toMatchObject({ ...refused, code: 'NOT_FOUND' })
+  await averba.close()
+  await expect(averba.figures()).rejects.toMatchObject({ ...refused, code: 'CLOSED' })
+  await expect(views.selectFrom('consents').selectAll().execute()).rejects.toMatchObject({
+    ...refused,
+    code: 'CLOSED',
+  })
 })
 
 test('how fresh an answer must be is a whole number, whatever is asked', async () => {

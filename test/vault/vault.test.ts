@@ -111,8 +111,9 @@ test('a missing keyring and a damaged one are told apart', () => {
     expect.objectContaining({ code: 'KEYS_MISSING' }),
   )
   writeFileSync(path, '{"format":1}')
+  const hint = expect.stringContaining('Put back your backup of the keyring')
   expect(() => openKeyringFile(path, systemEntropy)).toThrow(
-    expect.objectContaining({ code: 'KEYS_MISMATCH' }),
+    expect.objectContaining({ code: 'KEYS_MISMATCH', hint }),
   )
 })
 

@@ -229,7 +229,10 @@ test('a bundle is put back only as it was, and only into its own log', async () 
     writeFileSync(path, wrong)
     const code = await restoreParts({ store, from: path }).then(
       () => 'restored',
-      error => error.code,
+      error => {
+        expect(error.hint, wrong.slice(0, 40)).toEqual(expect.any(String))
+        return error.code
+      },
     )
     return code
   }
@@ -244,7 +247,10 @@ test('a bundle is put back only as it was, and only into its own log', async () 
     code: 'INVALID_INPUT',
     message: expect.stringContaining('nothing was moved out to it'),
   })
-  await expect(restoreParts({ store, from: newPath() })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(restoreParts({ store, from: newPath() })).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+    hint: expect.any(String),
+  })
   await expect(archiveParts({ store: newPath(), before: later, to: newPath() })).rejects.toMatchObject({
     code: 'NOT_FOUND',
   })
