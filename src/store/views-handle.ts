@@ -9,6 +9,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
+import { AverbaError } from '../errors.ts'
 import type { Connection } from './connection.ts'
 import { onlyRead } from './only-read.ts'
 
@@ -55,5 +56,11 @@ class ReadOnlyDriver implements Driver {
   async commitTransaction(): Promise<void> {}
   async rollbackTransaction(): Promise<void> {}
   async releaseConnection(): Promise<void> {}
-  async destroy(): Promise<void> {}
+
+  /** Everything that lists rows reads through this one. */
+  async destroy(): Promise<never> {
+    throw new AverbaError('INVALID_INPUT', 'Cannot destroy the views: they are open as long as the log', {
+      hint: 'close() closes the log, and the views with it',
+    })
+  }
 }
