@@ -7,7 +7,10 @@ export function migrationsCommand(): Command {
     .description('Print the statements that bring the tables of a store to this version. Runs none of them.')
     .option('--from <version>', 'the version of the tables; 0 is an empty database', '0')
     .option('--dialect <name>', 'sqlite or postgres', 'sqlite')
-    .action(({ from, dialect }: { from: string; dialect: string }) => {
-      for (const sql of migrationsFrom(Number(from), dialect)) console.log(`${sql};`)
+    .option('--json', 'print one JSON object')
+    .action(({ from, dialect, json = false }: { from: string; dialect: string; json?: boolean }) => {
+      const statements = migrationsFrom(Number(from), dialect)
+      if (json) return console.log(JSON.stringify({ statements }))
+      for (const sql of statements) console.log(`${sql};`)
     })
 }

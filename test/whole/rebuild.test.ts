@@ -94,6 +94,8 @@ test('averba migrations prints the statements of every table, and none for today
   expect(all.stdout).toMatch(/update head set schema = \d+;\n$/)
   const [version = ''] = /\d+(?=;\n$)/.exec(all.stdout) ?? []
   expect(await averba('migrations', '--from', version)).toMatchObject({ code: 0, stdout: '' })
+  const { statements } = JSON.parse((await averba('migrations', '--json')).stdout)
+  expect(statements.map((sql: string) => `${sql};\n`).join('')).toBe(all.stdout)
   expect((await averba('migrations', '--dialect', 'postgres')).stdout).toContain('bytea')
   expect(await averba('migrations', '--from', '99')).toMatchObject({
     code: 1,
