@@ -24,7 +24,7 @@ import { type DiagnoseOptions, type Diagnosis, diagnose } from './store/diagnose
 import { type Exported, exportLog, readExported } from './store/export-log.ts'
 import { readMark } from './store/high-water-mark.ts'
 import { migrations, statementsFrom } from './store/migrations.ts'
-import type { PartsMoved } from './store/moved-parts.ts'
+import type { PartsBack, PartsMoved } from './store/moved-parts.ts'
 import { proveEvent, type WhichEvent } from './store/prove.ts'
 import { readAfter } from './store/read.ts'
 import type { RebuildAll } from './store/rebuild-all.ts'
@@ -236,13 +236,12 @@ export async function archiveParts(
 }
 
 /**
- * Puts the parts of a bundle back beside their events. `keyless` counts those whose owner's key was destroyed.
+ * Puts the parts of a bundle back beside their events: `returned` counts those that were out until now, `keyless` those
+ * whose owner's key was destroyed.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `CORRUPT`, and as `openAverba`
  */
-export function restoreParts(
-  options: OpenedWith & { from: string },
-): Promise<PartsMoved & { readonly keyless: number }> {
+export function restoreParts(options: OpenedWith & { from: string }): Promise<PartsBack> {
   const { store: path, from } = options
   return withStore(options, (store, at) => putBack({ path, store, from, at }))
 }

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { AverbaError, archiveParts, restoreParts } from '../index.ts'
+import { counted } from './counted.ts'
 import { type RootKeyOption, rootKeyOf, rootKeyOption } from './root-key.ts'
 
 interface Options extends RootKeyOption {
@@ -35,10 +36,8 @@ async function archive(store: string, options: Options): Promise<void> {
   if (restore !== undefined && before === undefined && to === undefined) {
     const back = await restoreParts({ ...opened, from: restore })
     if (json) return console.log(JSON.stringify(back))
-    console.log(
-      `${back.count} parts of events ${back.from} to ${back.to} are back, as their headers name them.`,
-    )
-    if (back.keyless > 0) console.log(`${back.keyless} have no key any more, and stay away.`)
+    console.log(describeBack(back))
+    if (back.keyless > 0) console.log(`Without a key, and not put back: ${counted(back.keyless, 'part')}.`)
     return
   }
   if (before === undefined || to === undefined || restore !== undefined) {
@@ -51,8 +50,15 @@ async function archive(store: string, options: Options): Promise<void> {
   if (json) return console.log(JSON.stringify(moved ?? { count: 0 }))
   if (!moved) return console.log('There is nothing to move, or no longer: no bundle was made.')
   console.log(
-    `${moved.count} parts of events ${moved.from} to ${moved.to} are in ${to}, checked, and out of the log.`,
+    `Moved ${counted(moved.count, 'part')} of events ${moved.from} to ${moved.to} to ${to}, checked, and out of the log.`,
   )
   console.log(`The log names the bundle by its SHA-256: ${moved.bundle}`)
   console.log('Their room in the file was overwritten, and is used before the file grows. Keep the bundle.')
+}
+
+function describeBack({ count, returned, from, to }: Awaited<ReturnType<typeof restoreParts>>): string {
+  const already = `In the log already: ${counted(count - returned, 'part')}.`
+  if (returned === 0) return `Nothing to put back. ${already}`
+  const back = `Put back ${counted(returned, 'part')} of events ${from} to ${to}, as the headers name them.`
+  return count === returned ? back : `${back} ${already}`
 }

@@ -7,7 +7,7 @@ import { checkMark, type PlacedPart, readBundle, writeBundle } from './bundle.ts
 import { rows, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
 import { logEvent } from './log-event.ts'
-import { type PartsMoved, type PartsNamed, readOut } from './moved-parts.ts'
+import { type PartsBack, type PartsMoved, type PartsNamed, readOut } from './moved-parts.ts'
 import { writeNewFile } from './new-file.ts'
 import { positionBefore } from './position-before.ts'
 import { type Place, placeOf, present, type Relocation, returnable } from './relocation.ts'
@@ -102,31 +102,33 @@ export async function putBack(options: {
   store: Store
   from: string
   at: Instant
-}): Promise<PartsMoved & { readonly keyless: number }> {
+}): Promise<PartsBack> {
   const { path, store, from, at } = options
   const { out, ...moved } = await checkBundle(path, from)
-  let back = 0
+  let [count, returned] = [0, 0]
   await inBatches(from, async batch => {
-    back += await bringBack({ store, at, bundle: moved.bundle }, batch, out)
+    const back = await bringBack({ store, at, bundle: moved.bundle }, batch, out)
+    count += back.there
+    returned += back.returned
   })
   // An owner whose key was destroyed has no parts any longer.
-  return { ...moved, count: back, keyless: moved.count - back }
+  return { ...moved, count, returned, keyless: moved.count - count }
 }
 
-/** Puts back the given parts that are out, with the event that names them, and gives the number now there. */
+/** Puts back the given parts that are out, with the event that names them, and counts those, and all now there. */
 async function bringBack(
   { store, at, bundle }: { store: Store; at: Instant; bundle: string },
   batch: readonly PlacedPart[],
   out: ReadonlySet<string>,
-): Promise<number> {
+): Promise<{ returned: number; there: number }> {
   // A part that a move never reached, and that was destroyed since, must not come back.
   const known = batch.filter(part => out.has(placeOf(part)))
   for (;;) {
     const back = await store.reader.read(() => returnable(known))
     const named: PartsNamed = { bundle, parts: back.map(placeOf) }
     const event = logEvent(restoredType, 'log.restoreParts', named)
-    if (back.length === 0 || (await record(store, at, event, { back })))
-      return (await store.reader.read(() => present(batch))).length
+    if (back.length > 0 && !(await record(store, at, event, { back }))) continue
+    return { returned: back.length, there: (await store.reader.read(() => present(batch))).length }
   }
 }
 

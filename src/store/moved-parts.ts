@@ -14,6 +14,14 @@ export interface PartsMoved {
   readonly to: number
 }
 
+/** What became of a bundle that was put back: `count` of its parts are in the log. */
+export interface PartsBack extends PartsMoved {
+  /** How many of these were out until now. */
+  readonly returned: number
+  /** How many parts stay away: the key of their owner was destroyed. */
+  readonly keyless: number
+}
+
 /** Which parts an event moved out to a bundle, or put back from it, in its own transaction. */
 export interface PartsNamed {
   /** The SHA-256 of the bundle's bytes, in hexadecimal. */

@@ -325,9 +325,28 @@ test('what came back is missed when it goes again, also where putting back was c
   const there = new Set(out.parts.map(placeOf))
   const [back] = half.parts.filter(part => !there.has(placeOf(part)))
   expect(back && (await missing(store, back))).toEqual(back && fault(back))
-  const { count, keyless } = await restoreParts({ store, from: bundle })
-  expect({ count, keyless }).toEqual({ count: before.parts.length - out.parts.length, keyless: 0 })
+  const count = before.parts.length - out.parts.length
+  const said = { count, returned: count - 500, keyless: 0 }
+  expect(await restoreParts({ store, from: bundle })).toMatchObject(said)
   expect(groundOf(store)).toEqual(before)
+  expect(await restoreParts({ store, from: bundle })).toMatchObject({ ...said, returned: 0 })
+})
+
+test('averba archive says what it put back, and that nothing was out the second time', async () => {
+  const [store, bundle] = [newPath(), newPath()]
+  const averba = await openAverba({ store, receiver: { publicUrl: 'https://receptor.exemplo.br/averba' } })
+  const headers = { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
+  const sent = { method: 'POST', headers, body: '{}' }
+  const request = new Request('https://receptor.exemplo.br/averba', sent)
+  expect((await averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status).toBe(200)
+  await averba.close()
+  const main = resolve(import.meta.dirname, '../../src/cli/main.ts')
+  const run = async (...args: string[]) =>
+    (await promisify(execFile)(process.execPath, [main, 'archive', store, ...args])).stdout
+  expect(await run('--before', later, '--to', bundle)).toMatch(/^Moved 1 part of events (\d+) to \1 to /)
+  const back = await run('--restore', bundle)
+  expect(back).toMatch(/^Put back 1 part of events (\d+) to \1, as the headers name them\.\n$/)
+  expect(await run('--restore', bundle)).toBe('Nothing to put back. In the log already: 1 part.\n')
 })
 
 test('what was destroyed since a move was cut off, or before it came to it, does not come back', async () => {
@@ -448,7 +467,7 @@ test('the command moves out beside a running engine, and puts back', async () =>
     promisify(execFile)(process.execPath, ['src/cli/main.ts', 'archive', store, ...args], { cwd: root })
   const engine = await openAverba({ store })
   const out = await averba('--before', later, '--to', bundle)
-  expect(out.stdout).toMatch(/^\d+ parts of events \d+ to \d+ are in /)
+  expect(out.stdout).toMatch(/^Moved \d+ parts of events \d+ to \d+ to /)
   expect(existsSync(bundle)).toBe(true)
   expect((await engine.notifications.list()[Symbol.asyncIterator]().next()).value).toMatchObject({
     body: null,
