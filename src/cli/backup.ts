@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { backupStore } from '../index.ts'
+import { counted } from './counted.ts'
 import { describeBytes, describeOwed } from './describe-owed.ts'
 import { createProgress } from './progress.ts'
 
@@ -21,8 +22,10 @@ async function backup(store: string, to: string, { json = false }: { json?: bool
   const made = await backupStore({ store, to, onProgress: createProgress() })
   if (json) return console.log(JSON.stringify(made))
   const { position, at, bytes, parts, archivedParts, keyring, epochs, owed } = made
-  console.log(`${to}: ${position} events up to ${at}, ${parts} parts, ${describeBytes(bytes)}, checked.`)
-  if (archivedParts > 0) console.log(`${archivedParts} parts are in bundles: keep those as well.`)
+  const extent = `${counted(position, 'event')} up to ${at}, ${counted(parts, 'part')}`
+  console.log(`${to}: ${extent}, ${describeBytes(bytes)}, checked.`)
+  if (archivedParts > 0)
+    console.log(`In bundles: ${counted(archivedParts, 'part')}. Keep the bundles as well.`)
   console.log(`Its parts open with the keyring ${keyring}, epochs ${epochs.join(', ') || 'none yet'}.`)
   console.log(`The keyring is NOT in it: back up ${store}.keys too, in another place.`)
   if (owed.length === 0) return

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { AverbaError, type Diagnosis, diagnoseStore, type Examination, examine } from '../index.ts'
+import { counted } from './counted.ts'
 import { describeBytes, describeOwed } from './describe-owed.ts'
 import { defaultConfig, loadConfig } from './load-config.ts'
 import { print } from './print.ts'
@@ -77,10 +78,10 @@ function* describe(found: Diagnosis): Iterable<string> {
   const { fileBytes, walBytes, freeBytes, position, since, at, bytesPerEvent, keys, checked } = found
   const size = [fileBytes, walBytes, freeBytes].map(describeBytes)
   yield `file     ${size[0]}, and ${size[1]} in its -wal; ${size[2]} of it free`
-  yield `log      ${found.origin}: ${position} events from ${since} to ${at}`
+  yield `log      ${found.origin}: ${counted(position, 'event')} from ${since} to ${at}`
   yield `event    ${bytesPerEvent} bytes each, everything counted in`
   for (const { month, events, bytes } of found.months)
-    yield `growth   ${month}: ${events} events, about ${describeBytes(bytes)}`
+    yield `growth   ${month}: ${counted(events, 'event')}, about ${describeBytes(bytes)}`
   const epochs = `${keys.epochs?.join(', ') ?? 'unknown'}; needed: ${found.epochs.join(', ') || 'none yet'}`
   yield keys.isPresent
     ? `keyring  ${keys.path}: ${keys.id ?? 'unreadable'}, mode ${keys.mode}, epochs ${epochs}`
@@ -92,7 +93,7 @@ function* describe(found: Diagnosis): Iterable<string> {
   const pragmas = Object.entries(found.pragmas).map(([name, value]) => `${name} ${value}`)
   yield `pragmas  ${pragmas.join(', ')}`
   if (checked)
-    yield `checked  ${checked.events} events, ${checked.parts} parts, ${checked.archivedParts} in bundles`
+    yield `checked  ${counted(checked.events, 'event')}, ${counted(checked.parts, 'part')}, ${checked.archivedParts} in bundles`
   yield found.problems.length === 0 ? 'Nothing is wrong.' : 'WRONG:'
   for (const problem of found.problems) yield `  ${problem}`
 }

@@ -9,6 +9,7 @@ import {
   type SubjectRef,
   type Who,
 } from '../index.ts'
+import { counted } from './counted.ts'
 import { type RootKeyOption, rootKeyOf, rootKeyOption } from './root-key.ts'
 
 interface Options extends RootKeyOption {
@@ -95,19 +96,21 @@ function describe({
 }: ErasureReceipt): void {
   const { parts, keys, indexRows, calls } = destroyed
   console.log(
-    `Erased ${subject} at ${erasedAt}: ${parts.length} parts, ${keys} keys, ${indexRows} index rows.`,
+    `Erased ${subject} at ${erasedAt}: ${counted(parts.length, 'part')}, ${counted(keys, 'key')}, ${counted(indexRows, 'index row')}.`,
   )
   if (keeps.length > 0) console.log(`Kept, with the key: ${keeps.join(', ')}.`)
   if (calls.length > 0)
-    console.log(`Cancelled ${calls.length} calls that were owed or in doubt: ${calls.join(', ')}.`)
+    console.log(`Cancelled ${counted(calls.length, 'call')}, owed or in doubt: ${calls.join(', ')}.`)
   if (!completed) {
     console.log('Not complete yet: run this again with --subject, or an engine.')
     return
   }
   const { rewrapped, epoch, searchedBytes, searchedFor, found, unsearched, copiesOpenUntil } = completed
-  console.log(`${rewrapped} other keys were wrapped anew, by epoch ${epoch}.`)
-  console.log(`${searchedBytes} bytes of the file were searched for ${searchedFor} pieces: ${found} found.`)
-  if (unsearched > 0) console.log(`${unsearched} other parts were not searched for: the file is large.`)
+  console.log(`Wrapped anew, by epoch ${epoch}: ${counted(rewrapped, 'other key')}.`)
+  const pieces = counted(searchedFor, 'piece')
+  console.log(`${searchedBytes} bytes of the file were searched for ${pieces}: ${found} found.`)
+  if (unsearched > 0)
+    console.log(`Not searched for, since the file is large: ${counted(unsearched, 'other part')}.`)
   if (keys === 0) console.log('While the key is kept, backups of the store open it.')
   else if (epochsDestroyedAt === null)
     console.log(`Until ${copiesOpenUntil} a backup of the store opens it with a backup of the keyring.`)

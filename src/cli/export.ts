@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { exportBundle } from '../index.ts'
+import { counted } from './counted.ts'
 import { createProgress } from './progress.ts'
 import { type RootKeyOption, rootKeyOf, rootKeyOption } from './root-key.ts'
 
@@ -34,6 +35,6 @@ async function exportTo(
   })
   if (json) return console.log(JSON.stringify(exported))
   const { origin, events, parts } = exported
-  console.log(`${dir}: ${events} events and ${parts} sealed parts of ${origin}.`)
+  console.log(`${dir}: ${counted(events, 'event')} and ${counted(parts, 'sealed part')} of ${origin}.`)
   console.log('Its README says how to verify it. Hand its file "key" over in another way as well.')
 }

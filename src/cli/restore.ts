@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { type Restored, restoreStore } from '../index.ts'
+import { counted } from './counted.ts'
 import { describeOwed } from './describe-owed.ts'
 import { print } from './print.ts'
 import { createProgress } from './progress.ts'
@@ -40,10 +41,13 @@ async function restore(
   })
   if (json) return print(JSON.stringify(restored))
   const { position, at, parts, archivedParts, owed, views, resumedAs } = restored
-  print(`${store}: ${position} events up to ${at}, ${parts} parts, checked. Nothing later is in it.`)
+  print(
+    `${store}: ${counted(position, 'event')} up to ${at}, ${counted(parts, 'part')}, checked. Nothing later is in it.`,
+  )
   print(`Its keyring is ${restored.keys}.`)
   if (resumedAs !== undefined) print(`The log goes on as ${resumedAs}, and says so itself.`)
-  if (archivedParts > 0) print(`${archivedParts} parts are in bundles: put them back with averba archive.`)
+  if (archivedParts > 0)
+    print(`In bundles: ${counted(archivedParts, 'part')}. averba archive --restore puts back those of one.`)
   for (const { examples } of views) print(`A view has to be rebuilt: ${examples.join('; ')}`)
   for (const line of describeLost(restored.lostErasures, store)) print(line)
   if (owed.length === 0) return print('Nothing was owed when the backup was made.')

@@ -316,7 +316,7 @@ test('a restore says on its screen who was erased since the backup, and how to d
   const store = newPath()
   const engine = await openAverba({ store, schedules: false })
   const subject = await engine.consents.enrol({ cpf: '25774435016' })
-  await backupStore({ store, to: `${store}.backup` })
+  expect((await averba('backup', store, `${store}.backup`)).stdout).toMatch(/ 2 events up to \S+, 1 part, /)
   const asked = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
   const { erasedAt } = await engine.subjects.erase({ subject }, asked)
   await engine.close()
