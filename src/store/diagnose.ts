@@ -174,7 +174,7 @@ function findKeys(
 ): { keys: KeysFound; erased: RememberedErasures; problems: string[] } {
   if (!existsSync(path)) {
     const problem =
-      'keys: the keyring is not there: the log does not open without it. Where it is kept apart, name it with keys'
+      'keys: the keyring is not there: the log does not open without it. Where it is kept apart, name it with keys, or --keys on the command line'
     return { keys: { path, isPresent: false }, erased: {}, problems: [problem] }
   }
   const mode = (statSync(path).mode & 0o777).toString(8).padStart(3, '0')

@@ -38,7 +38,7 @@ export class Snapshot {
    */
   static async open(path: string, named = path): Promise<Snapshot> {
     const Sqlite = await loadSqlite()
-    if (!existsSync(path)) throw new AverbaError('NOT_FOUND', `Cannot open "${named}": it is not there`)
+    if (!existsSync(path)) throw notThere(path, named)
     return guarded(named, () => {
       const database = new Sqlite(path, { readonly: true, fileMustExist: true, timeout: openTimeoutMs })
       try {
@@ -130,6 +130,14 @@ export class Snapshot {
     this.#runner.forget()
     this.#database.close()
   }
+}
+
+/** A keyring without its store: a log that was lost. */
+function notThere(path: string, named: string): AverbaError {
+  const hint = existsSync(`${path}.keys`)
+    ? 'Its keyring is there: restore a backup with averba restore, or move the keyring away to begin a new log'
+    : 'Name the file of a log, or a backup of one'
+  return new AverbaError('NOT_FOUND', `Cannot open "${named}": it is not there`, { hint })
 }
 
 function* checkSchema(path: string): Steps<void> {

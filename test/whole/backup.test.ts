@@ -287,7 +287,7 @@ test('the commands say what an operator has to know, to people and to programs',
   rmSync(`${elsewhere}.keys`)
   await expect(averba('doctor', elsewhere)).rejects.toMatchObject({
     code: 1,
-    stdout: expect.stringMatching(/WRONG:\n {2}keys: the keyring is not there/),
+    stdout: expect.stringMatching(/WRONG:\n {2}keys: the keyring is not there.* --keys on the command line/),
   })
   // The keyring of a backup is kept apart from it.
   const apart = await averba('doctor', backup, '--keys', `${store}.keys`, '--deep', '--json')
@@ -306,7 +306,13 @@ test('the commands say what an operator has to know, to people and to programs',
   })
   await expect(averba('doctor', 'no-such-file')).rejects.toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/^NOT_FOUND: /),
+    stderr: expect.stringMatching(/^NOT_FOUND: .*\nName the file of a log/),
+  })
+  const gone = newPath()
+  copyFileSync(`${store}.keys`, `${gone}.keys`)
+  await expect(averba('doctor', gone)).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^NOT_FOUND: .*\nIts keyring is there: restore a backup/),
   })
   for (const command of ['backup', 'restore', 'doctor', 'archive'])
     expect((await averba(command, '--help')).stdout).toMatch(/Exit codes: 0 /)
