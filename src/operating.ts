@@ -19,7 +19,6 @@ import { verifyBundle } from './proof/verify-bundle.ts'
 import { type Replayed, type ReplayOptions, replay } from './replay.ts'
 import { moveOut, putBack } from './store/archive.ts'
 import { type BackupMade, type BackupOptions, makeBackup } from './store/backup.ts'
-import { readOrigin } from './store/checkpoints.ts'
 import { type DiagnoseOptions, type Diagnosis, diagnose } from './store/diagnose.ts'
 import { type Exported, exportLog, readExported } from './store/export-log.ts'
 import { readMark } from './store/high-water-mark.ts'
@@ -30,6 +29,7 @@ import { readAfter } from './store/read.ts'
 import type { RebuildAll } from './store/rebuild-all.ts'
 import type { Rebuilt } from './store/rebuilder.ts'
 import { type Restored, restoreBackup } from './store/restore.ts'
+import { readResumed } from './store/resuming.ts'
 import { Snapshot } from './store/snapshot.ts'
 import { Store } from './store/store.ts'
 import { readFacts } from './store/store-facts.ts'
@@ -59,7 +59,8 @@ export function backupStore(options: {
  *
  * `acceptRollback` lets the log go on under a new name, linked to the old one by an event: also where events that stand
  * behind the backup are lost. Every call that was owed then, except readings, becomes `unknown` instead of being made
- * again.
+ * again. `lostEvents` says how many events stood behind the backup when the high-water mark beside the store was
+ * written: so many are lost at least. It is absent where no mark tells of any.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `KEYS_MISSING`, `KEYS_MISMATCH`, `ROLLED_BACK`,
  * `STORE_UNSAFE`, `CORRUPT`
@@ -71,12 +72,14 @@ export async function restoreStore(
     acceptRollback?: boolean
     onProgress?: OnProgress
   },
-): Promise<Restored & { readonly resumedAs?: string }> {
+): Promise<Restored & { readonly resumedAs?: string; readonly lostEvents?: number }> {
   const { entropy = systemEntropy } = options
   const restored = await restoreBackup({ ...options, views, claimedKinds, entropy })
   if (!options.acceptRollback) return restored
-  const resumedAs = await withStore(options, store => store.reader.read(readOrigin), true)
-  return { ...restored, resumedAs }
+  const found = await withStore(options, store => store.reader.read(readResumed), true)
+  if (!found) throw new TypeError('A restore was accepted and not recorded')
+  const { origin, size, lost } = found.resumed
+  return { ...restored, resumedAs: origin, ...(lost && { lostEvents: lost.size - size }) }
 }
 
 /**

@@ -40,12 +40,14 @@ async function restore(
     ...rootKeyOf(options),
   })
   if (json) return print(JSON.stringify(restored))
-  const { position, at, parts, archivedParts, owed, views, resumedAs } = restored
+  const { position, at, parts, archivedParts, owed, views, resumedAs, lostEvents } = restored
   print(
     `${store}: ${counted(position, 'event')} up to ${at}, ${counted(parts, 'part')}, checked. Nothing later is in it.`,
   )
   print(`Its keyring is ${restored.keys}.`)
   if (resumedAs !== undefined) print(`The log goes on as ${resumedAs}, and says so itself.`)
+  if (lostEvents !== undefined)
+    print(`Lost by that, as its high-water mark tells: at least ${counted(lostEvents, 'event')}.`)
   if (archivedParts > 0)
     print(`In bundles: ${counted(archivedParts, 'part')}. averba archive --restore puts back those of one.`)
   for (const { examples } of views) print(`A view has to be rebuilt: ${examples.join('; ')}`)

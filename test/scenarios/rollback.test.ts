@@ -10,6 +10,7 @@ import {
   valueOf,
   verifyLog,
 } from '../../src/index.ts'
+import { parseCheckpoint } from '../../src/proof/checkpoint.ts'
 import { samples, simulate, VirtualClock } from '../../src/simulation/index.ts'
 import { newPath } from '../store/sample-store.ts'
 
@@ -57,12 +58,15 @@ async function backedUp() {
 
 test('a backup behind the mark is restored only when the rollback is accepted', async () => {
   const { store, backup } = await backedUp()
+  const marked = parseCheckpoint(readFileSync(`${store}.mark`, 'utf8'))?.size ?? 0
   await expect(restoreStore({ backup, store })).rejects.toMatchObject({
     code: 'ROLLED_BACK',
+    message: expect.stringContaining(`had ${marked} when`),
     hint: expect.stringContaining('--accept-rollback'),
   })
   const restored = await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
   expect(restored.resumedAs).not.toBe(restored.origin)
+  expect(restored.lostEvents).toBe(marked - restored.position)
   const verdict = await verifyLog({ store })
   expect(verdict).toMatchObject({ level: 'held', faults: [], origin: restored.resumedAs })
   // The new name is linked to the old one, and names what is lost.

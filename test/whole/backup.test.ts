@@ -328,6 +328,7 @@ test('a restore says on its screen who was erased since the backup, and how to d
   await engine.close()
   for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
   const { stdout } = await averba('restore', `${store}.backup`, store, '--accept-rollback')
+  expect(stdout).toMatch(/^Lost by that, as its high-water mark tells: at least [2-9] events\.$/m)
   expect(stdout).toContain('WARNING: these persons were erased after the backup, and are BACK.')
   expect(stdout).toContain(`erased ${erasedAt}: averba erase ${store} --subject ${subject} --requester`)
 })
