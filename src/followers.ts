@@ -185,7 +185,8 @@ export class Followers {
   async resume(name: string, how: 'again' | 'past'): Promise<number> {
     const position = await this.#store.followers.resume(name, how)
     if (position === undefined) {
-      throw new AverbaError('NOT_FOUND', `Cannot resume "${name}": no parked follower has this name`)
+      const cannot = `Cannot ${how === 'past' ? 'skip for' : 'retry'} "${name}": no parked follower has this name`
+      throw new AverbaError('NOT_FOUND', cannot, { hint: 'log.followers() says which ones are parked' })
     }
     this.wake()
     return position

@@ -280,7 +280,11 @@ test('a person may let it skip the event that it failed at', async () => {
   await averba.log.skip('crm')
   await averba.settle()
   expect(done).toEqual([2, 4])
-  await expect(averba.log.skip('nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(averba.log.skip('nobody')).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+    message: 'Cannot skip for "nobody": no parked follower has this name',
+    hint: 'log.followers() says which ones are parked',
+  })
   await averba.close()
 })
 
