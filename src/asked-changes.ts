@@ -24,11 +24,13 @@ async function withhold(store: Area['store'], owed: Owed): Promise<Withhold | un
   const { status } = owed.data as { status: string } // As the machine writes it.
   const { events } = await readConsentEvents(store, owed.stream)
   const state = events.reduce((before, event) => consentMachine.evolve(before, event), consentMachine.initial)
-  const { asked, reading, passed } = heldOf(state as Parameters<typeof heldOf>[0]) // Made by this very machine.
+  const held = heldOf(state as Parameters<typeof heldOf>[0]) // Made by this very machine.
+  const { asked, reading, passed, isVanished } = held
   if (asked === status) return undefined
   const because = `it is ${reading.status} by now`
   // An approval that was taken back since would be told as one that stands.
-  const isDone = reading.status === status || (status !== 'ATIVO' && passed.some(each => each === status))
+  const isDone =
+    status === 'ATIVO' ? reading.status === status && !isVanished : passed.some(each => each === status)
   return sentBefore => {
     const data = { asked: status, ...(sentBefore && { sentBefore }), ...(isDone && { isDone }) }
     if (isDone) return { status: 'settled', because, fact: { type: 'consent.withholdChange', data } }

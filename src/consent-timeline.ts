@@ -4,7 +4,7 @@ import { heldOf } from './machines/consent-chart.ts'
 import type { ConsentEvent } from './machines/consent-events.ts'
 import { type History, isContradicted, statusBy } from './machines/consent-history.ts'
 import { judge, type Known, type Reason } from './machines/consent-standing.ts'
-import type { ConsentStatus } from './machines/consent-status.ts'
+import type { ConsentStatus, RequestableStatus } from './machines/consent-status.ts'
 import type { MachineState } from './machines/machine.ts'
 import type { Instant } from './message.ts'
 import type { RecordedOf } from './view.ts'
@@ -71,7 +71,9 @@ export function tell(events: readonly ConsentRecorded[], asked: Asked): Told {
     changes.push(...changesBy(event, doubted, changes.at(-1)))
     if (event.type === 'consent.appeared' || event.type === 'consent.amended')
       expiries.push({ expiresAt: event.data.expiresAt, from: event.at })
-    if (event.type === 'consent.changeRequested') askedAt = event.at
+    // The same no, asked for again, leaves what was in doubt since the first in doubt.
+    if (event.type === 'consent.changeRequested' && !(isNo(held.asked) && isNo(event.data.status)))
+      askedAt = event.at
     if (event.type === 'consent.changeSeen' && held.shown === null) shownAt = event.at
     state = consentMachine.evolve(state, event)
     held = heldOf(state as State) // As above.
@@ -96,6 +98,10 @@ export function tell(events: readonly ConsentRecorded[], asked: Asked): Told {
     readAt,
   }
   return { because: judge(known, asked), readAt, expiresAt }
+}
+
+function isNo(asked: RequestableStatus | null): boolean {
+  return asked === 'NEGADO' || asked === 'REVOGADO'
 }
 
 /**

@@ -1,6 +1,7 @@
 import { readEntries } from './adapters/consent/protocol.ts'
 import type { ConsentimentoDetalhado } from './adapters/consent/wire.ts'
 import type { Area } from './area.ts'
+import { toInstant } from './clock.ts'
 import { parseCnpj } from './cnpj.ts'
 import { createConsentReadings, type Fresh, type Synced } from './consent-readings.ts'
 import { createEnrolments, type Enrolments } from './enrolments.ts'
@@ -99,7 +100,7 @@ export interface Consents extends Enrolments, Standings {
 
 /** Makes the area `consents`. */
 export function createConsents(area: Area): Consents {
-  const { commands, rows, store, subjects, views } = area
+  const { clock, commands, rows, store, subjects, views } = area
   const readings = createConsentReadings(area)
   const { refresh } = readings
 
@@ -157,7 +158,7 @@ export function createConsents(area: Area): Consents {
       async () => {
         const waiting = await changeThatWaits(stream)
         const type = waiting ? `consent.${verb}Instead` : `consent.${verb}`
-        const message = { type, data: {}, ...(parts && { parts }) }
+        const message = { type, data: { askedAt: toInstant(clock.now()) }, ...(parts && { parts }) }
         return { targets: [{ stream, message }, ...(waiting ? [withdraw(waiting)] : [])] }
       },
       ask,

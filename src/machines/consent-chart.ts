@@ -1,52 +1,8 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import type { Instant } from '../message.ts'
-import type { ConsentEvent, ConsentReading } from './consent-events.ts'
-import type { HistoryEntry } from './consent-history.ts'
+import { type Context, noDoubt, owes, readingAfter, shownBy, unseen } from './consent-context.ts'
+import type { ConsentEvent } from './consent-events.ts'
 import type { Held } from './consent-readings.ts'
-import type { Shown } from './consent-standing.ts'
-import { type ConsentStatus, consentStatuses, type RequestableStatus } from './consent-status.ts'
-
-interface Context {
-  readonly consent: string
-  readonly subject: string
-  readonly reading: ConsentReading
-  /** What we asked the service for and have not heard of, or what its answer contradicts. */
-  readonly asked: RequestableStatus | null
-  /** What a list shows in place of what we hold, until its history has been read. */
-  readonly shown: Shown | null
-  /** Whether the reading that shows it crossed something newer. */
-  readonly isCrossed: boolean
-  /** A reading in full is owed that may settle it. */
-  readonly isReadingOwed: boolean
-  /** The answer to what we asked for was lost. */
-  readonly isLost: boolean
-  /** When that was noticed, or when we asked for what the answer contradicts. */
-  readonly lostAt: Instant | null
-  /** All statuses that it has had since the last change was asked for, as far as we know. */
-  readonly passed: readonly ConsentStatus[]
-  /** The service's own time of the status that we hold, where its history told. */
-  readonly since: Instant | null
-  /** The history as last read. */
-  readonly history: readonly HistoryEntry[]
-  /** The status that it came with. */
-  readonly historyStatus: ConsentStatus | null
-  /** When it was read, or a list owed another reading because of it. */
-  readonly historyAskedAt: Instant | null
-  /** The expiry that was recorded as passed. */
-  readonly lapsed: Instant | null
-  readonly isErased: boolean
-}
-
-const nothing: ConsentReading = { status: 'PENDENTE', createdAt: null, expiresAt: null, controller: null }
-
-const noDoubt = {
-  asked: null,
-  shown: null,
-  isCrossed: false,
-  isReadingOwed: false,
-  isLost: false,
-  lostAt: null,
-} as const
+import type { ConsentStatus } from './consent-status.ts'
 
 // What the service shows is true, even where its table has no such move.
 const asShown = [
@@ -62,9 +18,6 @@ const ended = { target: 'known', actions: 'forgetDoubt' } as const
 const gone = { actions: 'forgetShown' } as const
 // The service said yes and shows the opposite: the change stays in doubt.
 const contrary = { guard: 'isContrary', target: 'uncertain', actions: 'keepContrary' } as const
-// A denial or a revocation of ours is ended by an end alone: until it is answered, or while that is in doubt.
-const stillOut = { guard: 'isOut', actions: 'forgetShown' } as const
-const stillDoubtful = { guard: 'isOut', actions: 'forgetSeen' } as const
 // While a change of ours is out or in doubt, any other doubt waits for its end.
 const seenBeside = { 'consent.changeSeen': { actions: 'keepShown' } } as const
 const doubtEnds = {
@@ -76,6 +29,25 @@ const doubtEnds = {
   'consent.vanished': ended,
   'consent.confirmed': ended,
   'consent.changeNotMade': ended,
+} as const
+// A status that leaves our change open does not end it: neither while it is out, nor while it is in doubt.
+const out = { guard: 'isOut', actions: 'forgetShown' } as const
+const outEnds = {
+  ...doubtEnds,
+  'consent.approved': [out, ended],
+  'consent.denied': [out, ended],
+  'consent.revoked': [out, ended],
+  'consent.expired': [out, ended],
+  'consent.conflicted': [contrary, out, ended],
+} as const
+const lost = { guard: 'isOut', actions: 'forgetSeen' } as const
+const lostEnds = {
+  ...doubtEnds,
+  'consent.approved': [lost, ended],
+  'consent.denied': [lost, ended],
+  'consent.revoked': [lost, ended],
+  'consent.expired': [lost, ended],
+  'consent.conflicted': [contrary, lost, ended],
 } as const
 
 /** What is known of a consent: its status, and beside it whether that is in doubt. */
@@ -96,7 +68,10 @@ export const chart = setup({
     keepReading: assign(({ context, event }) => readingAfter(context, event)),
     keepAsked: assign({
       asked: ({ event }) => (event.type === 'consent.changeRequested' ? event.data.status : null),
+      askedAt: ({ event }) =>
+        event.type === 'consent.changeRequested' ? (event.data.askedAt ?? null) : null,
       passed: ({ context }) => [context.reading.status],
+      endedAt: null,
     }),
     keepShown: assign(({ context, event }) =>
       event.type === 'consent.changeSeen' ? shownBy(context, event) : {},
@@ -127,7 +102,7 @@ export const chart = setup({
       lostAt: ({ event }) => (event.type === 'consent.changeLost' ? (event.data.lostAt ?? null) : null),
     }),
     keepDeclined: assign(({ event }) => ({
-      ...{ asked: null, isLost: false, lostAt: null },
+      ...{ asked: null, askedAt: null, isLost: false, lostAt: null },
       isReadingOwed: owes(event),
     })),
     // Until it is known whether the change was made, a later reading has to tell what was asked for.
@@ -144,19 +119,7 @@ export const chart = setup({
   },
 }).createMachine({
   id: 'consent',
-  context: {
-    consent: '',
-    subject: '',
-    reading: nothing,
-    ...noDoubt,
-    passed: [],
-    since: null,
-    history: [],
-    historyStatus: null,
-    historyAskedAt: null,
-    lapsed: null,
-    isErased: false,
-  },
+  context: unseen,
   type: 'parallel',
   states: {
     status: {
@@ -206,9 +169,7 @@ export const chart = setup({
         changed: { on: { ...doubtEnds, ...seenBeside } },
         changing: {
           on: {
-            ...doubtEnds,
-            'consent.approved': [stillOut, ended],
-            'consent.conflicted': [contrary, stillOut, ended],
+            ...outEnds,
             'consent.vanished': gone,
             'consent.appeared': [{ guard: 'staysChanging' }, ended],
             'consent.changeRequested': { actions: 'keepAsked' },
@@ -219,10 +180,8 @@ export const chart = setup({
         },
         uncertain: {
           on: {
-            ...doubtEnds,
+            ...lostEnds,
             ...seenBeside,
-            'consent.approved': [stillDoubtful, ended],
-            'consent.conflicted': [contrary, stillDoubtful, ended],
             'consent.vanished': gone,
             'consent.appeared': [{ guard: 'staysUncertain' }, ended],
           },
@@ -237,22 +196,6 @@ function shows(event: ConsentEvent): ConsentStatus | undefined {
   return 'status' in event.data ? (event.data.status ?? undefined) : undefined
 }
 
-function shownBy(
-  context: Context,
-  event: Extract<ConsentEvent, { type: 'consent.changeSeen' }>,
-): Partial<Context> {
-  const { shown, isCrossed } = context
-  const isFirm = shown !== null && shown !== 'unreadable' && !isCrossed
-  // A status that may be older, or cannot be read, does not replace a known one.
-  if (isFirm && (event.data.crossed || event.data.status === null))
-    return { isReadingOwed: context.isReadingOwed || owes(event) }
-  return {
-    shown: event.data.status ?? 'unreadable',
-    isCrossed: event.data.crossed === true,
-    isReadingOwed: context.isReadingOwed || owes(event),
-  }
-}
-
 function knowledgeIn(event: ConsentEvent): 'changing' | 'uncertain' | undefined {
   return event.type === 'consent.appeared' ? event.data.knowledge : undefined
 }
@@ -260,46 +203,6 @@ function knowledgeIn(event: ConsentEvent): 'changing' | 'uncertain' | undefined 
 /** Reports whether the answer to a change shows another status than was asked for. */
 function isContrary(event: ConsentEvent): boolean {
   return event.type === 'consent.conflicted' && event.data.isContrary === true
-}
-
-function owes({ effects = [] }: ConsentEvent): boolean {
-  return effects.length > 0
-}
-
-function readingAfter(context: Context, event: ConsentEvent): Partial<Context> {
-  switch (event.type) {
-    case 'consent.appeared': {
-      const { consent, subject, askedAt: _, knowledge: __, ...reading } = event.data
-      return {
-        consent,
-        subject,
-        reading,
-        passed: passedWith(context, reading.status),
-        since: null,
-        history: [],
-        historyStatus: null,
-        historyAskedAt: null,
-      }
-    }
-    case 'consent.amended':
-      return { reading: event.data }
-    case 'consent.approved':
-    case 'consent.denied':
-    case 'consent.revoked':
-    case 'consent.expired':
-    case 'consent.conflicted':
-      return {
-        reading: { ...context.reading, status: event.data.status },
-        passed: passedWith(context, event.data.status),
-        since: event.data.since ?? null,
-      }
-    default:
-      return {}
-  }
-}
-
-function passedWith({ passed }: Context, status: ConsentStatus): readonly ConsentStatus[] {
-  return consentStatuses.filter(each => each === status || passed.includes(each))
 }
 
 /** Where the machine stands. */

@@ -23,7 +23,7 @@ export interface Move {
   readonly since?: Instant
   /** When the request left whose answer shows it; absent where another event of the same append says so. */
   readonly askedAt?: Instant
-  /** A denial or a revocation of ours is still out: this is no end, and does not take its place. */
+  /** A change of ours is out, or its answer lost, and this does not end it: it may still come, or was before it. */
   readonly isOut?: true
 }
 
@@ -65,8 +65,11 @@ export type ConsentEvent =
   | Event<'consent.lapsed', { expiresAt: Instant }>
   /** The service shows what we hold: recorded only where it ends an effect or a doubt. */
   | Event<'consent.confirmed', { status: ConsentStatus; askedAt?: Instant }>
-  /** `instead` names a change that had not left, and is replaced. */
-  | Event<'consent.changeRequested', { status: RequestableStatus; instead?: RequestableStatus }>
+  /** `askedAt` is when it was asked for. `instead` names a change that had not left, and is replaced. */
+  | Event<
+      'consent.changeRequested',
+      { status: RequestableStatus; instead?: RequestableStatus; askedAt?: Instant }
+    >
   /** The refusal contradicts what we hold, which led to the request: a reading in full is owed. */
   | Event<'consent.changeDeclined', { httpStatus: number }>
   | Event<'consent.readDeclined', { httpStatus: number }>
@@ -132,9 +135,10 @@ export interface Answered {
 
 /** What the machine of a consent decides: commands, and facts from outside. */
 export type ConsentMessage =
-  | Message<'consent.approve' | 'consent.deny' | 'consent.revoke' | 'consent.readDetail', unknown>
+  | Message<'consent.approve' | 'consent.deny' | 'consent.revoke', { askedAt?: Instant }>
   /** The earlier change has not left, and is withdrawn with this. */
-  | Message<'consent.approveInstead' | 'consent.denyInstead' | 'consent.revokeInstead', unknown>
+  | Message<'consent.approveInstead' | 'consent.denyInstead' | 'consent.revokeInstead', { askedAt?: Instant }>
+  | Message<'consent.readDetail', unknown>
   | Message<'consent.observe', ConsentReading & { consent: string; subject: string; askedAt?: Instant }>
   /** A list has it twice, or in a form that cannot be read. */
   | Message<'consent.observeUnreadable' | 'consent.miss', unknown>

@@ -41,11 +41,13 @@ export function statusBy(
   const isActive = historyStatus === 'ATIVO'
   const undated = history.filter(({ since }) => since === null)
   if (undated.some(entry => !isActive || isEnd(entry))) return 'unknown'
-  const dated = history.filter(({ since }) => since !== null)
+  const dated = history.filter(({ since }) => since !== null).toSorted(byDate)
   const entry = dated.findLast(({ since }) => (since ?? '') <= at)
   if (!entry) return undated.length > 0 ? undefined : null
-  const isFormer = isActive && entry.status === 'PENDENTE' && entry === dated.at(-1)
-  return isFormer ? undefined : (entry.status ?? 'unknown')
+  const isLast = isActive && entry.since === dated.at(-1)?.since
+  if (!isLast || isEnd(entry)) return entry.status ?? 'unknown'
+  if (isContradicted({ reading: { status: 'ATIVO' }, history, historyStatus })) return 'unknown'
+  return entry.status === 'PENDENTE' ? undefined : 'ATIVO'
 }
 
 /** What a history may tell last: an entry without a date is as good as the newest, and so are those of one instant. */
@@ -56,6 +58,11 @@ function lastOf(history: readonly HistoryEntry[]): readonly HistoryEntry[] {
   // Where an order was found that leads to the status, it counts.
   const isLed = undated.length === 0 && last.at(-1)?.status === 'ATIVO'
   return [...undated, ...(isLed ? last.slice(-1) : last)]
+}
+
+/** Instants all have one form, so that as texts they are in order. */
+function byDate({ since: a }: HistoryEntry, { since: b }: HistoryEntry): number {
+  return (a ?? '').localeCompare(b ?? '')
 }
 
 function isEnd({ status }: Pick<HistoryEntry, 'status'>): boolean {

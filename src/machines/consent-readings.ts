@@ -1,4 +1,4 @@
-import { fromInstant, isWaitOver } from '../clock.ts'
+import { fromInstant, isWaitOver, toInstant } from '../clock.ts'
 import type { Event, Instant } from '../message.ts'
 import type { ConsentEvent, ConsentReading, Move } from './consent-events.ts'
 import { type History, type HistoryEntry, isContradicted } from './consent-history.ts'
@@ -9,6 +9,8 @@ import { type ConsentStatus, isOpen, moveType, type RequestableStatus } from './
 export interface Held extends History {
   readonly reading: ConsentReading
   readonly asked: RequestableStatus | null
+  /** When we asked for it. */
+  readonly askedAt: Instant | null
   readonly shown: Shown | null
   /** Whether the reading that shows it crossed something newer. */
   readonly isCrossed: boolean
@@ -16,6 +18,8 @@ export interface Held extends History {
   readonly historyAskedAt: Instant | null
   /** All statuses that it has had since the last change was asked for, as far as we know. */
   readonly passed: readonly ConsentStatus[]
+  /** When the request left whose answer says that our denial or revocation is made, while nothing else is known. */
+  readonly endedAt: Instant | null
   readonly isVanished: boolean
   /** Never seen, or vanished. */
   readonly isUnknown: boolean
@@ -51,7 +55,7 @@ export function seen(held: Held, given: ConsentReading & Whose & When): readonly
   const { status } = given
   const isOwn = status === held.reading.status
   // The history tells what became of a lost change when a list shows neither status.
-  const isElsewhere = held.isLost && !isOwn && status !== held.asked
+  const isElsewhere = held.isLost && !leavesOpen(held, status) && status !== held.asked
   if (held.isUnknown || (!held.isQuiet && !isElsewhere)) return observed(held, given, [])
   const amended = amendment(held, given)
   const isVague = held.isCrossed || held.shown === 'unreadable'
@@ -94,7 +98,7 @@ export function observed(
   const amended = amendment(held, given)
   const isEarly = mayStillBeMade(held, given)
   if (moves.length > 0) {
-    // Another open status ends the doubt about a denial or a revocation as little as the former one.
+    // A status that leaves our change open ends the doubt about it as little as the former one.
     const last = moves.at(-1)
     const isStillOut = last !== undefined && 'isOut' in last.data
     const ended = isStillOut && !isEarly ? notMade(held, status) : undefined
@@ -120,7 +124,7 @@ function notMade({ isLost, isDoubtful, asked }: Held, status: ConsentStatus): Co
 
 /** It is listed for the first time, or again. */
 function listedAgain(held: Held, given: ConsentReading & Whose & When): readonly ConsentEvent[] {
-  const isOld = isNoNews(held, given.status) && !mayStillBeMade(held, given)
+  const isOld = leavesOpen(held, given.status) && !mayStillBeMade(held, given)
   const ended = isOld ? notMade(held, given.status) : undefined
   return [appeared(held, given, ended !== undefined), ...(ended ? [ended] : [])]
 }
@@ -141,8 +145,21 @@ function appeared(held: Held, given: ConsentReading & Whose & When, isEnded: boo
 /** What is still to be found out of our own change when the consent is listed again. */
 function doubtAfter(held: Held, given: ConsentReading & When): 'changing' | 'uncertain' | undefined {
   if (mayStillBeMade(held, given)) return 'uncertain'
-  const isOut = !held.isQuiet && !held.isDoubtful && isNoNews(held, given.status)
+  const isOut = !held.isQuiet && !held.isDoubtful && leavesOpen(held, given.status)
   return isOut ? 'changing' : undefined
+}
+
+/**
+ * Until when a reading that shows a consent as open may be of an older copy, which has not heard of our denial or
+ * revocation: that was answered less than a minute before it left. `undefined` where it is not.
+ */
+export function maybeOlderUntil(
+  { endedAt }: Held,
+  { status, askedAt }: Pick<ConsentReading, 'status'> & When,
+): Instant | undefined {
+  if (endedAt === null || askedAt === undefined || !isOpen(status)) return undefined
+  const until = fromInstant(endedAt) + lateChangeMs
+  return isWaitOver(until, fromInstant(askedAt), lateChangeMs) ? undefined : toInstant(until)
 }
 
 /** Reports whether a reading tells nothing of our change, and left too early to tell that it will not be made. */
@@ -151,7 +168,7 @@ export function mayStillBeMade(
   { status, askedAt }: Pick<ConsentReading, 'status'> & When,
 ): boolean {
   const { lostAt } = held
-  if (lostAt === null || askedAt === undefined || !isNoNews(held, status)) return false
+  if (lostAt === null || askedAt === undefined || !leavesOpen(held, status)) return false
   // A clock that was ahead when it was lost has been put right since.
   return !isWaitOver(fromInstant(lostAt) + lateChangeMs, fromInstant(askedAt), lateChangeMs)
 }
@@ -170,33 +187,45 @@ export function movesOf(
   shown: ConsentStatus,
   history: readonly HistoryEntry[],
 ): readonly ConsentEvent[] {
-  const { reading, asked, history: known, isLost } = held
-  const steps = newSteps(reading.status, shown, known, history)
-  const isDone = steps.some(step => step.status === asked)
+  const { reading, asked, isLost } = held
+  const steps = newSteps(held, shown, history)
+  // What is shown now ends it, whenever it began.
+  const isEnding = (step: Step) =>
+    asked !== null && endsChange(asked, step.status) && (step === steps.at(-1) || isSince(held, step))
+  const isDone = steps.some(step => step.status === asked && isEnding(step))
   let from = reading.status
-  let isOut = isNo(asked)
-  let isFirstNews = true
-  return steps.map(({ status, since }) => {
+  let isOut = asked !== null
+  let isUnresolved = isLost
+  return steps.map(step => {
+    const { status, since } = step
+    isOut &&= !isEnding(step)
+    const isResolving = isUnresolved && isEnding(step) && (!isDone || status === asked)
     // A change that was put off, or is still on its way, cannot be told from somebody else's.
-    const by = isLost && status === asked ? 'us' : 'service'
-    isOut &&= isOpen(status)
+    const by = isResolving && isDone && isSince(held, step) ? 'us' : 'service'
     const made = move(from, { status, by, ...(since !== null && { since }), ...(isOut && { isOut }) })
     from = status
-    if (isOut || !isLost) return made
-    const ends = isDone ? by === 'us' : isFirstNews
-    isFirstNews = false
-    return ends ? { ...made, ...resolution(isDone) } : made
+    if (!isResolving) return made
+    isUnresolved = false
+    return { ...made, ...resolution(isDone) }
   })
 }
 
-/** Reports whether a status says nothing of our change: the former one and, of a denial or revocation, any open one. */
-function isNoNews({ reading, asked }: Held, status: ConsentStatus): boolean {
-  return status === reading.status || (isNo(asked) && isOpen(status))
+/** Reports whether an entry may tell of the time since our change was asked for. */
+function isSince({ askedAt }: Held, { since }: Step): boolean {
+  return since === null || askedAt === null || since >= askedAt
 }
 
-/** Reports whether a change takes a consent away: no open status that is shown stands in its place. */
-function isNo(asked: RequestableStatus | null): boolean {
-  return asked === 'NEGADO' || asked === 'REVOGADO'
+/** Reports whether a status says nothing of our change: the former one, or one that it may still come from. */
+function leavesOpen({ reading, asked }: Held, status: ConsentStatus): boolean {
+  return status === reading.status || (asked !== null && !endsChange(asked, status))
+}
+
+/**
+ * Reports whether a status that is shown ends a change of ours. A denial or a revocation is ended by an end alone: an
+ * open status may be that of an older copy, or somebody else's doing. An approval is ended by whatever is not PENDENTE.
+ */
+function endsChange(asked: RequestableStatus, status: ConsentStatus): boolean {
+  return asked === 'ATIVO' ? status !== 'PENDENTE' : !isOpen(status)
 }
 
 interface Step {
@@ -205,21 +234,30 @@ interface Step {
 }
 
 /** The new entries of a history. A history that contradicts what is shown, or what we hold, tells nothing. */
-function newSteps(
-  held: ConsentStatus,
-  shown: ConsentStatus,
-  known: readonly HistoryEntry[],
-  history: readonly HistoryEntry[],
-): readonly Step[] {
-  const plain: Step[] = held === shown ? [] : [{ status: shown, since: null }]
+function newSteps(held: Held, shown: ConsentStatus, history: readonly HistoryEntry[]): readonly Step[] {
+  const { status } = held.reading
+  const plain: Step[] = status === shown ? [] : [{ status: shown, since: null }]
   if (history.at(-1)?.status !== shown) return plain
-  const isGrown = known.at(-1)?.status === held && known.every((entry, i) => isSameEntry(entry, history[i]))
-  const from = isGrown ? known.length : history.findLastIndex(entry => entry.status === held) + 1
   const steps = history
-    .slice(from)
-    .flatMap(({ status, since }) => (status === null ? [] : [{ status, since }]))
+    .slice(firstNew(held, history))
+    .flatMap(entry => (entry.status === null ? [] : [{ ...entry, status: entry.status }]))
+  // What we hold may have come by an answer, before its entry.
+  const news = steps[0]?.status === status ? steps.slice(1) : steps
+  return news.length > 0 ? news : plain
+}
+
+/** Where the entries begin that we have not seen: after those known, or after what we hold, or with our own change. */
+function firstNew(
+  { reading, asked, askedAt, history: known }: Held,
+  history: readonly HistoryEntry[],
+): number {
+  if (known.length > 0 && known.every((entry, i) => isSameEntry(entry, history[i]))) return known.length
+  const last = history.findLastIndex(entry => entry.status === reading.status)
   // Without an entry for what we hold, only the last one is certainly new.
-  return from === 0 ? (held === shown ? [] : steps.slice(-1)) : steps
+  const after = last === -1 ? history.length - 1 : last + 1
+  const isLater = ({ since }: HistoryEntry) => askedAt !== null && since !== null && since >= askedAt
+  const own = asked === null ? -1 : history.findIndex(isLater)
+  return own === -1 ? after : Math.min(after, own)
 }
 
 function isSameEntry(a: HistoryEntry, b: HistoryEntry | undefined): boolean {

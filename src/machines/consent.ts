@@ -11,7 +11,16 @@ import {
   whenErased,
 } from './consent-events.ts'
 import { type HistoryEntry, isContradicted } from './consent-history.ts'
-import { crossed, lapse, lateChangeMs, mayStillBeMade, movesOf, observed, seen } from './consent-readings.ts'
+import {
+  crossed,
+  lapse,
+  lateChangeMs,
+  maybeOlderUntil,
+  mayStillBeMade,
+  movesOf,
+  observed,
+  seen,
+} from './consent-readings.ts'
 import { judge } from './consent-standing.ts'
 import { askedFrom, type RequestableStatus } from './consent-status.ts'
 import { defineMachine } from './define-machine.ts'
@@ -39,20 +48,18 @@ function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<C
     case 'consent.approve':
     case 'consent.deny':
     case 'consent.revoke':
-      return ask(state, asks[message.type])
+      return ask(state, message.data, asks[message.type])
     case 'consent.approveInstead':
     case 'consent.denyInstead':
     case 'consent.revokeInstead':
-      return ask(state, asksInstead[message.type], state.context.asked)
+      return ask(state, message.data, asksInstead[message.type], state.context.asked)
     case 'consent.readDetail':
       if (isUnknown(state)) return refuse(missing(state))
       return record({ type: 'consent.detailRequested', data: {}, effects: [readConsent(state.context)] })
     case 'consent.observe': {
       const held = heldOf(state)
-      return withReading(
-        state,
-        message.isStale ? crossed(held, message.data.status) : seen(held, message.data),
-      )
+      const isOld = message.isStale || maybeOlderUntil(held, message.data) !== undefined
+      return withReading(state, isOld ? crossed(held, message.data.status) : seen(held, message.data))
     }
     case 'consent.observeUnreadable': {
       const { shown, isReadingOwed } = state.context
@@ -99,6 +106,7 @@ function believed(state: State): readonly ConsentEvent[] {
  */
 function ask(
   state: State,
+  { askedAt }: { readonly askedAt?: Instant },
   status: RequestableStatus,
   instead: RequestableStatus | null = null,
 ): Decision<ConsentEvent> {
@@ -115,7 +123,7 @@ function ask(
     return refuse(`it is ${held}, and only ${askedFrom[status]} becomes ${status}`)
   return record({
     type: 'consent.changeRequested',
-    data: { status, ...(instead !== null && { instead }) },
+    data: { status, ...(instead !== null && { instead }), ...(askedAt !== undefined && { askedAt }) },
     effects: [changeStatus(state.context, status)],
   })
 }
@@ -129,7 +137,7 @@ function doubtOf({ isLost, asked }: State['context']): string {
 
 function whenTold({ lostAt }: State['context']): string {
   if (lostAt === null) return 'read it first'
-  return `a reading tells from ${toInstant(fromInstant(lostAt) + lateChangeMs)} on`
+  return `a reading tells that begins after ${toInstant(fromInstant(lostAt) + lateChangeMs)}`
 }
 
 /** What a reading in full adds: the moves of its history that we have not recorded, each with its time. */
@@ -142,10 +150,12 @@ function readInFull(
   const held = heldOf(state)
   // A list makes it appear again: its event keeps what the list shows.
   if (held.isVanished) return [described(data, readLater(state, data))]
-  if (isStale) {
+  const dueAt = maybeOlderUntil(held, data)
+  if (isStale || dueAt !== undefined) {
     const news = crossed(held, reading.status)
     const isOpen = news.length > 0 || held.shown !== null || held.isDoubtful
-    return [described(data, isOpen ? [readConsent(state.context)] : []), ...news]
+    const later = { ...readConsent(state.context), ...(dueAt !== undefined && { dueAt }) }
+    return [described(data, isOpen ? [later] : []), ...news]
   }
   return [
     described(data, readLater(state, data)),

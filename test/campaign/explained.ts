@@ -23,6 +23,10 @@ export const explained: readonly Explanation[] = [
     isSeldom: true,
   },
   {
+    names: /^consent: \w+\+(changing|uncertain) -> (NEGADO|REVOGADO|EXPIRADO)\+\1 /,
+    because: 'the simulated service opens no consent again, so that every end is the end of our change',
+  },
+  {
     names: /^consent: (NEGADO|REVOGADO|EXPIRADO)\+uncertain -> \1\+known /,
     because: 'no answer of the simulated service is contrary to what it was asked for',
   },

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { givenConsent } from './given-consent.ts'
 import { eventsOf, givenTroubled } from './given-troubled.ts'
 
 const minuteMs = 60_000
@@ -162,12 +163,155 @@ test('a denial that was not made is told of by health once somebody has approved
   await world.close()
 })
 
+/** A consent that was read in full, and that somebody revoked and gave anew before our revocation, unread by us. */
+async function givenGivenAnew(trouble: 'busy' | 'lost') {
+  const given = await givenTroubled('ATIVO', trouble)
+  const { averba, clock, consentService, samples } = given.world
+  await averba.consents.get(given.which)
+  for (const status of ['REVOGADO', 'ATIVO'] as const) {
+    await clock.advance(hourMs)
+    consentService.change(samples.cpf, given.which.id, status)
+  }
+  await clock.advance(hourMs)
+  return given
+}
+
+test('an end from before our revocation, of which we read after it, is not its end: put off', async () => {
+  const { world, service, which } = await givenGivenAnew('busy')
+  const { averba, clock } = world
+  const revoke = () => averba.consents.revoke(which, { commandId: 'r' })
+  expect((await revoke()).status).toBe('deferred')
+  await averba.consents.get({ ...which, ageMaxMs: 0 })
+  await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({
+    standing: { because: 'uncertain' },
+  })
+  service.isTroubled = false
+  await clock.advance(2 * hourMs)
+  await averba.settle()
+  expect(service.changes).toBe(1)
+  expect(await revoke()).toMatchObject({ status: 'settled', value: { status: 'REVOGADO' } })
+  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await world.close()
+})
+
+test('an end from before our revocation, of which we read after it, is not its end: lost', async () => {
+  const { world, which } = await givenGivenAnew('lost')
+  const { averba, clock } = world
+  const revoke = () => averba.consents.revoke(which, { commandId: 'r' })
+  expect((await revoke()).status).toBe('unknown')
+  await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({
+    standing: { because: 'uncertain' },
+  })
+  await clock.advance(minuteMs)
+  await averba.settle()
+  expect(await revoke()).toMatchObject({ status: 'declined', problem: { code: 'NOT_DONE' } })
+  expect(await eventsOf(world, 'consent.revoked')).toMatchObject([{ data: { by: 'service' } }])
+  expect(await eventsOf(world, 'consent.changeNotMade')).toHaveLength(1)
+  await world.close()
+})
+
+test('a lost revocation that was made is settled by its history, although the consent was given anew since', async () => {
+  const { world, service, which } = await givenTroubled('ATIVO', 'made and lost')
+  const { averba, clock, consentService, faults, samples } = world
+  const revoke = () => averba.consents.revoke(which, { commandId: 'r' })
+  await clock.advance(hourMs)
+  await faults.add({ kind: 'refuse', service: 'consentService', method: 'GET', times: 100 })
+  expect((await revoke()).status).toBe('unknown')
+  await clock.advance(30_000)
+  consentService.change(samples.cpf, which.id, 'ATIVO')
+  await faults.clear()
+  service.isTroubled = false
+  await clock.advance(hourMs)
+  await averba.settle()
+  expect((await revoke()).status).toBe('settled')
+  expect(await eventsOf(world, 'consent.revoked')).toMatchObject([{ data: { by: 'us' } }])
+  expect((await averba.consents.standing(which)).because).toBe('active')
+  await world.close()
+})
+
+test('a revocation that was answered is not undone by an older copy within the minute', async () => {
+  const copies = new Map<string, string>()
+  let isBehind = false
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+    if (request.method !== 'GET') return forward(request)
+    const copy = copies.get(request.url)
+    if (isBehind && copy !== undefined) return Response.json(JSON.parse(copy))
+    const response = await forward(request)
+    copies.set(request.url, await response.clone().text())
+    return response
+  })
+  const { averba, clock } = world
+  const which = { subject, id: consent.id }
+  await averba.consents.get(which)
+  await averba.consents.sync({ subject })
+  await clock.advance(hourMs)
+  expect((await averba.consents.revoke(which)).status).toBe('settled')
+  isBehind = true
+  await clock.advance(5_000)
+  await averba.consents.sync({ subject })
+  await averba.settle()
+  expect((await averba.consents.standing(which)).because).toBe('revoked')
+  isBehind = false
+  await clock.advance(minuteMs)
+  await averba.settle()
+  await averba.consents.sync({ subject })
+  expect((await averba.consents.standing(which)).because).toBe('revoked')
+  expect(await eventsOf(world, 'consent.conflicted')).toEqual([])
+  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await world.close()
+})
+
+test('a consent that is given anew right after a revocation of ours stands a minute later', async () => {
+  const { world, subject, consent } = await givenConsent('ATIVO')
+  const { averba, clock, consentService, samples } = world
+  const which = { subject, id: consent.id }
+  expect((await averba.consents.revoke(which)).status).toBe('settled')
+  await clock.advance(5_000)
+  consentService.change(samples.cpf, which.id, 'ATIVO')
+  await averba.consents.sync({ subject })
+  expect((await averba.consents.standing(which)).because).toBe('revoked')
+  await clock.advance(minuteMs)
+  await averba.settle()
+  expect((await averba.consents.standing(which)).because).toBe('active')
+  await world.close()
+})
+
+test('a revocation that is asked for again leaves in doubt what was in doubt since the first', async () => {
+  const { world, which } = await givenTroubled('ATIVO')
+  const { averba, clock } = world
+  await clock.advance(hourMs)
+  expect((await averba.consents.revoke(which)).status).toBe('deferred')
+  await clock.advance(hourMs / 2)
+  const at = new Date(clock.now()).toISOString()
+  expect((await averba.consents.standing(which, { at })).because).toBe('uncertain')
+  await clock.advance(minuteMs)
+  expect((await averba.consents.revoke(which)).status).toBe('deferred')
+  expect((await averba.consents.standing(which, { at })).because).toBe('uncertain')
+  await world.close()
+})
+
+test('a lost denial ends by the lists where no history can be read', async () => {
+  const { world, service, which } = await givenTroubled('PENDENTE', 'lost')
+  const { averba, clock, consentService, faults, samples } = world
+  await faults.add({ kind: 'status', status: 403, service: 'consentService', method: 'GET', times: 1_000 })
+  expect((await averba.consents.deny(which)).status).toBe('unknown')
+  await averba.settle()
+  await faults.clear()
+  consentService.change(samples.cpf, which.id, 'ATIVO')
+  await clock.advance(minuteMs)
+  service.isTroubled = false
+  await averba.consents.sync(which)
+  expect(await eventsOf(world, 'consent.changeNotMade')).toMatchObject([{ data: { asked: 'NEGADO' } }])
+  expect((await averba.consents.revoke(which)).status).toBe('settled')
+  await world.close()
+})
+
 test('what the last change came to is said where another one is refused, with the time from which a reading tells', async () => {
   const { world, which } = await givenTroubled('ATIVO', 'lost')
   const { consents } = world.averba
   expect((await consents.revoke(which)).status).toBe('unknown')
   await expect(consents.revoke(which)).rejects.toThrow(
-    'the last change may have been made: a reading tells from 2026-11-20T12:01:00.000Z on',
+    'the last change may have been made: a reading tells that begins after 2026-11-20T12:01:00.000Z',
   )
   await world.close()
 })

@@ -197,9 +197,16 @@ function readHistory(historico: unknown, shown: Summary['status']): readonly Ent
   const dates = read.map(entry => entry.since ?? '')
   const [rises, falls] = [dates, dates.toReversed()].map(hasRise)
   const reversed = read.toReversed()
-  if (rises !== falls) return (rises ? read : reversed).toSorted(byDate)
+  if (rises !== falls) return withEndShown((rises ? read : reversed).toSorted(byDate), shown)
   const orders = [read, reversed].map(each => each.toSorted((a, b) => byDate(a, b) || endLast(a, b)))
   return orders.find(order => order.at(-1)?.status === shown) ?? orders[0] ?? []
+}
+
+/** Of entries with the newest date, the end that is shown comes last, whatever the order. */
+function withEndShown(entries: readonly Entry[], shown: Summary['status']): readonly Entry[] {
+  const newest = entries.at(-1)?.since
+  const at = entries.findLastIndex(entry => entry.status === shown && entry.since === newest && isEnd(entry))
+  return at === -1 ? entries : [...entries.toSpliced(at, 1), ...entries.slice(at, at + 1)]
 }
 
 /** Reports whether some text comes right after a smaller one. */

@@ -1,0 +1,134 @@
+import type { Instant } from '../message.ts'
+import type { ConsentEvent, ConsentReading, Move } from './consent-events.ts'
+import type { HistoryEntry } from './consent-history.ts'
+import type { Shown } from './consent-standing.ts'
+import { type ConsentStatus, consentStatuses, isOpen, type RequestableStatus } from './consent-status.ts'
+
+/** What the machine of a consent holds. */
+export interface Context {
+  readonly consent: string
+  readonly subject: string
+  readonly reading: ConsentReading
+  /** What we asked the service for and have not heard of, or what its answer contradicts. */
+  readonly asked: RequestableStatus | null
+  /** When we asked for it. */
+  readonly askedAt: Instant | null
+  /** What a list shows in place of what we hold, until its history has been read. */
+  readonly shown: Shown | null
+  /** Whether the reading that shows it crossed something newer. */
+  readonly isCrossed: boolean
+  /** A reading in full is owed that may settle it. */
+  readonly isReadingOwed: boolean
+  /** The answer to what we asked for was lost. */
+  readonly isLost: boolean
+  /** When that was noticed, or when we asked for what the answer contradicts. */
+  readonly lostAt: Instant | null
+  /** All statuses that it has had since the last change was asked for, as far as we know. */
+  readonly passed: readonly ConsentStatus[]
+  /** When the request left whose answer says that our denial or revocation is made, while nothing else is known. */
+  readonly endedAt: Instant | null
+  /** The service's own time of the status that we hold, where its history told. */
+  readonly since: Instant | null
+  /** The history as last read. */
+  readonly history: readonly HistoryEntry[]
+  /** The status that it came with. */
+  readonly historyStatus: ConsentStatus | null
+  /** When it was read, or a list owed another reading because of it. */
+  readonly historyAskedAt: Instant | null
+  /** The expiry that was recorded as passed. */
+  readonly lapsed: Instant | null
+  readonly isErased: boolean
+}
+
+/** No doubt about a status. */
+export const noDoubt = {
+  asked: null,
+  askedAt: null,
+  shown: null,
+  isCrossed: false,
+  isReadingOwed: false,
+  isLost: false,
+  lostAt: null,
+} as const
+
+/** What is held of a consent that nobody has seen. */
+export const unseen: Context = {
+  consent: '',
+  subject: '',
+  reading: { status: 'PENDENTE', createdAt: null, expiresAt: null, controller: null },
+  ...noDoubt,
+  passed: [],
+  endedAt: null,
+  since: null,
+  history: [],
+  historyStatus: null,
+  historyAskedAt: null,
+  lapsed: null,
+  isErased: false,
+}
+
+/** Reports whether an event owes a call. */
+export function owes({ effects = [] }: ConsentEvent): boolean {
+  return effects.length > 0
+}
+
+/** What an event changes of the status, and of what is known of it. */
+export function readingAfter(context: Context, event: ConsentEvent): Partial<Context> {
+  switch (event.type) {
+    case 'consent.appeared': {
+      const { consent, subject, askedAt: _, knowledge: __, ...reading } = event.data
+      return {
+        consent,
+        subject,
+        reading,
+        passed: passedWith(context, reading.status),
+        endedAt: null,
+        since: null,
+        history: [],
+        historyStatus: null,
+        historyAskedAt: null,
+      }
+    }
+    case 'consent.amended':
+      return { reading: event.data }
+    case 'consent.approved':
+    case 'consent.denied':
+    case 'consent.revoked':
+    case 'consent.expired':
+    case 'consent.conflicted':
+      return moved(context, event.data)
+    default:
+      return {}
+  }
+}
+
+function moved(context: Context, { status, by, since, askedAt, isOut }: Move): Partial<Context> {
+  return {
+    reading: { ...context.reading, status },
+    // What was before our change tells nothing of it.
+    passed: isOut ? context.passed : passedWith(context, status),
+    endedAt: by === 'us' && !isOpen(status) ? (askedAt ?? null) : null,
+    since: since ?? null,
+  }
+}
+
+function passedWith({ passed }: Context, status: ConsentStatus): readonly ConsentStatus[] {
+  return consentStatuses.filter(each => each === status || passed.includes(each))
+}
+
+/** What a list that shows something else changes. */
+export function shownBy(
+  context: Context,
+  event: Extract<ConsentEvent, { type: 'consent.changeSeen' }>,
+): Partial<Context> {
+  const { shown, isCrossed } = context
+  const isFirm = shown !== null && shown !== 'unreadable' && !isCrossed
+  // A status that may be older, or cannot be read, does not replace a known one.
+  if (isFirm && (event.data.crossed || event.data.status === null))
+    return { isReadingOwed: context.isReadingOwed || owes(event) }
+  return {
+    shown: event.data.status ?? 'unreadable',
+    isCrossed: event.data.crossed === true,
+    isReadingOwed: context.isReadingOwed || owes(event),
+  }
+}
