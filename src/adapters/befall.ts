@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import { drain } from './drain.ts'
 import type { Fault } from './fault.ts'
 import { defaultBudgetMs, type Fetch, UnsentError } from './transport.ts'
 
@@ -19,7 +20,7 @@ export async function befall(
     case 'reset':
       throw broken()
     case 'lose':
-      await readWhole(await forward(request))
+      await drain(await forward(request))
       throw broken()
     case 'delay':
       await clock.sleep(fault.ms ?? 0, undefined, 'the fault delay')
@@ -41,7 +42,7 @@ export async function befall(
       const first = await forward(request)
       // The answer to the second copy does not count.
       await forward(copy)
-        .then(readWhole)
+        .then(drain)
         .catch(() => undefined)
       return first
     }
@@ -57,11 +58,6 @@ export async function befall(
 /** The error of a socket whose connection breaks. */
 function broken(): Error {
   return Object.assign(new Error('The connection broke'), { code: 'ECONNRESET' })
-}
-
-/** An answer may come in pieces: only its end says that the work is done. */
-async function readWhole(response: Response): Promise<void> {
-  await response.arrayBuffer()
 }
 
 function statusOf({ status = 500, retryAfterS }: Fault): Response {

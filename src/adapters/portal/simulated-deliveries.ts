@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import { brasiliaDay, writeBrasilia } from '../brasilia.ts'
+import { drain } from '../drain.ts'
 import type { PortalPolicies } from '../policies.ts'
 import { LateError, type Limit, withinTime } from '../within-time.ts'
 import { describeFailure } from './simulated-failure.ts'
@@ -94,7 +95,7 @@ export class SimulatedDeliveries {
       const response = await withinTime(timer, limits.processingMs, async limit => {
         const answer = await this.#send(subscription, notice, content, limit)
         // The rest of the answer does not count: the connection is given up.
-        await (processingTime === 'exchange' ? answer.arrayBuffer() : answer.body?.cancel())
+        await (processingTime === 'exchange' ? drain(answer) : answer.body?.cancel())
         return answer
       })
       const isSuccess = success === '2xx' ? response.ok : response.status === 200

@@ -1,0 +1,4 @@
+/** Reads an answer to its end, which says that the work is done, and keeps nothing of it: it may be as long as it likes. */
+export async function drain({ body }: Response): Promise<void> {
+  await body?.pipeTo(new WritableStream())
+}
