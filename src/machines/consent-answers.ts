@@ -1,7 +1,8 @@
 import { fromInstant, toInstant } from '../clock.ts'
 import type { Effect, Instant } from '../message.ts'
 import type { Answered, ConsentEvent, ConsentReading } from './consent-events.ts'
-import { amendment, crossed, type Held, lateChangeMs, move, resolution } from './consent-readings.ts'
+import { move, resolution } from './consent-moves.ts'
+import { amendment, crossed, type Held, lateChangeMs } from './consent-readings.ts'
 import type { ConsentStatus, RequestableStatus } from './consent-status.ts'
 
 /** The service answered our request for a change with the consent as it stands now. */

@@ -1,5 +1,13 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import { type Context, noDoubt, owes, readingAfter, shownBy, unseen } from './consent-context.ts'
+import {
+  type Context,
+  historyAfter,
+  noDoubt,
+  owes,
+  readingAfter,
+  shownBy,
+  unseen,
+} from './consent-context.ts'
 import type { ConsentEvent } from './consent-events.ts'
 import type { Held } from './consent-readings.ts'
 import type { ConsentStatus } from './consent-status.ts'
@@ -81,15 +89,8 @@ export const chart = setup({
     }),
     forgetShown: assign({ shown: null, isCrossed: false, isReadingOwed: false }),
     forgetSeen: assign({ shown: null, isCrossed: false }),
-    keepHistory: assign(({ event }) =>
-      event.type === 'consent.described'
-        ? {
-            history: event.data.entries ?? [],
-            historyStatus: event.data.status ?? null,
-            historyAskedAt: event.data.askedAt ?? null,
-            isReadingOwed: owes(event),
-          }
-        : {},
+    keepHistory: assign(({ context, event }) =>
+      event.type === 'consent.described' ? historyAfter(context, event) : {},
     ),
     keepOwed: assign(({ event }) =>
       event.type === 'consent.detailRequested' && event.data.askedAt !== undefined

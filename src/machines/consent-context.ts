@@ -1,6 +1,6 @@
 import type { Instant } from '../message.ts'
 import type { ConsentEvent, ConsentReading, Move } from './consent-events.ts'
-import type { HistoryEntry } from './consent-history.ts'
+import { type HistoryEntry, isBeginning, isShorter, passEntries } from './consent-history.ts'
 import type { Shown } from './consent-standing.ts'
 import { type ConsentStatus, consentStatuses, isOpen, type RequestableStatus } from './consent-status.ts'
 
@@ -35,6 +35,8 @@ export interface Context {
   readonly historyStatus: ConsentStatus | null
   /** When it was read, or a list owed another reading because of it. */
   readonly historyAskedAt: Instant | null
+  /** Statuses recorded since then whose entries have not been read. */
+  readonly untimed: readonly ConsentStatus[]
   /** The expiry that was recorded as passed. */
   readonly lapsed: Instant | null
   readonly isErased: boolean
@@ -63,6 +65,7 @@ export const unseen: Context = {
   history: [],
   historyStatus: null,
   historyAskedAt: null,
+  untimed: [],
   lapsed: null,
   isErased: false,
 }
@@ -87,6 +90,7 @@ export function readingAfter(context: Context, event: ConsentEvent): Partial<Con
         history: [],
         historyStatus: null,
         historyAskedAt: null,
+        untimed: [],
       }
     }
     case 'consent.amended':
@@ -102,6 +106,19 @@ export function readingAfter(context: Context, event: ConsentEvent): Partial<Con
   }
 }
 
+/** What a reading in full changes. An older copy's history does not take the place of the newer one. */
+export function historyAfter(
+  context: Context,
+  event: Extract<ConsentEvent, { type: 'consent.described' }>,
+): Partial<Context> {
+  const { entries = [], status = null, askedAt = null } = event.data
+  const isReadingOwed = owes(event)
+  if (isShorter(entries, context.history)) return { isReadingOwed }
+  const isGrown = isBeginning(context.history, entries)
+  const untimed = isGrown ? passEntries(entries, context.history.length, context.untimed).missing : []
+  return { history: entries, historyStatus: status, historyAskedAt: askedAt, untimed, isReadingOwed }
+}
+
 function moved(context: Context, { status, by, since, askedAt, isOut }: Move): Partial<Context> {
   return {
     reading: { ...context.reading, status },
@@ -109,6 +126,8 @@ function moved(context: Context, { status, by, since, askedAt, isOut }: Move): P
     passed: isOut ? context.passed : passedWith(context, status),
     endedAt: by === 'us' && !isOpen(status) ? (askedAt ?? null) : null,
     since: since ?? null,
+    // What is of an older copy has no entry after those known.
+    untimed: since === undefined && !isOut ? [...context.untimed, status] : context.untimed,
   }
 }
 

@@ -50,6 +50,34 @@ export function statusBy(
   return entry.status === 'PENDENTE' ? undefined : 'ATIVO'
 }
 
+/** Reports whether a history begins with the entries of another. */
+export function isBeginning(known: readonly HistoryEntry[], history: readonly HistoryEntry[]): boolean {
+  return known.every(({ status, since }, i) => status === history[i]?.status && since === history[i]?.since)
+}
+
+/**
+ * Goes past the entries, from one on, of statuses that were recorded before their entries were read: gives where the
+ * others begin, and the statuses that have no entry yet.
+ */
+export function passEntries(
+  history: readonly HistoryEntry[],
+  start: number,
+  statuses: readonly ConsentStatus[],
+): { readonly next: number; readonly missing: readonly ConsentStatus[] } {
+  let next = start
+  const missing = statuses.filter(status => {
+    const at = history.findIndex((entry, i) => i >= next && entry.status === status)
+    if (at !== -1) next = at + 1
+    return at === -1
+  })
+  return { next, missing }
+}
+
+/** Reports whether a history lacks the newest entries of one that is known: then it is that of an older copy. */
+export function isShorter(history: readonly HistoryEntry[], known: readonly HistoryEntry[]): boolean {
+  return history.length > 0 && history.length < known.length && isBeginning(history, known)
+}
+
 /** What a history may tell last: an entry without a date is as good as the newest, and so are those of one instant. */
 function lastOf(history: readonly HistoryEntry[]): readonly HistoryEntry[] {
   const undated = history.filter(({ since }) => since === null)

@@ -1,9 +1,10 @@
 import { fromInstant, isWaitOver, toInstant } from '../clock.ts'
-import type { Event, Instant } from '../message.ts'
-import type { ConsentEvent, ConsentReading, Move } from './consent-events.ts'
-import { type History, type HistoryEntry, isContradicted } from './consent-history.ts'
+import type { Instant } from '../message.ts'
+import type { ConsentEvent, ConsentReading } from './consent-events.ts'
+import { type History, type HistoryEntry, isContradicted, isShorter } from './consent-history.ts'
+import { endsChange, movesOf, resolution } from './consent-moves.ts'
 import type { Shown } from './consent-standing.ts'
-import { type ConsentStatus, isOpen, moveType, type RequestableStatus } from './consent-status.ts'
+import { type ConsentStatus, isOpen, type RequestableStatus } from './consent-status.ts'
 
 /** What the consent machine holds, as far as readings matter. */
 export interface Held extends History {
@@ -16,6 +17,8 @@ export interface Held extends History {
   readonly isCrossed: boolean
   /** When it was read, or a list owed another reading because of it. */
   readonly historyAskedAt: Instant | null
+  /** Statuses recorded since then whose entries have not been read. */
+  readonly untimed: readonly ConsentStatus[]
   /** All statuses that it has had since the last change was asked for, as far as we know. */
   readonly passed: readonly ConsentStatus[]
   /** When the request left whose answer says that our denial or revocation is made, while nothing else is known. */
@@ -150,15 +153,18 @@ function doubtAfter(held: Held, given: ConsentReading & When): 'changing' | 'unc
 }
 
 /**
- * Until when a reading that shows a consent as open may be of an older copy, which has not heard of our denial or
- * revocation: that was answered less than a minute before it left. `undefined` where it is not.
+ * Until when a reading may be of an older copy: one that shows a consent as open within a minute of the answer to our
+ * denial or revocation, or a history that lacks entries which were read less than a minute before. `undefined` where it
+ * is not.
  */
 export function maybeOlderUntil(
-  { endedAt }: Held,
+  { endedAt, history: known, historyAskedAt }: Held,
   { status, askedAt }: Pick<ConsentReading, 'status'> & When,
+  history: readonly HistoryEntry[] = [],
 ): Instant | undefined {
-  if (endedAt === null || askedAt === undefined || !isOpen(status)) return undefined
-  const until = fromInstant(endedAt) + lateChangeMs
+  const newerAt = isShorter(history, known) ? historyAskedAt : isOpen(status) ? endedAt : null
+  if (newerAt === null || askedAt === undefined) return undefined
+  const until = fromInstant(newerAt) + lateChangeMs
   return isWaitOver(until, fromInstant(askedAt), lateChangeMs) ? undefined : toInstant(until)
 }
 
@@ -181,87 +187,9 @@ export function lapse({ reading, isUnknown }: Held, said: Instant | null, now: I
   return [{ type: 'consent.lapsed', data: { expiresAt } }]
 }
 
-/** The moves from what we hold to what is shown: those of the history, or else one without a time. */
-export function movesOf(
-  held: Held,
-  shown: ConsentStatus,
-  history: readonly HistoryEntry[],
-): readonly ConsentEvent[] {
-  const { reading, asked, isLost } = held
-  const steps = newSteps(held, shown, history)
-  // What is shown now ends it, whenever it began.
-  const isEnding = (step: Step) =>
-    asked !== null && endsChange(asked, step.status) && (step === steps.at(-1) || isSince(held, step))
-  const isDone = steps.some(step => step.status === asked && isEnding(step))
-  let from = reading.status
-  let isOut = asked !== null
-  let isUnresolved = isLost
-  return steps.map(step => {
-    const { status, since } = step
-    isOut &&= !isEnding(step)
-    const isResolving = isUnresolved && isEnding(step) && (!isDone || status === asked)
-    // A change that was put off, or is still on its way, cannot be told from somebody else's.
-    const by = isResolving && isDone && isSince(held, step) ? 'us' : 'service'
-    const made = move(from, { status, by, ...(since !== null && { since }), ...(isOut && { isOut }) })
-    from = status
-    if (!isResolving) return made
-    isUnresolved = false
-    return { ...made, ...resolution(isDone) }
-  })
-}
-
-/** Reports whether an entry may tell of the time since our change was asked for. */
-function isSince({ askedAt }: Held, { since }: Step): boolean {
-  return since === null || askedAt === null || since >= askedAt
-}
-
 /** Reports whether a status says nothing of our change: the former one, or one that it may still come from. */
 function leavesOpen({ reading, asked }: Held, status: ConsentStatus): boolean {
   return status === reading.status || (asked !== null && !endsChange(asked, status))
-}
-
-/**
- * Reports whether a status that is shown ends a change of ours. A denial or a revocation is ended by an end alone: an
- * open status may be that of an older copy, or somebody else's doing. An approval is ended by whatever is not PENDENTE.
- */
-function endsChange(asked: RequestableStatus, status: ConsentStatus): boolean {
-  return asked === 'ATIVO' ? status !== 'PENDENTE' : !isOpen(status)
-}
-
-interface Step {
-  readonly status: ConsentStatus
-  readonly since: Instant | null
-}
-
-/** The new entries of a history. A history that contradicts what is shown, or what we hold, tells nothing. */
-function newSteps(held: Held, shown: ConsentStatus, history: readonly HistoryEntry[]): readonly Step[] {
-  const { status } = held.reading
-  const plain: Step[] = status === shown ? [] : [{ status: shown, since: null }]
-  if (history.at(-1)?.status !== shown) return plain
-  const steps = history
-    .slice(firstNew(held, history))
-    .flatMap(entry => (entry.status === null ? [] : [{ ...entry, status: entry.status }]))
-  // What we hold may have come by an answer, before its entry.
-  const news = steps[0]?.status === status ? steps.slice(1) : steps
-  return news.length > 0 ? news : plain
-}
-
-/** Where the entries begin that we have not seen: after those known, or after what we hold, or with our own change. */
-function firstNew(
-  { reading, asked, askedAt, history: known }: Held,
-  history: readonly HistoryEntry[],
-): number {
-  if (known.length > 0 && known.every((entry, i) => isSameEntry(entry, history[i]))) return known.length
-  const last = history.findLastIndex(entry => entry.status === reading.status)
-  // Without an entry for what we hold, only the last one is certainly new.
-  const after = last === -1 ? history.length - 1 : last + 1
-  const isLater = ({ since }: HistoryEntry) => askedAt !== null && since !== null && since >= askedAt
-  const own = asked === null ? -1 : history.findIndex(isLater)
-  return own === -1 ? after : Math.min(after, own)
-}
-
-function isSameEntry(a: HistoryEntry, b: HistoryEntry | undefined): boolean {
-  return a.status === b?.status && a.since === b.since
 }
 
 /** Changed dates or controller. */
@@ -275,17 +203,4 @@ export function amendment({ reading }: Held, given: ConsentReading): readonly Co
 
 function readingOf({ status, createdAt, expiresAt, controller }: ConsentReading): ConsentReading {
   return { status, createdAt, expiresAt, controller }
-}
-
-/** A move of the contract's table; any other is a conflict, marked as an anomaly. */
-export function move(held: ConsentStatus, data: Move): ConsentEvent {
-  const type = moveType(held, data.status)
-  if (type) return { type, data }
-  const anomaly = `no move leads from ${held} to ${data.status}`
-  return { type: 'consent.conflicted', data: { ...data, held }, anomaly }
-}
-
-/** Ends the change whose answer was lost. */
-export function resolution(isDone: boolean): Pick<Event, 'resolves'> {
-  return { resolves: { effect: 'consentService.changeStatus', as: isDone ? 'settled' : 'declined' } }
 }

@@ -11,13 +11,13 @@ import {
   whenErased,
 } from './consent-events.ts'
 import { type HistoryEntry, isContradicted } from './consent-history.ts'
+import { movesOf } from './consent-moves.ts'
 import {
   crossed,
   lapse,
   lateChangeMs,
   maybeOlderUntil,
   mayStillBeMade,
-  movesOf,
   observed,
   seen,
 } from './consent-readings.ts'
@@ -150,7 +150,7 @@ function readInFull(
   const held = heldOf(state)
   // A list makes it appear again: its event keeps what the list shows.
   if (held.isVanished) return [described(data, readLater(state, data))]
-  const dueAt = maybeOlderUntil(held, data)
+  const dueAt = maybeOlderUntil(held, data, history)
   if (isStale || dueAt !== undefined) {
     const news = crossed(held, reading.status)
     const isOpen = news.length > 0 || held.shown !== null || held.isDoubtful
