@@ -88,7 +88,7 @@ export function refuseCutOff(what: string, snapshot: Snapshot): void {
 }
 
 /** Says that a file ends within a page, where it does. */
-export function cutOffFault(snapshot: Snapshot): string | undefined {
+function cutOffFault(snapshot: Snapshot): string | undefined {
   const pageBytes = Number(snapshot.pragma('page_size')[0]?.page_size)
   return isCutOff(snapshot.path, pageBytes) ? 'it ends within a page: it was cut off' : undefined
 }

@@ -6,7 +6,7 @@ import { inspectKeyringFile } from '../vault/keyring.ts'
 import type { RememberedErasures } from '../vault/remembered-erasures.ts'
 import type { View } from '../view.ts'
 import { endFault } from './check-end.ts'
-import { type Checked, type CheckOptions, checkStore, cutOffFault, keyFaults } from './check-store.ts'
+import { type Checked, type CheckOptions, checkStore, keyFaults, refuseCutOff } from './check-store.ts'
 import type { Steps } from './connection.ts'
 import { describeLostErasures, findLostErasures } from './lost-erasures.ts'
 import { positionBefore, timeAt } from './position-before.ts'
@@ -78,6 +78,8 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   const { store, isDeep = false } = options
   const snapshot = await Snapshot.open(store)
   try {
+    // What stands on its last page may be anything: no other look at it tells as plainly.
+    if (!isDeep) refuseCutOff(`Cannot look at "${store}"`, snapshot)
     const facts = snapshot.run(readFacts)
     const {
       keys,
@@ -119,14 +121,12 @@ function describeFaults({ faults }: Checked): string[] {
 }
 
 function quickFaults(snapshot: Snapshot, found: readonly Checkpoint[], views: readonly View[]): string[] {
-  const cutOff = cutOffFault(snapshot)
   const end = snapshot.run(endFault)
   // A view of another version is rebuilt when the log is opened.
   const isOurs = (each: Checkpoint) =>
     views.some(view => view.name === each.view && view.version === each.version)
   const stopped = found.filter(each => !each.isRunning && isOurs(each))
   return [
-    ...(cutOff === undefined ? [] : [`file: ${cutOff}`]),
     ...(end === undefined ? [] : [`end: ${end}`]),
     ...stopped.map(each => `views: ${each.view} stands still: ${each.because}`),
   ]
