@@ -1,6 +1,6 @@
 import type { Instant } from '../message.ts'
 import type { ConsentEvent, ConsentReading, Move } from './consent-events.ts'
-import { type HistoryEntry, isBeginning, isShorter, passEntries } from './consent-history.ts'
+import { type HistoryEntry, isBeginning, passEntries } from './consent-history.ts'
 import type { Shown } from './consent-standing.ts'
 import { type ConsentStatus, consentStatuses, isOpen, type RequestableStatus } from './consent-status.ts'
 
@@ -15,6 +15,8 @@ export interface Context {
   readonly askedAt: Instant | null
   /** What a list shows in place of what we hold, until its history has been read. */
   readonly shown: Shown | null
+  /** When the request of that list left. */
+  readonly shownAt: Instant | null
   /** Whether the reading that shows it crossed something newer. */
   readonly isCrossed: boolean
   /** A reading in full is owed that may settle it. */
@@ -25,7 +27,7 @@ export interface Context {
   readonly lostAt: Instant | null
   /** All statuses that it has had since the last change was asked for, as far as we know. */
   readonly passed: readonly ConsentStatus[]
-  /** When the request left whose answer says that our denial or revocation is made, while nothing else is known. */
+  /** When the request left whose answer shows that it has ended, while nothing newer is known. */
   readonly endedAt: Instant | null
   /** The service's own time of the status that we hold, where its history told. */
   readonly since: Instant | null
@@ -47,6 +49,7 @@ export const noDoubt = {
   asked: null,
   askedAt: null,
   shown: null,
+  shownAt: null,
   isCrossed: false,
   isReadingOwed: false,
   isLost: false,
@@ -106,28 +109,30 @@ export function readingAfter(context: Context, event: ConsentEvent): Partial<Con
   }
 }
 
-/** What a reading in full changes. An older copy's history does not take the place of the newer one. */
+/** What a reading in full changes. A history that may be older does not take the place of the one that is known. */
 export function historyAfter(
   context: Context,
   event: Extract<ConsentEvent, { type: 'consent.described' }>,
 ): Partial<Context> {
-  const { entries = [], status = null, askedAt = null } = event.data
+  const { entries = [], status = null, askedAt = null, isOld } = event.data
   const isReadingOwed = owes(event)
-  if (isShorter(entries, context.history)) return { isReadingOwed }
-  const isGrown = isBeginning(context.history, entries)
-  const untimed = isGrown ? passEntries(entries, context.history.length, context.untimed).missing : []
+  if (isOld) return { isReadingOwed }
+  // One that leads to the status that is shown has an entry for all that will ever get one.
+  const isBehind = entries.at(-1)?.status !== status && isBeginning(context.history, entries)
+  const untimed = isBehind ? passEntries(entries, context.history.length, context.untimed).missing : []
   return { history: entries, historyStatus: status, historyAskedAt: askedAt, untimed, isReadingOwed }
 }
 
-function moved(context: Context, { status, by, since, askedAt, isOut }: Move): Partial<Context> {
+function moved(context: Context, { status, since, askedAt, isOut }: Move): Partial<Context> {
+  const isUntimed = since === undefined && !isOut && status !== context.reading.status
   return {
     reading: { ...context.reading, status },
     // What was before our change tells nothing of it.
     passed: isOut ? context.passed : passedWith(context, status),
-    endedAt: by === 'us' && !isOpen(status) ? (askedAt ?? null) : null,
+    endedAt: isOpen(status) ? null : (askedAt ?? null),
     since: since ?? null,
     // What is of an older copy has no entry after those known.
-    untimed: since === undefined && !isOut ? [...context.untimed, status] : context.untimed,
+    untimed: isUntimed ? [...context.untimed, status] : context.untimed,
   }
 }
 
@@ -147,6 +152,7 @@ export function shownBy(
     return { isReadingOwed: context.isReadingOwed || owes(event) }
   return {
     shown: event.data.status ?? 'unreadable',
+    shownAt: event.data.askedAt ?? null,
     isCrossed: event.data.crossed === true,
     isReadingOwed: context.isReadingOwed || owes(event),
   }

@@ -21,7 +21,7 @@ export interface Move {
   readonly status: ConsentStatus
   readonly by: 'us' | 'service'
   readonly since?: Instant
-  /** When the request left whose answer shows it; absent where another event of the same append says so. */
+  /** When the request left whose answer shows it: of an end that is shown, and of the answer to a change of ours. */
   readonly askedAt?: Instant
   /** A change of ours is out, or its answer lost, and this does not end it: it may still come, or was before it. */
   readonly isOut?: true
@@ -102,13 +102,14 @@ export type ConsentEvent =
   | Event<'consent.detailRequested', { askedAt?: Instant }>
   /**
    * A list shows another status, or one that cannot be read, which is null. A reading in full is owed, whose history
-   * tells what happened, and when. `crossed`: something newer happened during the reading, and nobody can say which of
-   * the two came first.
+   * tells what happened, and when. `crossed`: something newer happened during the reading, or the reading may be of an
+   * older copy, and nobody can say which of the two came first. `askedAt` is when the request of the list left.
    */
-  | Event<'consent.changeSeen', { status: ConsentStatus | null; crossed?: true }>
+  | Event<'consent.changeSeen', { status: ConsentStatus | null; crossed?: true; askedAt?: Instant }>
   /**
    * Its part `detail` holds the whole answer to a request that left at `askedAt`, and that shows `status`. Another
-   * reading is owed where it leaves a doubt. Events from before `entries` was kept have only the count.
+   * reading is owed where it leaves a doubt. `isOld`: it was crossed by something newer, or may be of an older copy, so
+   * that its history does not count as the one known. Events from before `entries` was kept have only the count.
    */
   | Event<
       'consent.described',
@@ -117,6 +118,7 @@ export type ConsentEvent =
         status?: ConsentStatus
         entries?: readonly HistoryEntry[]
         askedAt?: Instant
+        isOld?: true
       }
     >
   /** The data was used, or was refused, and why. Purpose and legal basis are in the event's `basis`. */

@@ -10,6 +10,7 @@ export function movesOf(
   held: Held,
   shown: ConsentStatus,
   history: readonly HistoryEntry[],
+  askedAt?: Instant,
 ): readonly ConsentEvent[] {
   const { reading, asked, isLost } = held
   const steps = newSteps(held, shown, history)
@@ -26,7 +27,9 @@ export function movesOf(
     const isResolving = isUnresolved && isEnding(step) && (!isDone || status === asked)
     // A change that was put off, or is still on its way, cannot be told from somebody else's.
     const by = isResolving && isDone && mayBeOurs(held, step) ? 'us' : 'service'
-    const made = move(from, { status, by, ...(since !== null && { since }), ...(isOut && { isOut }) })
+    const isEnd = step === steps.at(-1) && !isOpen(status) && askedAt !== undefined
+    const told = { ...(since !== null && { since }), ...(isEnd && { askedAt }), ...(isOut && { isOut }) }
+    const made = move(from, { status, by, ...told })
     from = status
     if (!isResolving) return made
     isUnresolved = false
@@ -35,17 +38,17 @@ export function movesOf(
 }
 
 /**
- * Reports whether an entry that others follow tells of the time after we asked. Clocks differ, and where that leaves
- * open which came first, the answer is the one that lets nothing be used or sent by mistake: a denial or a revocation
- * that is still to leave is ended by what came certainly later, one that was lost by what is not dated before it, to
- * the second, and an approval by what may be ours.
+ * Reports whether an entry that others follow tells of the time after we asked. Clocks differ: a denial or a revocation
+ * that is still to leave is ended by what came certainly later, and an approval by what may be ours. Of a denial or a
+ * revocation that was lost the dates count as they are, to the second: an end that was ours and one from just before
+ * it look the same where the service's clock is ahead.
  */
-function isAfterAsking({ asked, askedAt, isLost }: Held, { since }: Step): boolean {
+function isAfterAsking({ asked, askedAt, isDoubtful }: Held, { since }: Step): boolean {
   if (askedAt === null) return true
   if (since === null) return false
   const afterMs = fromInstant(since) - fromInstant(askedAt)
   if (asked === 'ATIVO') return afterMs >= -clocksDifferMaxMs
-  return isLost ? isToTheSecond(afterMs) : afterMs >= clocksDifferMaxMs
+  return isDoubtful ? isToTheSecond(afterMs) : afterMs >= clocksDifferMaxMs
 }
 
 /** A service may write whole seconds. */
@@ -74,8 +77,10 @@ interface Step {
 /** The new entries of a history. A history that contradicts what is shown, or what we hold, tells nothing. */
 function newSteps(held: Held, shown: ConsentStatus, history: readonly HistoryEntry[]): readonly Step[] {
   const { status } = held.reading
-  const plain: Step[] = status === shown ? [] : [{ status: shown, since: null }]
-  if (history.at(-1)?.status !== shown) return plain
+  const last = history.at(-1)
+  const isTold = last?.status === shown
+  const plain: Step[] = status === shown ? [] : [{ status: shown, since: isTold ? last.since : null }]
+  if (!isTold) return plain
   const steps = history
     .slice(firstNew(held, history))
     .flatMap(entry => (entry.status === null ? [] : [{ ...entry, status: entry.status }]))
@@ -96,8 +101,8 @@ function firstNew(held: Held, history: readonly HistoryEntry[]): number {
 }
 
 /** Reports whether an entry stands for what we asked for, and whose answer was lost. */
-function isOwn({ asked, askedAt, isLost }: Held, { status, since }: HistoryEntry): boolean {
-  if (!isLost || status !== asked || askedAt === null || since === null) return false
+function isOwn({ asked, askedAt, isDoubtful }: Held, { status, since }: HistoryEntry): boolean {
+  if (!isDoubtful || status !== asked || askedAt === null || since === null) return false
   return isToTheSecond(fromInstant(since) - fromInstant(askedAt))
 }
 

@@ -13,6 +13,8 @@ export interface Held extends History {
   /** When we asked for it. */
   readonly askedAt: Instant | null
   readonly shown: Shown | null
+  /** When the request of that list left. */
+  readonly shownAt: Instant | null
   /** Whether the reading that shows it crossed something newer. */
   readonly isCrossed: boolean
   /** When it was read, or a list owed another reading because of it. */
@@ -21,7 +23,7 @@ export interface Held extends History {
   readonly untimed: readonly ConsentStatus[]
   /** All statuses that it has had since the last change was asked for, as far as we know. */
   readonly passed: readonly ConsentStatus[]
-  /** When the request left whose answer says that our denial or revocation is made, while nothing else is known. */
+  /** When the request left whose answer shows that it has ended, while nothing newer is known. */
   readonly endedAt: Instant | null
   readonly isVanished: boolean
   /** Never seen, or vanished. */
@@ -65,7 +67,11 @@ export function seen(held: Held, given: ConsentReading & Whose & When): readonly
   if (isVague && isOwn && held.isQuiet) return [...amended, { type: 'consent.confirmed', data: { status } }]
   const isKnown = held.shown === null ? isOwn : status === held.shown && held.isReadingOwed
   if (!isVague && isKnown) return [...amended, ...historyOwed(held, given)]
-  return [...amended, { type: 'consent.changeSeen', data: { status } }]
+  const { askedAt } = given
+  return [
+    ...amended,
+    { type: 'consent.changeSeen', data: { status, ...(askedAt !== undefined && { askedAt }) } },
+  ]
 }
 
 /** A history that speaks against what a list shows is read anew, once a day: nothing else may ever end that doubt. */
@@ -97,7 +103,7 @@ export function observed(
 ): readonly ConsentEvent[] {
   const { status } = given
   if (held.isUnknown) return listedAgain(held, given)
-  const moves = movesOf(held, status, history)
+  const moves = movesOf(held, status, history, given.askedAt)
   const amended = amendment(held, given)
   const isEarly = mayStillBeMade(held, given)
   if (moves.length > 0) {
@@ -153,19 +159,29 @@ function doubtAfter(held: Held, given: ConsentReading & When): 'changing' | 'unc
 }
 
 /**
- * Until when a reading may be of an older copy: one that shows a consent as open within a minute of the answer to our
- * denial or revocation, or a history that lacks entries which were read less than a minute before. `undefined` where it
- * is not.
+ * Until when a reading may be of an older copy: one that shows a consent as open less than a minute after something
+ * showed its end, or a history that lacks entries which were read less than a minute before. `undefined` where it is
+ * not.
  */
 export function maybeOlderUntil(
-  { endedAt, history: known, historyAskedAt }: Held,
+  held: Held,
   { status, askedAt }: Pick<ConsentReading, 'status'> & When,
   history: readonly HistoryEntry[] = [],
 ): Instant | undefined {
-  const newerAt = isShorter(history, known) ? historyAskedAt : isOpen(status) ? endedAt : null
+  const newerAt = isShorter(history, held.history)
+    ? held.historyAskedAt
+    : isOpen(status)
+      ? endShownAt(held)
+      : null
   if (newerAt === null || askedAt === undefined) return undefined
   const until = fromInstant(newerAt) + lateChangeMs
   return isWaitOver(until, fromInstant(askedAt), lateChangeMs) ? undefined : toInstant(until)
+}
+
+/** When an end was asked for that is held, or that a list shows in place of what is held. */
+function endShownAt({ endedAt, shown, shownAt, isCrossed }: Held): Instant | null {
+  if (shown === null || shown === 'unreadable' || isCrossed) return endedAt
+  return isOpen(shown) ? endedAt : shownAt
 }
 
 /** Reports whether a reading tells nothing of our change, and left too early to tell that it will not be made. */

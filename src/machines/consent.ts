@@ -153,9 +153,9 @@ function readInFull(
   const dueAt = maybeOlderUntil(held, data, history)
   if (isStale || dueAt !== undefined) {
     const news = crossed(held, reading.status)
-    const isOpen = news.length > 0 || held.shown !== null || held.isDoubtful
+    const isOpen = news.length > 0 || held.shown !== null || held.isDoubtful || dueAt !== undefined
     const later = { ...readConsent(state.context), ...(dueAt !== undefined && { dueAt }) }
-    return [described(data, isOpen ? [later] : []), ...news]
+    return [described({ ...data, isOld: true }, isOpen ? [later] : []), ...news]
   }
   return [
     described(data, readLater(state, data)),
@@ -175,9 +175,11 @@ function described(
     status,
     history,
     askedAt,
+    isOld,
   }: Pick<ConsentReading, 'status'> & {
     readonly history: readonly HistoryEntry[]
     readonly askedAt?: Instant
+    readonly isOld?: true
   },
   effects: readonly Effect[],
 ): ConsentEvent {
@@ -186,6 +188,7 @@ function described(
     status,
     entries: history,
     ...(askedAt !== undefined && { askedAt }),
+    ...(isOld && { isOld }),
   }
   const event = { type: 'consent.described', data, ...(effects.length > 0 && { effects }) } as const
   if (history.every(entry => entry.status !== null)) return event

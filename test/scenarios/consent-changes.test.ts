@@ -41,7 +41,7 @@ test('a consent that was approved and revoked between two readings gives both ev
   ])
   expect(told.slice(2).map(event => event.data)).toEqual([
     { status: 'ATIVO', by: 'service', since: approvedAt },
-    { status: 'REVOGADO', by: 'service', since: revokedAt },
+    { status: 'REVOGADO', by: 'service', since: revokedAt, askedAt: toInstant(clock.now()) },
   ])
   expect((await averba.consents.list({ subject })).find(each => each.id === consent.id)).toMatchObject({
     status: 'REVOGADO',

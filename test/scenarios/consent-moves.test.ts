@@ -168,3 +168,111 @@ test.each(['ours', 'of the person'])(
     await world.close()
   },
 )
+
+test('a history whose newest entry the service takes back is believed again by the reading that is made once a day', async () => {
+  const taken = { isBack: true }
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+    const response = await forward(request)
+    if (!isDetail(request) || !taken.isBack) return response
+    const { historico, ...rest } = (await response.json()) as { historico: Entry[] }
+    const last = { ...historico[0], status: 'EXPIRADO', dataHora: '2026-11-20T12:30:00.000Z' }
+    return Response.json({ ...rest, historico: [...historico, last] })
+  })
+  const { averba, clock } = world
+  const which = { subject, id: consent.id }
+  await averba.consents.get(which)
+  await clock.advance(hourMs)
+  expect((await averba.consents.standing(which)).because).toBe('uncertain')
+  taken.isBack = false
+  for (let hours = 0; hours < 28; hours += 1) {
+    await clock.advance(hourMs)
+    await averba.consents.sync({ subject })
+    await averba.settle()
+  }
+  expect((await averba.consents.standing(which)).because).toBe('active')
+  await world.close()
+})
+
+test('a change that a history tells is recorded after one that was answered otherwise, and made later', async () => {
+  const state = { isContrary: true }
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+    if (request.method !== 'PUT') return forward(request)
+    if (!state.isContrary) {
+      await forward(request)
+      throw new TypeError('reset')
+    }
+    const { id, dataHora, dataExpiracao } = consentOf()
+    return Response.json({
+      id,
+      status: 'ATIVO',
+      dataHora,
+      dataExpiracao,
+      cnpjUsuario: consentOf().cnpjUsuario,
+      href: 'x',
+    })
+  })
+  const consentOf = () => consent
+  const { averba, clock, consentService, faults, samples } = world
+  const which = { subject, id: consent.id }
+  await averba.consents.get(which)
+  await averba.consents.revoke(which)
+  await clock.advance(2 * 60_000)
+  await averba.settle()
+  expect(await eventsOf(world, 'consent.changeNotMade')).toHaveLength(1)
+  state.isContrary = false
+  await clock.advance(24 * hourMs)
+  await faults.add({ kind: 'refuse', service: 'consentService', method: 'GET', times: 100 })
+  const revoke = () => averba.consents.revoke(which, { commandId: 'second' })
+  expect((await revoke()).status).toBe('unknown')
+  await clock.advance(20_000)
+  consentService.change(samples.cpf, which.id, 'ATIVO')
+  await faults.clear()
+  await clock.advance(hourMs)
+  await averba.settle()
+  expect((await revoke()).status).toBe('settled')
+  expect(await eventsOf(world, 'consent.revoked')).toMatchObject([{ data: { by: 'us' } }])
+  await world.close()
+})
+
+test.each(['lost', 'of the person'])(
+  'an end that a list told is not undone by an older copy within the minute: %s',
+  async whose => {
+    const copies = new Map<string, string>()
+    const state = { isBehind: false, isLost: false, isDown: false }
+    const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+      const copy = copies.get(request.url)
+      if (isDetail(request) && state.isDown) return Response.json({}, { status: 503 })
+      if ((state.isBehind || (isDetail(request) && state.isLost)) && copy !== undefined)
+        return Response.json(JSON.parse(copy))
+      const response = await forward(request)
+      if (request.method === 'PUT') throw new TypeError('reset')
+      if (!state.isLost) copies.set(request.url, await response.clone().text())
+      return response
+    })
+    const { averba, clock, consentService, samples } = world
+    const which = { subject, id: consent.id }
+    await averba.consents.get(which)
+    await averba.consents.sync({ subject })
+    await clock.advance(hourMs)
+    Object.assign(state, { isLost: true, isDown: whose === 'lost' })
+    if (whose === 'lost') await averba.consents.revoke(which)
+    else consentService.change(samples.cpf, which.id, 'REVOGADO')
+    await clock.advance(1_000)
+    await averba.consents.sync({ subject })
+    await averba.settle()
+    Object.assign(state, { isBehind: true, isDown: false })
+    await clock.advance(5_000)
+    await averba.consents.sync({ subject })
+    await averba.settle()
+    await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({
+      standing: { because: 'revoked' },
+    })
+    Object.assign(state, { isBehind: false, isLost: false })
+    await clock.advance(hourMs)
+    await averba.settle()
+    await averba.consents.sync({ subject })
+    expect((await averba.consents.standing(which)).because).toBe('revoked')
+    expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+    await world.close()
+  },
+)

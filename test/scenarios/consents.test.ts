@@ -155,7 +155,7 @@ test('what changed at the service behind our back is seen by the next reading, a
   const revoked: unknown[] = []
   for await (const event of averba.log.read({ types: ['consent.revoked'] })) revoked.push(event.data)
   const since = toInstant(world.clock.now())
-  expect(revoked).toEqual([{ status: 'REVOGADO', by: 'service', since }])
+  expect(revoked).toEqual([{ status: 'REVOGADO', by: 'service', since, askedAt: since }])
   await world.close()
 })
 
