@@ -1,11 +1,11 @@
 import type { Instant } from '../message.ts'
 import type { ConsentEvent, ConsentReading, Move } from './consent-events.ts'
-import { type HistoryEntry, isBeginning, passEntries } from './consent-history.ts'
+import { type History, isBeginning, passEntries } from './consent-history.ts'
 import type { Shown } from './consent-standing.ts'
 import { type ConsentStatus, consentStatuses, isOpen, type RequestableStatus } from './consent-status.ts'
 
 /** What the machine of a consent holds. */
-export interface Context {
+export interface Context extends History {
   readonly consent: string
   readonly subject: string
   readonly reading: ConsentReading
@@ -31,11 +31,7 @@ export interface Context {
   readonly endedAt: Instant | null
   /** The service's own time of the status that we hold, where its history told. */
   readonly since: Instant | null
-  /** The history as last read. */
-  readonly history: readonly HistoryEntry[]
-  /** The status that it came with. */
-  readonly historyStatus: ConsentStatus | null
-  /** When it was read, or a list owed another reading because of it. */
+  /** When the history was read, or a list owed another reading because of it. */
   readonly historyAskedAt: Instant | null
   /** Statuses recorded since then whose entries have not been read. */
   readonly untimed: readonly ConsentStatus[]
@@ -56,6 +52,9 @@ export const noDoubt = {
   lostAt: null,
 } as const
 
+/** No reading in full. */
+const unread = { history: [], historyStatus: null, historyAskedAt: null, untimed: [] } as const
+
 /** What is held of a consent that nobody has seen. */
 export const unseen: Context = {
   consent: '',
@@ -65,10 +64,7 @@ export const unseen: Context = {
   passed: [],
   endedAt: null,
   since: null,
-  history: [],
-  historyStatus: null,
-  historyAskedAt: null,
-  untimed: [],
+  ...unread,
   lapsed: null,
   isErased: false,
 }
@@ -90,10 +86,7 @@ export function readingAfter(context: Context, event: ConsentEvent): Partial<Con
         passed: passedWith(context, reading.status),
         endedAt: null,
         since: null,
-        history: [],
-        historyStatus: null,
-        historyAskedAt: null,
-        untimed: [],
+        ...unread,
       }
     }
     case 'consent.amended':

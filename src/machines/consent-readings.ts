@@ -1,41 +1,18 @@
 import { fromInstant, isWaitOver, toInstant } from '../clock.ts'
 import type { Instant } from '../message.ts'
+import type { Context } from './consent-context.ts'
 import type { ConsentEvent, ConsentReading } from './consent-events.ts'
-import { type History, type HistoryEntry, isContradicted, isShorter } from './consent-history.ts'
+import { type HistoryEntry, isContradicted, isShorter } from './consent-history.ts'
 import { endsChange, movesOf, resolution } from './consent-moves.ts'
-import type { Shown } from './consent-standing.ts'
-import { type ConsentStatus, isOpen, type RequestableStatus } from './consent-status.ts'
+import { type ConsentStatus, isOpen } from './consent-status.ts'
 
-/** What the consent machine holds, as far as readings matter. */
-export interface Held extends History {
-  readonly reading: ConsentReading
-  readonly asked: RequestableStatus | null
-  /** When we asked for it. */
-  readonly askedAt: Instant | null
-  readonly shown: Shown | null
-  /** When the request of that list left. */
-  readonly shownAt: Instant | null
-  /** Whether the reading that shows it crossed something newer. */
-  readonly isCrossed: boolean
-  /** When it was read, or a list owed another reading because of it. */
-  readonly historyAskedAt: Instant | null
-  /** Statuses recorded since then whose entries have not been read. */
-  readonly untimed: readonly ConsentStatus[]
-  /** All statuses that it has had since the last change was asked for, as far as we know. */
-  readonly passed: readonly ConsentStatus[]
-  /** When the request left whose answer shows that it has ended, while nothing newer is known. */
-  readonly endedAt: Instant | null
+/** What the consent machine holds, and where it stands. */
+export interface Held extends Context {
   readonly isVanished: boolean
   /** Never seen, or vanished. */
   readonly isUnknown: boolean
   /** The answer to a change of ours was lost or a refusal, and no reading has told since. */
   readonly isDoubtful: boolean
-  /** It was lost. */
-  readonly isLost: boolean
-  /** When that was noticed, or when we asked for what the answer contradicts. */
-  readonly lostAt: Instant | null
-  /** A reading in full is owed that may settle it. */
-  readonly isReadingOwed: boolean
   /** No change of ours is out or in doubt. */
   readonly isQuiet: boolean
 }
