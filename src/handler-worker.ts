@@ -7,7 +7,13 @@ import { type Followers, unlessDamaged } from './followers.ts'
 import { nameOf } from './handler-time.ts'
 import { arrivals, type Handling, handlingsAfter, type NotificationEvent } from './machines/notification.ts'
 import type { Recorded } from './message.ts'
-import { type ClearNotification, isGone, type Notification, openNotification } from './notification.ts'
+import {
+  bodyOf,
+  type ClearNotification,
+  isGone,
+  type Notification,
+  openNotification,
+} from './notification.ts'
 import type { Follower } from './store/follower.ts'
 
 /** What a worker is made of. */
@@ -250,8 +256,8 @@ export class HandlerWorker {
     }
     if (!first) throw new TypeError(`The notification "${stream}" is not in the log`)
     const { evento } = this.#parts.registered
-    const { id, at } = first
-    const clear = { stream, evento, copies, at, handlers, body: `${id}/body` }
+    const { at } = first
+    const clear = { stream, evento, copies, at, handlers, body: bodyOf(first) }
     return first.type === 'notification.recovered'
       ? { ...clear, origin: 'recovered', failedAt: first.data.failedAt }
       : { ...clear, origin: 'delivered', failedAt: null }

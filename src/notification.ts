@@ -2,7 +2,7 @@ import { parseJson } from './adapters/json.ts'
 import type { Area } from './area.ts'
 import { AverbaError } from './errors.ts'
 import { type Handling, type HandlingState, stateOf } from './machines/notification.ts'
-import type { Instant, Json, PartAddress } from './message.ts'
+import type { Instant, Json, PartAddress, Recorded } from './message.ts'
 
 /**
  * A notification in the inbox (document 3, section 6). A recovered one comes from a failure record of the portal, which
@@ -120,6 +120,21 @@ export async function openListed(area: Pick<Area, 'store'>, clear: ClearNotifica
 /** Reports whether a part did not open because it, or its key, is not what was stored. */
 export function isDamage(error: unknown): boolean {
   return error instanceof AverbaError && (error.code === 'CORRUPT' || error.code === 'KEYS_MISMATCH')
+}
+
+/** The address of a notification's body, by the first event of its stream. */
+export function bodyOf({ id }: Pick<Recorded, 'id'>): PartAddress {
+  return `${id}/body`
+}
+
+/** Reports whether a body was destroyed; one that was moved out, or is damaged, may be put back. */
+export async function isDestroyed({ store }: Pick<Area, 'store'>, body: PartAddress): Promise<boolean> {
+  try {
+    return (await store.open(body)) === undefined
+  } catch (error) {
+    if (isDamage(error) || (error instanceof AverbaError && error.code === 'PART_ARCHIVED')) return false
+    throw error
+  }
 }
 
 /** Reports whether the body of a notification was destroyed. */

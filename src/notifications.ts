@@ -14,7 +14,14 @@ import { checkHandlerTime, type HandlerCall, type HandlerTime } from './handler-
 import { followerOf, HandlerWorker } from './handler-worker.ts'
 import { handlingStates } from './machines/notification.ts'
 import type { Json } from './message.ts'
-import { copyWindowMs, type Notification, openListed, sealedBody } from './notification.ts'
+import {
+  bodyOf,
+  copyWindowMs,
+  isDestroyed,
+  type Notification,
+  openListed,
+  sealedBody,
+} from './notification.ts'
 import type { Ask } from './outcome.ts'
 import { readHandlings } from './views/notifications.ts'
 
@@ -55,9 +62,11 @@ export interface Notifications {
   list(filter?: { state?: Notification['state']; evento?: string }): AsyncIterable<Notification>
   /**
    * Calls handlers again, as if for the first time, in the order in which the notifications came: those that are
-   * parked, of one notification or of all; or, of one, all that were called. Gives how many notifications it was.
+   * parked, of one notification or of all; or, of one, all that were called. Gives how many notifications it was. Of
+   * all, those whose body was destroyed stay parked: no handler can be called for them.
    *
-   * @throws {AverbaError} `INVALID_INPUT`, `NOT_FOUND`, and `REFUSED` when no handler of the one is to be called again
+   * @throws {AverbaError} `INVALID_INPUT`, `NOT_FOUND`, and `REFUSED` when no handler of the one is to be called again,
+   * `PART_DESTROYED` when its body was destroyed
    */
   replay(
     filter: { readonly id: string; readonly parked?: boolean } | { readonly parked: true },
@@ -153,9 +162,15 @@ export function createNotifications(area: Area, followers: Followers): Notificat
         const { id, parked = false } = filter
         checkId(id, 'id of a notification')
         const stream = `notification-${id}`
-        if ((await area.store.read({ stream, limit: 1 })).length === 0) {
+        const [first] = await area.store.read({ stream, limit: 1 })
+        if (!first) {
           throw new AverbaError('NOT_FOUND', `Cannot replay "${id}": there is no such notification`, {
             hint: 'notifications.list has all of them, each with its id',
+          })
+        }
+        if (await isDestroyed(area, bodyOf(first))) {
+          throw new AverbaError('PART_DESTROYED', `Cannot replay "${id}": its body was destroyed`, {
+            hint: 'It went with its person or by retention; what became of it is in the log',
           })
         }
         await replayOne(stream, parked ? 'parked' : 'all', ask)
@@ -165,7 +180,9 @@ export function createNotifications(area: Area, followers: Followers): Notificat
         throw new AverbaError('INVALID_INPUT', 'Cannot replay: neither an id nor `parked: true` was given')
       }
       let count = 0
-      for await (const { notification } of rowsOf({ state: 'parked' })) {
+      for await (const { notification, body } of rowsOf({ state: 'parked' })) {
+        // It would be parked again at once, and the log would grow each time.
+        if (await isDestroyed(area, body)) continue
         count += 1
         await replayOne(notification, 'parked', ask).catch(error => {
           // Another process was faster: the view may lag by a moment, or a handler has finished.

@@ -594,6 +594,15 @@ test('a body that was moved out fails until it is put back, and one that is gone
     ['parked', 'the body is no longer there'],
     ['handled', ''],
   ])
+  // Whoever asks again does not make the log grow.
+  const id = first?.notification.slice('notification-'.length) ?? ''
+  expect(await averba.notifications.replay({ parked: true })).toBe(0)
+  await expect(averba.notifications.replay({ id })).rejects.toMatchObject({ code: 'PART_DESTROYED' })
+  await averba.settle()
+  expect(await because()).toEqual([
+    ['parked', 'the body is no longer there'],
+    ['handled', ''],
+  ])
   await averba.close()
 })
 
