@@ -23,11 +23,15 @@ export function hideSent(request: Request, carried: readonly string[] = []): (te
   const secrets = new Set(sent.filter(word => word.length >= secretMin && !schemes.test(word)))
   const cpfs = new Set(`${request.url} ${carried.join(' ')}`.match(/(?<!\d)\d{11}(?!\d)/g)?.filter(isCpf))
   return text => {
-    // A token is longer than most refusals, and its pattern takes milliseconds to compile.
-    const fitting = [...secrets].filter(secret => [...secret].length <= text.length)
+    // The pattern of a token takes milliseconds to compile, and most refusals quote nothing.
+    const folded = text.toLowerCase().replaceAll('ſ', 's')
+    const digits = text.match(/\d/g)?.length ?? 0
     const patterns = [
-      ...fitting.toSorted((a, b) => b.length - a.length).map(patternOf),
-      ...[...cpfs].map(cpfPattern),
+      ...[...secrets]
+        .filter(secret => folded.includes(longestWord(secret)))
+        .toSorted((a, b) => b.length - a.length)
+        .map(patternOf),
+      ...[...cpfs].filter(cpf => cpf.length <= digits).map(cpfPattern),
     ]
     return patterns.length === 0 ? text : text.replace(new RegExp(patterns.join('|'), 'giu'), shown)
   }
@@ -38,6 +42,12 @@ function wordsOf(value: string): string[] {
   const [, credentials = ''] = /^basic\s+(\S+)$/i.exec(value) ?? []
   const pair = Buffer.from(credentials, 'base64').toString()
   return [value, ...value.split(/[\s;,]+/), ...value.split(/[\s;,=]+/), pair, ...pair.split(':')]
+}
+
+/** What stands as it is wherever the secret does, whatever form the rest of it has. */
+function longestWord(secret: string): string {
+  const words = secret.toLowerCase().match(/[a-z0-9]+/g) ?? []
+  return words.reduce((longest, word) => (word.length > longest.length ? word : longest), '')
 }
 
 function patternOf(secret: string): string {

@@ -19,6 +19,7 @@ test.each([
   ['a header, and its word', 'key: Y29uc3VtaWRvcjpzZWdyZWRvLTE=!', 'key: ***!'],
   ['the credentials of Basic', 'user consumidor, password segredo-1', 'user ***, password ***'],
   ['a host’s own header', 'SEGREDO+2 / SEGREDO%2B2 / segredo+2', '*** / *** / ***'],
+  ['the same in letters that are equal but for their case', '\u{17F}EGREDO+2', '***'],
   ['a cookie', 'session sessao-3 is over', 'session *** is over'],
   ['a short one by itself', 'abcd (abcd) abcde', '*** (***) abcde'],
   ['a member of the body', `rejected [${key}]`, 'rejected [***]'],
