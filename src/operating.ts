@@ -25,7 +25,7 @@ import { readMark } from './store/high-water-mark.ts'
 import { migrations, statementsFrom } from './store/migrations.ts'
 import type { PartsBack, PartsMoved } from './store/moved-parts.ts'
 import { proveEvent, type WhichEvent } from './store/prove.ts'
-import { readAfter } from './store/read.ts'
+import { readPage } from './store/read.ts'
 import type { RebuildAll } from './store/rebuild-all.ts'
 import type { Rebuilt } from './store/rebuilder.ts'
 import { type Restored, restoreBackup } from './store/restore.ts'
@@ -198,7 +198,7 @@ export async function replayLog(options: ReplayLogOptions): Promise<Replayed> {
     const end = snapshot.run(readFacts).position
     const pages = async function* () {
       for (let after = 0; ; ) {
-        const page = snapshot.run(() => readAfter({}, after))
+        const page = snapshot.run(() => readPage({}, { after }))
         if (page.length === 0) return
         yield page
         after = page.at(-1)?.position ?? after

@@ -83,7 +83,7 @@ export function* rejoin({ onRejoined }: Pick<CatchUpParts, 'onRejoined'>, view: 
 function* explain(parts: CatchUpParts, view: View, table: ViewTable, error: unknown): Steps<void> {
   const after = yield* stoppedAt(view)
   if (after === undefined) return
-  const events = yield* readPage(parts.connection, parts.schemas, { after, limit: foldedMax })
+  const events = yield* readPage(parts.schemas, { after, limit: foldedMax })
   yield* explainStop(view, error, (yield* findFailing(view, table, events))?.position)
 }
 

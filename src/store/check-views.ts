@@ -6,7 +6,7 @@ import type { OnPage } from './check-log.ts'
 import { compareRows, Differences } from './compare-rows.ts'
 import { rows, type Steps } from './connection.ts'
 import { readCheckpoints } from './projector.ts'
-import { readAfter } from './read.ts'
+import { readPage } from './read.ts'
 import type { Schemas } from './schemas.ts'
 import type { Snapshot } from './snapshot.ts'
 import { createViewTable, foldOne, type Row, ViewTable } from './view-table.ts'
@@ -71,7 +71,7 @@ function* create(view: View): Steps<Built> {
 }
 
 function* foldPage(built: readonly Built[], schemas: Schemas, from: number): Steps<number> {
-  const page = yield* readAfter(schemas, from)
+  const page = yield* readPage(schemas, { after: from })
   for (const each of built) if (each.failsAt === undefined) yield* foldInto(each, page)
   return page.at(-1)?.position ?? from
 }

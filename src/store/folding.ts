@@ -51,9 +51,9 @@ export class Folding {
 
   /** Folds the next page, of events up to a position. */
   *page(until = Number.POSITIVE_INFINITY): Steps<void> {
-    const { connection, schemas } = this.#parts
+    const { schemas } = this.#parts
     const limit = Math.min(pageRows, until - this.position)
-    const page = yield* readTexts(connection, { after: this.position, limit })
+    const page = yield* readTexts({ after: this.position, limit })
     for (const text of page) {
       const event = readWhole(text, schemas)
       // Events appended together have the same instant: sharing its text leaves less to collect.

@@ -87,11 +87,10 @@ export class FollowerTable {
 
   /** Finds the next event of some types, or of any, without reading it: it may be damaged. */
   next(after: number, types?: readonly string[]): Promise<number | undefined> {
-    let query = this.#connection.compiler.selectFrom('event').select('position').where('position', '>', after)
-    if (types) query = query.where('type', 'in', [...types])
-    const statement = query.orderBy('position').limit(1).compile()
+    const ofTypes = types ? `and type in (${types.map(() => '?')})` : ''
+    const sql = `select position from event where position > ? ${ofTypes} order by position limit 1`
     return this.#connection.read(function* (): Steps<number | undefined> {
-      return (yield* first<{ position: number }>(statement))?.position
+      return (yield* first<{ position: number }>({ sql, parameters: [after, ...(types ?? [])] }))?.position
     })
   }
 

@@ -34,8 +34,21 @@ const newestUnknown = `select effect.*, event.version, event.header, stream.name
   where effect.stream = ? and effect.type = ? and effect.state = 'unknown' and effect.is_open = 1
   order by effect.settled_at desc limit 1`
 
+// A literal in place of a parameter, so that the small index of open effects is used.
+const selectOpen = `select event.version, stream.name, effect.n from effect
+  join event on event.position = effect.position join stream on stream.key = event.stream where effect.is_open = 1`
+const selectDue = `${selectOpen} and effect.state not in ('unknown', 'parked') and effect.due_at <= ?
+  and (effect.lease_until is null or effect.lease_until <= ?)`
+const selectGivenAhead = `${selectOpen} and effect.given_at > ?
+  and ((effect.lease_until is null and effect.due_at > ?) or effect.lease_until > ?)`
+const inDueOrder = 'order by effect.due_at, effect.position, effect.n'
+const inGivenOrder = 'order by effect.given_at, effect.position, effect.n'
+
 /** An effect with the stream that owes it. */
 type Row = Schema['effect'] & { readonly version: number; readonly header: string; readonly name: string }
+
+/** What the id of an effect is made of. */
+type Named = Pick<Row, 'name' | 'version' | 'n'>
 
 /**
  * The row of each effect that an event owes. What is owed stands in the event itself. What is done to keys keeps its
@@ -138,32 +151,18 @@ export interface DueFilter {
  * their own.
  */
 export function* dueEffects(
-  connection: Connection,
   { now, latest }: Pick<Lease, 'now' | 'latest'>,
   { types, limit }: DueFilter = {},
 ): Steps<string[]> {
-  let open = openEffects(connection)
-  if (types) open = open.where('effect.type', 'in', [...types])
-  if (limit !== undefined) open = open.limit(limit)
-  const due = open
-    .where('effect.state', 'not in', ['unknown', 'parked'])
-    .where('effect.due_at', '<=', now)
-    .where(eb => eb.or([eb('effect.lease_until', 'is', null), eb('effect.lease_until', '<=', now)]))
-    .orderBy('effect.due_at')
-    .orderBy('effect.position')
-    .orderBy('effect.n')
-  const givenAhead = open
-    .where('effect.given_at', '>', aheadOf({ now }))
-    .where(({ eb, or, and }) =>
-      or([
-        and([eb('effect.lease_until', 'is', null), eb('effect.due_at', '>', now)]),
-        eb('effect.lease_until', '>', latest),
-      ]),
-    )
-    .orderBy('effect.given_at')
-    .orderBy('effect.position')
-    .orderBy('effect.n')
-  return [...(yield* rows(due)), ...(yield* rows(givenAhead))].slice(0, limit).map(idOf)
+  const ofTypes = types ? `and effect.type in (${types.map(() => '?')})` : ''
+  const most = limit === undefined ? '' : 'limit ?'
+  const given = [...(types ?? []), ...(limit === undefined ? [] : [limit])]
+  const due = { sql: `${selectDue} ${ofTypes} ${inDueOrder} ${most}`, parameters: [now, now, ...given] }
+  const ahead = {
+    sql: `${selectGivenAhead} ${ofTypes} ${inGivenOrder} ${most}`,
+    parameters: [aheadOf({ now }), now, latest, ...given],
+  }
+  return [...(yield* rows<Named>(due)), ...(yield* rows<Named>(ahead))].slice(0, limit).map(idOf)
 }
 
 /** An effect that may be taken for an attempt. */
@@ -291,7 +290,7 @@ function openEffects(connection: Connection) {
   return allEffects(connection).where('effect.is_open', '=', eb => eb.lit(1))
 }
 
-function idOf({ name, version, n }: Pick<Row, 'name' | 'version' | 'n'>): string {
+function idOf({ name, version, n }: Named): string {
   return `${name}/${version}/${n}`
 }
 

@@ -2,7 +2,7 @@ import { parsePartAddress } from '../addresses.ts'
 import { AverbaError } from '../errors.ts'
 import type { Json, PartAddress, Recorded } from '../message.ts'
 import type { OwnerKey, Vault } from '../vault/vault.ts'
-import { type Connection, column, first, type Statement, type Steps } from './connection.ts'
+import { column, first, type Statement, type Steps } from './connection.ts'
 import { endOfLog } from './end-of-log.ts'
 import { readHeader, recordKeyIn } from './header.ts'
 import { findMark, type MovedParts } from './moved-parts.ts'
@@ -29,24 +29,14 @@ export type LastFilter = Pick<ReadFilter, 'types' | 'stream'>
 /** How many events are in a page, unless it is the last. */
 export const pageRows = 1_000
 
-/** Reads the events right after a position, in a page. */
-export function* readAfter(schemas: Schemas, after: number): Steps<Recorded[]> {
-  const page = yield* column<string>({ sql: selectAfter, parameters: [after, pageRows] })
-  return page.map(header => readHeader(header, schemas))
-}
-
 /** Reads one page of the log, in order of position. */
-export function* readPage(connection: Connection, schemas: Schemas, filter: ReadFilter): Steps<Recorded[]> {
-  return (yield* readTexts(connection, filter)).map(header => readHeader(header, schemas))
+export function* readPage(schemas: Schemas, filter: ReadFilter): Steps<Recorded[]> {
+  return (yield* readTexts(filter)).map(header => readHeader(header, schemas))
 }
 
 /** Reads the newest event of those that a filter names. */
-export function* readLast(
-  connection: Connection,
-  schemas: Schemas,
-  filter: LastFilter,
-): Steps<Recorded | undefined> {
-  const [last] = yield* readPage(connection, schemas, { ...filter, backward: true, limit: 1 })
+export function* readLast(schemas: Schemas, filter: LastFilter): Steps<Recorded | undefined> {
+  const [last] = yield* readPage(schemas, { ...filter, backward: true, limit: 1 })
   return last
 }
 
@@ -54,21 +44,17 @@ export function* readLast(
  * Reads one page of the log as it is stored, for readers that take one event after the other: a thousand parsed events
  * at once would live long enough to grow the heap.
  */
-export function* readTexts(connection: Connection, filter: ReadFilter): Steps<readonly string[]> {
-  return yield* column(pageOf(connection, filter))
+export function* readTexts(filter: ReadFilter): Steps<readonly string[]> {
+  return yield* column(pageOf(filter))
 }
 
 /**
  * Reads one page, with the end of the log at that moment. It ends before an event that cannot be read, and throws only
  * when that is the first: what comes before is not held up.
  */
-export function* readOn(
-  connection: Connection,
-  schemas: Schemas,
-  filter: ReadFilter,
-): Steps<{ events: Recorded[]; end: number }> {
+export function* readOn(schemas: Schemas, filter: ReadFilter): Steps<{ events: Recorded[]; end: number }> {
   const events: Recorded[] = []
-  for (const text of yield* readTexts(connection, filter)) {
+  for (const text of yield* readTexts(filter)) {
     try {
       events.push(readHeader(text, schemas))
     } catch (error) {
@@ -79,36 +65,32 @@ export function* readOn(
   return { events, end: yield* endOfLog() }
 }
 
-function pageOf(connection: Connection, filter: ReadFilter): Statement {
-  const { after = 0, types, exceptTypes, kind, stream, fromVersion, backward = false } = filter
-  const { limit = pageRows } = filter
-  // Replays and rebuilds ask for this again and again: it is not compiled each time.
-  if (!types && !exceptTypes && kind === undefined && fromVersion === undefined && !backward) {
-    if (stream === undefined) return { sql: selectAfter, parameters: [after, limit] }
-    return { sql: selectOfStream, parameters: [stream, after, limit] }
+/** Written by hand: it is asked for at every step, and compiling the text takes as long as reading an event. */
+function pageOf(filter: ReadFilter): Statement {
+  const { backward = false, after = backward ? undefined : 0, limit = pageRows } = filter
+  const { types, exceptTypes, kind, stream, fromVersion } = filter
+  const [later, earlier, order] = backward ? ['<', '<=', 'desc'] : ['>', '>=', 'asc']
+  const conditions: string[] = []
+  const parameters: unknown[] = []
+  const where = (condition: string, ...values: readonly unknown[]) => {
+    conditions.push(condition)
+    parameters.push(...values)
   }
-  let query = connection.compiler.selectFrom('event').select('event.header').limit(limit)
-  // Within a stream both orders are the same, and the index has versions.
-  const order = stream === undefined ? 'event.position' : 'event.version'
-  query = query.orderBy(order, backward ? 'desc' : 'asc')
-  if (filter.after !== undefined) query = query.where('event.position', backward ? '<' : '>', after)
-  if (types) query = query.where('event.type', 'in', [...types])
-  if (exceptTypes) query = query.where('event.type', 'not in', [...exceptTypes])
+  if (stream !== undefined) where('stream = (select key from stream where name = ?)', stream)
+  if (after !== undefined) where(`position ${later} ?`, after)
+  if (fromVersion !== undefined) where(`version ${earlier} ?`, fromVersion)
+  if (types) where(`type in (${types.map(() => '?')})`, ...types)
+  if (exceptTypes) where(`type not in (${exceptTypes.map(() => '?')})`, ...exceptTypes)
   // Events are named after their machine, and '/' is the character after '.'.
-  if (kind !== undefined)
-    query = query.where('event.type', '>', `${kind}.`).where('event.type', '<', `${kind}/`)
-  if (fromVersion !== undefined) query = query.where('event.version', backward ? '<=' : '>=', fromVersion)
-  if (stream !== undefined) {
-    query = query.where('event.stream', '=', eb =>
-      eb.selectFrom('stream').select('key').where('name', '=', stream),
-    )
+  if (kind !== undefined) where('type > ? and type < ?', `${kind}.`, `${kind}/`)
+  const which = conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''
+  // Within a stream both orders are the same, and the index has versions.
+  const by = stream === undefined ? 'position' : 'version'
+  return {
+    sql: `select header from event ${which} order by ${by} ${order} limit ?`,
+    parameters: [...parameters, limit],
   }
-  return query.compile()
 }
-
-const selectAfter = 'select header from event where position > ? order by position limit ?'
-const selectOfStream = `select header from event where stream = (select key from stream where name = ?)
-  and position > ? order by version limit ?`
 
 /** Reads one event. */
 export function* readAt(schemas: Schemas, position: number): Steps<Recorded | undefined> {

@@ -225,9 +225,7 @@ export class Rebuilder {
     const built = new Map<string, Row | undefined>()
     const last = position ?? (await this.#connection.read(endOfLog))
     for (let after = 0; ; ) {
-      const page = await this.#connection.read(() =>
-        readPage(this.#connection, this.#parts.schemas, { after }),
-      )
+      const page = await this.#connection.read(() => readPage(this.#parts.schemas, { after }))
       const until = page.filter(event => event.position <= last && (at === undefined || event.at <= at))
       for (const event of until) {
         const key = view.key(event)

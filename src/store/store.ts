@@ -160,7 +160,7 @@ export class Store {
 
   /** Reads a page of the log. */
   read(filter: ReadFilter): Promise<Recorded[]> {
-    return this.#connection.read(() => readPage(this.#connection, this.#schemas, filter))
+    return this.#connection.read(() => readPage(this.#schemas, filter))
   }
 
   /** Reads the event at a position. */
@@ -170,12 +170,12 @@ export class Store {
 
   /** Reads a page of the log, with the end of the log at that moment. */
   readOn(filter: ReadFilter): Promise<{ events: Recorded[]; end: number }> {
-    return this.#connection.read(() => readOn(this.#connection, this.#schemas, filter))
+    return this.#connection.read(() => readOn(this.#schemas, filter))
   }
 
   /** Reads the newest event of those that a filter names. */
   readLast(filter: LastFilter = {}): Promise<Recorded | undefined> {
-    return this.#connection.read(() => readLast(this.#connection, this.#schemas, filter))
+    return this.#connection.read(() => readLast(this.#schemas, filter))
   }
 
   /** Opens a part; `undefined` when it is not there. */
@@ -207,7 +207,7 @@ export class Store {
 
   /** The effects that are due, the oldest first. */
   dueEffects(now: number, filter: DueFilter = {}): Promise<string[]> {
-    return this.#connection.read(() => dueEffects(this.#connection, this.#lease(now), filter))
+    return this.#connection.read(() => dueEffects(this.#lease(now), filter))
   }
 
   /** Takes an effect for one attempt without an event, written down before the request leaves. */

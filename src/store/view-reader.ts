@@ -68,7 +68,7 @@ export class ViewReader {
     const { connection, schemas } = this.#parts
     const rows = new Map<string, Row>()
     for (let after = 0; ; ) {
-      const page = await connection.read(() => readPage(connection, schemas, { ...source, after }))
+      const page = await connection.read(() => readPage(schemas, { ...source, after }))
       foldInto(rows, view, page)
       const last = page.at(-1)
       if (!last || page.length < pageRows) return rows

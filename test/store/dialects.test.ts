@@ -68,7 +68,7 @@ test('every step of the store has a statement for PostgreSQL too, with as many m
   const statements = [
     ...statementsOf(appendOne()),
     ...statementsOf(new Projector(connection, views).createTables()),
-    ...statementsOf(dueEffects(connection, lease)),
+    ...statementsOf(dueEffects(lease)),
     ...statementsOf(claimEffect({}, 's/1/0', lease)),
     ...statementsOf(deferEffect('s/1/0', at, '', lease)),
   ]
