@@ -2,6 +2,7 @@ import type { BudgetEvent } from './machines/budget.ts'
 import type { CertificateEvent } from './machines/certificate.ts'
 import type { ConsentEvent } from './machines/consent-events.ts'
 import type { EffectEvent } from './machines/effect.ts'
+import type { FollowerEvent } from './machines/follower.ts'
 import type { MachineTable } from './machines/machine-table.ts'
 import type { NotificationEvent } from './machines/notification.ts'
 import type { PortalEvent } from './machines/portal.ts'
@@ -20,6 +21,7 @@ type AnyEvent =
   | BudgetEvent
   | ConsentEvent
   | EffectEvent
+  | FollowerEvent
   | NotificationEvent
   | PortalEvent
   | RetentionEvent

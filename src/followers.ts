@@ -177,21 +177,6 @@ export class Followers {
     return this.#store.followers.list()
   }
 
-  /**
-   * Lets a parked follower go on: again with the event that it failed at, or past it. Gives that event's position.
-   *
-   * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name
-   */
-  async resume(name: string, how: 'again' | 'past'): Promise<number> {
-    const position = await this.#store.followers.resume(name, how)
-    if (position === undefined) {
-      const cannot = `Cannot ${how === 'past' ? 'skip for' : 'retry'} "${name}": no parked follower has this name`
-      throw new AverbaError('NOT_FOUND', cannot, { hint: 'log.followers() says which ones are parked' })
-    }
-    this.wake()
-    return position
-  }
-
   /** One at a time for each follower. What runs for another caller may end early: this caller's follows it. */
   #work(following: Following, closing: AbortSignal): Promise<void> {
     const running = this.#working.get(following.name)

@@ -5,6 +5,7 @@ import type { Events, Recorded } from './events.ts'
 import type { Followers, FollowHandler } from './followers.ts'
 import { checkPosition } from './given.ts'
 import type { HandlerCall, HandlerTime } from './handler-time.ts'
+import type { Ask } from './outcome.ts'
 import type { Follower } from './store/follower.ts'
 import { pageRows } from './store/read.ts'
 import type { Store } from './store/store.ts'
@@ -38,12 +39,12 @@ export interface Log {
    */
   retry(name: string): Promise<void>
   /**
-   * Lets a parked follower go on past the event that it failed at, and gives the position of that event. The logger is
-   * told; nothing else keeps it.
+   * Lets a parked follower go on past the event that it failed at, and gives the position of that event. It stands in
+   * the log before, as `follower.skipRequested`, with its `actor`; the logger is told as well.
    *
    * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name
    */
-  skip(name: string): Promise<number>
+  skip(name: string, ask?: Pick<Ask, 'actor' | 'basis' | 'correlationId'>): Promise<number>
   /**
    * Events in order of position: after one, of some types, of one kind or one stream, or backward. They are read in
    * pages: however long the log is, only one page is in memory.
@@ -72,18 +73,38 @@ function isTyped(type: unknown): type is string {
 
 type Filter = Parameters<Log['read']>[0] & {}
 
-/** What the logger is told when a person lets a parked follower go on. */
-const resumed = {
-  again: 'a parked follower tries its event again',
-  past: 'a parked follower goes on past an event that it has not done',
+/** How a person lets a parked follower go on: in a word of the error, and as the logger is told. */
+const resuming = {
+  again: { word: 'retry', told: 'a parked follower tries its event again' },
+  past: { word: 'skip for', told: 'a parked follower goes on past an event that it has not done' },
 } as const
 
+type How = keyof typeof resuming
+
+function notParked(name: string, how: How): AverbaError {
+  const cannot = `Cannot ${resuming[how].word} "${name}": no parked follower has this name`
+  return new AverbaError('NOT_FOUND', cannot, { hint: 'log.followers() says which ones are parked' })
+}
+
 /** Makes the area `log`, for a version that records events of these types. */
-export function createLog({ store, log }: Area, followers: Followers, known: ReadonlySet<string>): Log {
-  async function resume(name: string, how: keyof typeof resumed): Promise<number> {
-    const position = await followers.resume(name, how)
-    log({ message: resumed[how], follower: name, position })
-    return position
+export function createLog(
+  { store, commands, log }: Area,
+  followers: Followers,
+  known: ReadonlySet<string>,
+): Log {
+  async function findParked(name: string, how: How): Promise<Follower> {
+    const found = await store.followers.find(name)
+    if (found?.isParked) return found
+    throw notParked(name, how)
+  }
+
+  /** It may have gone on since it was found. */
+  async function resume(follower: Follower, how: How): Promise<number> {
+    const { name, position } = follower
+    if (!(await store.followers.resume(follower, how))) throw notParked(name, how)
+    followers.wake()
+    log({ message: resuming[how].told, follower: name, position: position + 1 })
+    return position + 1
   }
 
   return {
@@ -103,8 +124,14 @@ export function createLog({ store, log }: Area, followers: Followers, known: Rea
       }
     },
     followers: () => followers.list(),
-    retry: async name => void (await resume(name, 'again')),
-    skip: name => resume(name, 'past'),
+    retry: async name => void (await resume(await findParked(name, 'again'), 'again')),
+    async skip(name, ask = {}) {
+      const follower = await findParked(name, 'past')
+      const data = { follower: name, position: follower.position + 1, because: follower.because }
+      const message = { type: 'follower.skip', data }
+      await commands.record(message, async () => ({ targets: [{ stream: 'follower-main', message }] }), ask)
+      return resume(follower, 'past')
+    },
   }
 }
 

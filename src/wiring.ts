@@ -15,6 +15,7 @@ import { budgetMachine } from './machines/budget.ts'
 import { certificateMachine } from './machines/certificate.ts'
 import { consentMachine } from './machines/consent.ts'
 import { effectMachine } from './machines/effect.ts'
+import { followerMachine } from './machines/follower.ts'
 import type { Machine } from './machines/machine.ts'
 import { notificationMachine } from './machines/notification.ts'
 import { portalMachine } from './machines/portal.ts'
@@ -44,6 +45,7 @@ export const machines: readonly Machine[] = [
   certificateMachine,
   consentMachine,
   effectMachine,
+  followerMachine,
   notificationMachine,
   portalMachine,
   retentionMachine,

@@ -283,6 +283,7 @@ const all: Readonly<Record<string, MachineRules>> = {
       'effect.withdraw': [{ event: 'effect.withdrawn', in: ['going', 'parked'] }],
     },
   },
+  follower: { makes: { 'follower.skip': [{ event: 'follower.skipRequested' }] } },
   notification,
   portal,
   retention: { makes: { 'retention.apply': [{ event: 'retention.applied' }] } },

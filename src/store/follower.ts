@@ -109,16 +109,9 @@ export class FollowerTable {
     })
   }
 
-  /**
-   * Lets a follower go on: with the event that it failed at, or past it. Gives the position of that event; `undefined`
-   * when it is not parked.
-   */
-  resume(name: string, how: 'again' | 'past'): Promise<number | undefined> {
-    const [moves, failed] = how === 'past' ? [1, 0] : [0, 1]
-    return this.#connection.transact(function* (): Steps<number | undefined> {
-      const row = yield* first<{ failed: number }>({ sql: resumeOne, parameters: [moves, name, failed] })
-      return row?.failed
-    })
+  /** Lets a follower that is parked here go on: with the event that it failed at, or past it. False when it is not. */
+  resume({ name, position }: Follower, how: 'again' | 'past'): Promise<boolean> {
+    return this.#change({ sql: resumeOne, parameters: [how === 'past' ? 1 : 0, name, position] })
   }
 
   /** Reports whether there was something to change. */
@@ -156,4 +149,4 @@ const failOne = `update follower set position = ?, attempts = ?, due_at = ?, bec
 const releaseOne = `update follower set lease_owner = null, lease_until = null where name = ? and lease_owner = ?
   returning name`
 const resumeOne = `update follower set position = position + ?, is_parked = 0, attempts = 0, due_at = null,
-  because = '' where name = ? and is_parked = 1 returning position + ? as failed`
+  because = '' where name = ? and is_parked = 1 and position = ? returning name`

@@ -2,6 +2,7 @@ import { budgetMachine } from '../../src/machines/budget.ts'
 import { certificateMachine } from '../../src/machines/certificate.ts'
 import { consentMachine } from '../../src/machines/consent.ts'
 import { effectMachine } from '../../src/machines/effect.ts'
+import { followerMachine } from '../../src/machines/follower.ts'
 import type { Machine } from '../../src/machines/machine.ts'
 import { notificationMachine } from '../../src/machines/notification.ts'
 import { portalMachine } from '../../src/machines/portal.ts'
@@ -72,6 +73,10 @@ export const samples: readonly Sample[] = [
         data: { parts: ['subject-s/1/cpf'], owners: ['subject-s'], purpose: 'atendimento' },
       },
     ],
+  },
+  {
+    machine: followerMachine,
+    messages: [{ type: 'follower.skip', data: { follower: 'crm', position: 3, because: 'Error' } }],
   },
   {
     machine: budgetMachine,

@@ -310,7 +310,12 @@ test('who lets a parked one go on is told which event that is about, and so is t
     { message: 'a parked follower tries its event again', follower: 'crm', position: 3 },
   ])
   await park()
-  expect(await averba.log.skip('crm')).toBe(3)
+  const actor = { kind: 'person', ref: 'operadora' } as const
+  expect(await averba.log.skip('crm', { actor })).toBe(3)
+  const requested: unknown[] = []
+  for await (const event of averba.log.read({ types: ['follower.skipRequested'] })) requested.push(event)
+  const data = { follower: 'crm', position: 3, because: 'Error' }
+  expect(requested).toMatchObject([{ stream: 'follower-main', data, actor }])
   const skipped = {
     message: 'a parked follower goes on past an event that it has not done',
     follower: 'crm',
