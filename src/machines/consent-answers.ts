@@ -33,7 +33,7 @@ function answer(
   }
   if (isVanished) {
     const data = { ...said, by: 'us', held: reading.status, isVanished } as const
-    return { type: 'consent.conflicted', data, anomaly: 'the service lists it no more' }
+    return { type: 'consent.conflicted', data, anomaly: 'the service no longer lists it' }
   }
   if (said.status === reading.status) return { type: 'consent.confirmed', data: said }
   return move(reading.status, { ...said, by: 'us' })

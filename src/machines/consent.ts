@@ -69,7 +69,7 @@ function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<C
     }
     case 'consent.miss':
       if (isUnknown(state) || message.isStale) return record()
-      return record({ type: 'consent.vanished', data: {}, anomaly: 'the service lists it no more' })
+      return record({ type: 'consent.vanished', data: {}, anomaly: 'the service no longer lists it' })
     case 'consent.passTime':
       return { events: lapse(heldOf(state), state.context.lapsed, message.data.now) }
     case 'consent.erase':
@@ -227,7 +227,7 @@ function use(state: State, asked: Use): ConsentEvent {
 }
 
 function missing(state: State): string {
-  return state.matches({ status: 'vanished' }) ? 'the service lists it no more' : 'nothing is known of it'
+  return state.matches({ status: 'vanished' }) ? 'the service no longer lists it' : 'nothing is known of it'
 }
 
 /** A consent request of one data subject, as the consent service keeps it (document 1). */

@@ -227,7 +227,7 @@ function decideKnown(state: State, message: Carried<SubjectMessage>): Decision<S
       return record({
         type: 'subject.awarenessVanished',
         data: message.data,
-        anomaly: 'the service lists it no more',
+        anomaly: 'the service no longer lists it',
       })
     case 'consentService.consentsListed': {
       const { again, ...data } = message.data

@@ -45,7 +45,7 @@ export const englishEvents: EventWords = {
   'consent.expired': ({ by }) => `Consent expired ${whose[by]}`,
   'consent.conflicted': ({ status, held, isVanished }) =>
     isVanished
-      ? `The service answers for the consent, which it lists no more, with ${status}: what the service says counts`
+      ? `The service answers for the consent, which it no longer lists, with ${status}: what the service says counts`
       : `The service shows ${status}, which cannot follow ${held}: what the service says counts`,
   'consent.vanished': () => 'The service no longer lists the consent',
   'consent.lapsed': () => "The consent's expiry has passed",

@@ -248,7 +248,7 @@ describe('a change whose answer was lost', () => {
   })
 })
 
-test('a consent that the service lists no more has vanished, and may appear again', () => {
+test('a consent that the service no longer lists has vanished, and may appear again', () => {
   const miss = { type: 'consent.miss', data: {} }
   expect(eventsAfter(observe('ATIVO'), miss)).toMatchObject([{ type: 'consent.vanished' }])
   expect(eventsAfter(observe('ATIVO'), miss, miss)).toEqual([])

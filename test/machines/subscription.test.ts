@@ -51,7 +51,7 @@ test('a deletion that we asked for is ours, also when its answer was lost', () =
   expect(after(...asked, observe({ isDeleted: true }))).toMatchObject({ events: [{ data: { by: 'us' } }] })
 })
 
-test('a subscription that the portal lists no more at all is deleted, as an anomaly', () => {
+test('a subscription that the portal no longer lists at all is deleted, as an anomaly', () => {
   const decision = after(...active, miss)
   expect(decision).toMatchObject({ events: [{ type: 'subscription.deleted', anomaly: expect.any(String) }] })
 })

@@ -58,7 +58,7 @@ test('a change that is lost while the consent is not listed is still in doubt wh
   await world.close()
 })
 
-test('the answer to a change of a consent that is listed no more counts, and is an anomaly', async () => {
+test('the answer to a change of a consent that is no longer listed counts, and is an anomaly', async () => {
   const { world, subject, service, which } = await givenTroubled('ATIVO')
   const { averba, clock } = world
   const { consents } = averba
@@ -74,7 +74,7 @@ test('the answer to a change of a consent that is listed no more counts, and is 
   })
   const [answered] = await eventsOf(world, 'consent.conflicted')
   expect(answered).toMatchObject({
-    anomaly: 'the service lists it no more',
+    anomaly: 'the service no longer lists it',
     data: { status: 'REVOGADO', by: 'us', held: 'ATIVO', isVanished: true },
   })
   expect((await consents.standing(which)).because).toBe('revoked')

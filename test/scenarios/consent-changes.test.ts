@@ -235,10 +235,10 @@ test('what the contract does not foresee is recorded as an anomaly and announced
   other.world.averba.on('consent.vanished', event => void heard.push(`${event.type}: ${event.anomaly}`))
   valueOf(await other.world.averba.consents.sync({ subject: other.subject }))
   expect(heard).toEqual(['subject.synced: records could not be read'])
-  // A record that is listed no more.
+  // A record that is no longer listed.
   isEmpty = true
   valueOf(await other.world.averba.consents.sync({ subject: other.subject }))
-  const vanished = 'consent.vanished: the service lists it no more'
+  const vanished = 'consent.vanished: the service no longer lists it'
   expect(heard.filter(each => each === vanished)).toHaveLength(3)
   await other.world.close()
 })

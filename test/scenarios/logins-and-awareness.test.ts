@@ -63,7 +63,7 @@ test('awareness records are read again when they are older than the host allows,
   await world.close()
 })
 
-test('an awareness record that the service lists no more has vanished, which is announced, and may appear again', async () => {
+test('an awareness record that the service no longer lists has vanished, which is announced, and may appear again', async () => {
   let hidden: 'none' | 'all' | 'unreadable' = 'none'
   const world = await simulate({
     intercept: async (request, forward) => {
@@ -88,7 +88,7 @@ test('an awareness record that the service lists no more has vanished, which is 
   hidden = 'all'
   expect(await again()).toEqual([])
   expect(await again()).toEqual([])
-  expect(heard).toEqual(['the service lists it no more'])
+  expect(heard).toEqual(['the service no longer lists it'])
   expect(await averba.awareness.list({ subject, vanished: true })).toMatchObject([{ id }])
   const asked = world.requests.length
   expect(await averba.awareness.get({ ...fresh, id })).toEqual(known)

@@ -235,7 +235,7 @@ test('a person is told that nothing was sent where no request could leave before
   await world.close()
 })
 
-test('a validation does not leave after its consent has expired, or is listed no more, and leaves where it stands', async () => {
+test('a validation does not leave after its consent has expired, or is no longer listed, and leaves where it stands', async () => {
   for (const [because, days, isListed] of [
     ['expired', 366, true],
     ['vanished', 0, false],

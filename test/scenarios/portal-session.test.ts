@@ -50,7 +50,7 @@ const recorded = (name: string) => readFileSync(join(import.meta.dirname, '../re
 const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-session-')), 'log.sqlite')
 
 test.each(['accept', 'refuse'] as const)(
-  'one login serves everything, each call sends what the last answer brought, and older tokens are %sed',
+  'one login serves everything, each call sends what the last answer brought, with older tokens: %s',
   async olderTokens => {
     const world = await given({}, login, olderTokens)
     const { averba } = world
@@ -128,7 +128,7 @@ test('when somebody else has just logged in, what needs the session is deferred 
 })
 
 test.each(['accept', 'refuse'] as const)(
-  'five processes that start together on one file log in once, where older tokens are %sed',
+  'five processes that start together on one file log in once, with older tokens: %s',
   async olderTokens => {
     const store = newStore()
     const world = await given({ averba: { store } }, login, olderTokens)

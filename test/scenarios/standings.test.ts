@@ -166,7 +166,7 @@ test('while a revocation is out or in doubt, a consent does not stand', async ()
   await world.close()
 })
 
-test('a consent that the service lists no more does not stand', async () => {
+test('a consent that the service no longer lists does not stand', async () => {
   let isEmpty = false
   const { world, which, standing } = await given('ATIVO', async (request, forward) =>
     isEmpty ? Response.json([]) : forward(request),

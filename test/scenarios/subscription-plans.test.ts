@@ -99,7 +99,7 @@ test('with take-over a taken event becomes ours, with our endpoint and every key
 })
 
 test.each(['clear', 'keep'] as const)(
-  'a key that is declared no more is gone after one change, whether leaving it out would %s it',
+  'a key that is no longer declared is gone after one change, whether leaving it out would %s it',
   async omittedFields => {
     const store = join(mkdtempSync(join(tmpdir(), 'averba-plans-')), 'log.sqlite')
     const world = await simulate({ policies: { portal: { omittedFields } } })
