@@ -53,7 +53,7 @@ const answerMembers = { events: true, refused: true, code: true } as const
  *
  * @throws {ExpectationError} when the answer differs
  * @throws {TypeError} when an event is given that the machine does not have, refuses a message of `after`, or
- * has no such message; and when the case has other members, or its `expected` expects nothing, or an event that
+ * has no such message; and when the case has other members, its `expected` expects nothing, or it names an event that
  * no machine records
  *
  * @example
@@ -71,6 +71,7 @@ export function decides(asked: MachineCase): Answer {
   const { machine: name, given = [], after = [], when, expected } = asked
   const machine = machineOf(name)
   let state = machine.initial
+  checkTypes(typesIn(given))
   for (const event of given) {
     if (!event.type.startsWith(`${name}.`))
       throw new TypeError(`The machine ${name} has no event ${event.type}`)

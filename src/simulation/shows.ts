@@ -1,7 +1,7 @@
 import { fromInstant, toInstant } from '../clock.ts'
 import type { Instant, Recorded } from '../message.ts'
 import { type Views, views } from '../wiring.ts'
-import { checkMembers, type MembersOf } from './check-case.ts'
+import { checkMembers, checkTypes, type MembersOf, typesIn } from './check-case.ts'
 import type { GivenEvent } from './decides.ts'
 import { type Expected, meets } from './expectation.ts'
 
@@ -28,7 +28,7 @@ const startsAt: Instant = '2026-11-20T12:00:00.000Z'
  *
  * @throws {ExpectationError} when the rows are others
  * @throws {TypeError} when there is no such view, or it changes what it was given: a view is pure; and when the case
- * has other members
+ * has other members, or an event that no machine records
  *
  * @example
  * ```ts
@@ -46,6 +46,7 @@ export function shows<N extends keyof Views>(shown: ViewCase<N>): Views[N][] {
   const { view: name, given, expected } = shown
   const view = views.find(each => each.name === name)
   if (!view) throw new TypeError(`There is no view ${name}`)
+  checkTypes(typesIn(given))
   const rows = new Map<string, object | undefined>()
   for (const event of recorded(given)) {
     const key = view.key(event)

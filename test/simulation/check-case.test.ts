@@ -22,6 +22,11 @@ describe('a decision', () => {
       { expected: { events: [{ type: 'consent.changeRequestd' }] } },
       'No machine records an event of the type "consent.changeRequestd"',
     ],
+    [
+      'a given event that nothing records',
+      { given: [{ type: 'consent.apeared', data: {} }] },
+      'No machine records an event of the type "consent.apeared"',
+    ],
   ])('with %s is no test', (_, members, message) => {
     const decide = () => decides(untyped({ ...asked, ...members }))
     expect(decide).toThrow(TypeError)
@@ -37,10 +42,12 @@ describe('a decision', () => {
   })
 })
 
-test('rows with a member that a case does not have are no test', () => {
+test('rows with a member that a case does not have, or of an event that nothing records, are no test', () => {
   const wrong = () => shows(untyped({ view: 'tokens', given: [], expcted: [{ state: 'valid' }] }))
   expect(wrong).toThrow(TypeError)
   expect(wrong).toThrow(/^A case of shows has no member "expcted": there are view, given, expected$/)
+  const misspelt = () => shows(untyped({ view: 'tokens', given: [{ type: 'token.renewd' }], expected: [] }))
+  expect(misspelt).toThrow('No machine records an event of the type "token.renewd"')
 })
 
 describe('a scenario', () => {
