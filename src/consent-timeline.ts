@@ -77,7 +77,8 @@ export function tell(events: readonly ConsentRecorded[], asked: Asked): Told {
     if (event.type === 'consent.changeSeen' && held.shown === null) shownAt = event.at
     state = consentMachine.evolve(state, event)
     held = heldOf(state as State) // As above.
-    if (event.type === 'consent.described') histories.unshift(historyIn(event))
+    // One that may be older tells nothing that a newer one has not told.
+    if (event.type === 'consent.described' && !event.data.isOld) histories.unshift(historyIn(event))
     readAt = latest(readAt, readAtOf(event))
   }
   readAt = latest(readAt, syncedAt)

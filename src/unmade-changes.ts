@@ -3,7 +3,7 @@ import { toInstant } from './clock.ts'
 import type { ConsentEvent } from './machines/consent-events.ts'
 import type { RecordedOf } from './view.ts'
 
-/** How many consents stand although we asked for their end: the answer was lost or contrary, and nothing was done. */
+/** How many consents stand although we asked for their end: it was refused, or the answer lost or contrary. */
 export async function countStandingUnmade({ views, clock }: Pick<Area, 'views' | 'clock'>): Promise<number> {
   const counted = await views
     .selectFrom('consents')
@@ -17,11 +17,15 @@ export async function countStandingUnmade({ views, clock }: Pick<Area, 'views' |
   return Number(counted?.count ?? 0)
 }
 
-/** Tells the logger of each change that turns out not to have been made: nobody asks for it again by himself. */
+const unmade = ['consent.changeNotMade', 'consent.changeDeclined'] as const
+
+/** Tells the logger of each change that was refused, or turns out not to have been made: it is not asked for again. */
 export function tellOfUnmadeChanges({ engine, log }: Pick<Area, 'engine' | 'log'>): void {
-  engine.on('consent.changeNotMade', event => {
-    const { stream, data } = event as RecordedOf<Extract<ConsentEvent, { type: 'consent.changeNotMade' }>>
-    const message = 'a change of a consent was not made: it has to be asked for again'
-    log({ message, detail: `${stream}: ${data.asked}` })
-  })
+  for (const type of unmade) {
+    engine.on(type, event => {
+      const { stream, data } = event as RecordedOf<Extract<ConsentEvent, { type: (typeof unmade)[number] }>>
+      const message = 'a change of a consent was not made: it has to be asked for again'
+      log({ message, detail: `${stream}: ${data.asked}` })
+    })
+  }
 }

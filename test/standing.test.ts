@@ -210,3 +210,33 @@ test('a consent stands wherever the service says so in full, within its expiry a
   )
   expect(standing).toBeGreaterThan(500)
 })
+
+test('a history of an older copy leaves the past as uncertain as the newer one had made it', () => {
+  const second = (n: number) => toInstant(n * 1_000)
+  const events: ConsentRecorded[] = []
+  let state = consentMachine.initial
+  const tellMachine = (n: number, message: Message) => {
+    const decision = consentMachine.decide(state, message)
+    if ('refused' in decision) throw new Error(decision.refused)
+    for (const event of decision.events) {
+      state = consentMachine.evolve(state, event)
+      const position = events.length + 1
+      events.push({ ...event, at: second(n), position, version: position } as ConsentRecorded) // As the log keeps it.
+    }
+  }
+  const reading = { status: 'ATIVO', createdAt: null, expiresAt: second(9_000), controller: null }
+  const read = (n: number, history: readonly ConsentStatus[]) =>
+    tellMachine(n, {
+      type: 'consentService.consentRead',
+      data: {
+        ...reading,
+        askedAt: second(n),
+        history: history.map((status, i) => ({ status, since: second(i) })),
+      },
+    })
+  tellMachine(10, { type: 'consent.observe', data: { ...reading, consent: 'c', subject: 's' } })
+  read(11, ['PENDENTE', 'ATIVO', 'REVOGADO'])
+  read(20, ['PENDENTE', 'ATIVO'])
+  const asked = { at: second(15), knownAt: second(30), ageMaxMs: null, syncedAt: null }
+  expect(tell(events, asked).because).toBe('uncertain')
+})

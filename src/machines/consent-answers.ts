@@ -12,7 +12,7 @@ export function answered(
   read: Effect,
 ): readonly ConsentEvent[] {
   const { status, askedAt } = given
-  if (!isUnderWay(held, given.asked)) return [late(given.asked, status), ...crossed(held, status)]
+  if (!isUnderWay(held, given.asked)) return [late(given.asked, status), ...crossed(held, { status })]
   const said = { status, ...(askedAt !== undefined && { askedAt }) }
   // Of a consent that is no longer listed only the status is kept: the list that shows it again tells the rest.
   const amended = held.isVanished ? [] : amendment(held, given)
@@ -46,7 +46,8 @@ export function refused(
   read: Effect,
 ): ConsentEvent {
   if (!isUnderWay(held, asked)) return late(asked, null)
-  return { type: 'consent.changeDeclined', data: { httpStatus }, effects: [read] }
+  const data = { httpStatus, ...(held.asked !== null && { asked: held.asked }) }
+  return { type: 'consent.changeDeclined', data, effects: [read] }
 }
 
 /** The outcome of a change is unknown: a reading in full will find it, unless a reading has told already. */

@@ -134,7 +134,7 @@ export const chart = setup({
         'consent.readDeclined': { actions: 'endReading' },
         'consent.readGivenUp': { actions: 'endReading' },
         'consent.lapsed': { actions: 'keepLapsed' },
-        'consent.vanished': '.vanished',
+        'consent.vanished': { target: '.vanished', actions: 'keepReading' },
         'consent.erased': { actions: 'markErased' },
       },
       states: {

@@ -78,19 +78,21 @@ export function owes({ effects = [] }: ConsentEvent): boolean {
 export function readingAfter(context: Context, event: ConsentEvent): Partial<Context> {
   switch (event.type) {
     case 'consent.appeared': {
-      const { consent, subject, askedAt: _, knowledge: __, ...reading } = event.data
+      const { consent, subject, askedAt, knowledge: _, ...reading } = event.data
       return {
         consent,
         subject,
         reading,
         passed: passedWith(context, reading.status),
-        endedAt: null,
+        endedAt: isOpen(reading.status) ? null : (askedAt ?? null),
         since: null,
         ...unread,
       }
     }
     case 'consent.amended':
       return { reading: event.data }
+    case 'consent.vanished':
+      return { endedAt: endShownAt(context) }
     case 'consent.approved':
     case 'consent.denied':
     case 'consent.revoked':
@@ -127,6 +129,11 @@ function moved(context: Context, { status, since, askedAt, isOut }: Move): Parti
     // What is of an older copy has no entry after those known.
     untimed: isUntimed ? [...context.untimed, status] : context.untimed,
   }
+}
+
+/** When an end was asked for that is held, or that a list shows in place of what is held. */
+export function endShownAt({ endedAt, shown, shownAt }: Context): Instant | null {
+  return shown === null || shown === 'unreadable' || isOpen(shown) ? endedAt : (shownAt ?? endedAt)
 }
 
 function passedWith({ passed }: Context, status: ConsentStatus): readonly ConsentStatus[] {

@@ -71,7 +71,7 @@ export type ConsentEvent =
       { status: RequestableStatus; instead?: RequestableStatus; askedAt?: Instant }
     >
   /** The refusal contradicts what we hold, which led to the request: a reading in full is owed. */
-  | Event<'consent.changeDeclined', { httpStatus: number }>
+  | Event<'consent.changeDeclined', { httpStatus: number; asked?: RequestableStatus }>
   | Event<'consent.readDeclined', { httpStatus: number }>
   /** The reading in full is parked, after a day of attempts: an operator may let it go again. */
   | Event<'consent.readGivenUp', Record<string, never>>

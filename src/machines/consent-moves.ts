@@ -90,13 +90,13 @@ function newSteps(held: Held, shown: ConsentStatus, history: readonly HistoryEnt
 
 /** Where the entries begin that we have not seen: after those known, or after what we hold, or with our own change. */
 function firstNew(held: Held, history: readonly HistoryEntry[]): number {
-  const { reading, history: known, untimed } = held
+  const { reading, history: known, untimed, shown } = held
   if (known.length > 0 && isBeginning(known, history)) return passEntries(history, known.length, untimed).next
   const first = history.findIndex(entry => entry.status === reading.status)
   const last = history.findLastIndex(entry => entry.status === reading.status)
   // Without an entry for what we hold, only the last one is certainly new.
   if (last === -1) return history.length - 1
-  const own = history.findIndex((entry, i) => i > first && isOwn(held, entry))
+  const own = history.findIndex((entry, i) => i > first && (isOwn(held, entry) || entry.status === shown))
   return own === -1 ? last + 1 : Math.min(last + 1, own)
 }
 

@@ -1,6 +1,6 @@
 import { fromInstant, isWaitOver, toInstant } from '../clock.ts'
 import type { Instant } from '../message.ts'
-import type { Context } from './consent-context.ts'
+import { type Context, endShownAt } from './consent-context.ts'
 import type { ConsentEvent, ConsentReading } from './consent-events.ts'
 import { type HistoryEntry, isContradicted, isShorter } from './consent-history.ts'
 import { endsChange, movesOf, resolution } from './consent-moves.ts'
@@ -66,10 +66,12 @@ function historyOwed(held: Held, { askedAt }: When): readonly ConsentEvent[] {
  */
 export function crossed(
   { reading, asked, shown, isUnknown }: Held,
-  status: ConsentStatus,
+  { status, askedAt }: Pick<ConsentReading, 'status'> & When,
 ): readonly ConsentEvent[] {
   const isNoNews = status === reading.status || status === shown || status === asked
-  return isUnknown || isNoNews ? [] : [{ type: 'consent.changeSeen', data: { status, crossed: true } }]
+  if (isUnknown || isNoNews) return []
+  const data = { status, crossed: true, ...(askedAt !== undefined && { askedAt }) } as const
+  return [{ type: 'consent.changeSeen', data }]
 }
 
 /** What a reading adds to what we hold, by the history that came with it. */
@@ -137,28 +139,27 @@ function doubtAfter(held: Held, given: ConsentReading & When): 'changing' | 'unc
 
 /**
  * Until when a reading may be of an older copy: one that shows a consent as open less than a minute after something
- * showed its end, or a history that lacks entries which were read less than a minute before. `undefined` where it is
- * not.
+ * showed its end, a history that lacks entries which were read less than a minute before, or a list that shows an end
+ * which, by a history read less than a minute before, the consent has behind it. `undefined` where it is not.
  */
 export function maybeOlderUntil(
   held: Held,
   { status, askedAt }: Pick<ConsentReading, 'status'> & When,
   history: readonly HistoryEntry[] = [],
 ): Instant | undefined {
-  const newerAt = isShorter(history, held.history)
-    ? held.historyAskedAt
-    : isOpen(status)
-      ? endShownAt(held)
-      : null
-  if (newerAt === null || askedAt === undefined) return undefined
-  const until = fromInstant(newerAt) + lateChangeMs
+  const lacksEntries = history.length === 0 ? isFormerEnd(held, status) : isShorter(history, held.history)
+  const newer = [lacksEntries ? held.historyAskedAt : null, isOpen(status) ? endShownAt(held) : null]
+  const newerMs = Math.max(...newer.map(each => (each === null ? 0 : fromInstant(each))))
+  if (newerMs === 0 || askedAt === undefined) return undefined
+  const until = newerMs + lateChangeMs
   return isWaitOver(until, fromInstant(askedAt), lateChangeMs) ? undefined : toInstant(until)
 }
 
-/** When an end was asked for that is held, or that a list shows in place of what is held. */
-function endShownAt({ endedAt, shown, shownAt, isCrossed }: Held): Instant | null {
-  if (shown === null || shown === 'unreadable' || isCrossed) return endedAt
-  return isOpen(shown) ? endedAt : shownAt
+/** Reports whether a status is an end after which, by the history that is known, the consent was given anew. */
+function isFormerEnd({ history }: Held, status: ConsentStatus): boolean {
+  return (
+    !isOpen(status) && history.at(-1)?.status === 'ATIVO' && history.some(entry => entry.status === status)
+  )
 }
 
 /** Reports whether a reading tells nothing of our change, and left too early to tell that it will not be made. */

@@ -59,7 +59,7 @@ function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<C
     case 'consent.observe': {
       const held = heldOf(state)
       const isOld = message.isStale || maybeOlderUntil(held, message.data) !== undefined
-      return withReading(state, isOld ? crossed(held, message.data.status) : seen(held, message.data))
+      return withReading(state, isOld ? crossed(held, message.data) : seen(held, message.data))
     }
     case 'consent.observeUnreadable': {
       const { shown, isReadingOwed } = state.context
@@ -95,9 +95,11 @@ function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<C
 
 /** Where no reading in full tells, what the list showed is believed, though its time is unknown. */
 function believed(state: State): readonly ConsentEvent[] {
-  const { shown, isCrossed } = state.context
+  const { shown, shownAt, isCrossed, reading } = state.context
   const isFirm = shown !== null && shown !== 'unreadable' && !isCrossed && heldOf(state).isQuiet
-  return isFirm ? movesOf(heldOf(state), shown, []) : []
+  if (!isFirm) return []
+  if (shown === reading.status) return [{ type: 'consent.confirmed', data: { status: shown } }]
+  return movesOf(heldOf(state), shown, [], shownAt ?? undefined)
 }
 
 /**
@@ -152,7 +154,7 @@ function readInFull(
   if (held.isVanished) return [described(data, readLater(state, data))]
   const dueAt = maybeOlderUntil(held, data, history)
   if (isStale || dueAt !== undefined) {
-    const news = crossed(held, reading.status)
+    const news = crossed(held, reading)
     const isOpen = news.length > 0 || held.shown !== null || held.isDoubtful || dueAt !== undefined
     const later = { ...readConsent(state.context), ...(dueAt !== undefined && { dueAt }) }
     return [described({ ...data, isOld: true }, isOpen ? [later] : []), ...news]

@@ -28,11 +28,11 @@ const consentMoves: readonly Rule[] = [
   { event: 'consent.expired', in: ['status.PENDENTE', 'status.ATIVO'], if: { status: 'EXPIRADO' } },
   { event: 'consent.conflicted', anomaly: 'always' },
 ]
+const consentBelieved: readonly Rule[] = [{ event: 'consent.confirmed', in: held }, ...consentMoves]
 const consentReadings: readonly Rule[] = [
   { event: 'consent.appeared', in: ['status.absent', 'status.vanished'], owes: readsConsent },
   { event: 'consent.amended', in: held },
-  { event: 'consent.confirmed', in: held },
-  ...consentMoves,
+  ...consentBelieved,
 ]
 const notMade: Rule = { event: 'consent.changeNotMade', in: ['knowledge.uncertain'], anomaly: 'always' }
 const asksFor = (status: string, from: string, ...out: string[]): Rule[] => [
@@ -100,8 +100,8 @@ const consent: MachineRules = {
       { event: 'consent.changeLost', owes: readsConsent },
       { event: 'consent.answeredLate' },
     ],
-    'consentService.readDeclined': [{ event: 'consent.readDeclined' }, ...consentMoves],
-    'consentService.readGivenUp': [{ event: 'consent.readGivenUp' }, ...consentMoves],
+    'consentService.readDeclined': [{ event: 'consent.readDeclined' }, ...consentBelieved],
+    'consentService.readGivenUp': [{ event: 'consent.readGivenUp' }, ...consentBelieved],
   },
 }
 

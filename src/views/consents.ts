@@ -15,8 +15,8 @@ export interface ConsentRow {
   /** When its end is to be recorded: null once it was, or where the consent no longer stands. */
   lapses_at: Instant | null
   /**
-   * A change whose answer was lost or contrary, and that was not made; null once another is asked for, or the consent
-   * has that status or ends.
+   * A change that was refused, or whose answer was lost or contrary, and that was not made; null once another is asked
+   * for, or the consent has that status or ends.
    */
   unmade: RequestableStatus | null
   /** The CNPJ of the controller; null when the service gave none, or something else. */
@@ -88,7 +88,8 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
 function unmadeAfter({ unmade }: ConsentRow, event: RecordedOf<ConsentEvent>): RequestableStatus | null {
   switch (event.type) {
     case 'consent.changeNotMade':
-      return event.data.asked
+    case 'consent.changeDeclined':
+      return event.data.asked ?? null
     case 'consent.changeRequested':
     case 'consent.lapsed':
       return null

@@ -99,10 +99,14 @@ test('a reading in full that shows what we hold after all ends the doubt, and no
 const readDeclined = { type: 'consentService.readDeclined', data: { httpStatus: 404 } }
 const unreadable = { type: 'consent.observeUnreadable', data: {} }
 
+test('where a reading in full is declined, what the list showed last is believed, also where we hold it', () => {
+  const torn = [observe('ATIVO'), observe('REVOGADO'), observe('ATIVO')]
+  expect(eventsAfter(...torn, readDeclined)).toMatchObject([{}, { type: 'consent.confirmed' }])
+  expect(after(...torn, readDeclined, { type: 'consent.revoke', data: {} })).toHaveProperty('events')
+})
+
 test('where a reading in full was declined and nothing was believed, the next list owes another', () => {
-  const torn = [observe('ATIVO'), observe('REVOGADO'), observe('ATIVO'), readDeclined]
   const owing = [{ type: 'consent.changeSeen', effects: [{ type: 'consentService.readConsent' }] }]
-  expect(eventsAfter(...torn, observe('ATIVO'))).toMatchObject(owing)
   expect(eventsAfter(observe('ATIVO'), unreadable, unreadable)).toEqual([])
   expect(eventsAfter(observe('ATIVO'), unreadable, readDeclined, unreadable)).toMatchObject(owing)
 })
@@ -255,4 +259,18 @@ test('a consent that the service no longer lists has vanished, and may appear ag
   expect(eventsAfter(observe('ATIVO'), miss, observe('ATIVO'))).toMatchObject([
     { type: 'consent.appeared', anomaly: 'it had vanished' },
   ])
+})
+
+test('an end in a list that crossed something newer is not ended by the list of an older copy within the minute', () => {
+  const at = (second: number) =>
+    `2026-11-20T12:${String(Math.floor(second / 60)).padStart(2, '0')}:${String(second % 60).padStart(2, '0')}.000Z`
+  const listed = (status: string, second: number) => {
+    const { type, data } = observe(status)
+    return { type, data: { ...(data as object), expiresAt: '2027-11-20T12:00:00.000Z', askedAt: at(second) } }
+  }
+  const crossed = { ...listed('REVOGADO', 10), isStale: true }
+  const use = { type: 'consent.use', data: { at: at(200), ageMaxMs: null, readAt: at(200) } }
+  const seen = [listed('ATIVO', 0), crossed]
+  expect(eventsAfter(...seen, listed('ATIVO', 30), use)).toMatchObject([{ type: 'consent.useRefused' }])
+  expect(eventsAfter(...seen, listed('ATIVO', 71), use)).toMatchObject([{ type: 'consent.used' }])
 })

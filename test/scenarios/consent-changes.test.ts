@@ -134,7 +134,8 @@ test('a change whose history is declined is believed as the list shows it', asyn
   const since = await endOf(world)
   valueOf(await averba.consents.sync({ subject }))
   const told = (await eventsAfter(world, since)).find(event => event.type === 'consent.revoked')
-  expect(told?.data).toEqual({ status: 'REVOGADO', by: 'service' })
+  expect(told?.data).toMatchObject({ status: 'REVOGADO', by: 'service' })
+  expect(told?.data).not.toHaveProperty('since')
   await world.close()
 })
 
@@ -160,7 +161,7 @@ describe('a change whose history cannot be read for a day is believed as the lis
       await clock.advance(15 * minuteMs)
       await averba.settle()
     }
-    expect(called).toEqual([{ status: shown, by: 'service' }])
+    expect(called).toMatchObject([{ status: shown, by: 'service' }])
     expect((await averba.consents.standing(which)).because).toBe(because)
     const [told] = (await averba.consents.list({ subject })).filter(each => each.id === consent.id)
     expect(told).toMatchObject({ status: shown, knowledge: 'known' })
