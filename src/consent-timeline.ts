@@ -47,6 +47,8 @@ interface Expiry {
 
 interface ReadHistory extends History {
   readonly readAt: Instant
+  /** It may be older than the one that is known, which says whether the consent is contradicted. */
+  readonly isOld: boolean
 }
 
 type State = Parameters<typeof heldOf>[0]
@@ -77,8 +79,7 @@ export function tell(events: readonly ConsentRecorded[], asked: Asked): Told {
     if (event.type === 'consent.changeSeen' && held.shown === null) shownAt = event.at
     state = consentMachine.evolve(state, event)
     held = heldOf(state as State) // As above.
-    // One that may be older tells nothing that a newer one has not told.
-    if (event.type === 'consent.described' && !event.data.isOld) histories.unshift(historyIn(event))
+    if (event.type === 'consent.described') histories.unshift(historyIn(event))
     readAt = latest(readAt, readAtOf(event))
   }
   readAt = latest(readAt, syncedAt)
@@ -95,7 +96,7 @@ export function tell(events: readonly ConsentRecorded[], asked: Asked): Told {
     asked: isAsked ? held.asked : null,
     isDoubtful: isAsked && held.isDoubtful,
     // Before it was read, the history itself tells.
-    isContradicted: isContradicted(held) && at > (histories[0]?.readAt ?? ''),
+    isContradicted: isContradicted(held) && at > (histories.find(each => !each.isOld)?.readAt ?? ''),
     readAt,
   }
   return { because: judge(known, asked), readAt, expiresAt }
@@ -164,8 +165,8 @@ function historyIn({
   at,
   data,
 }: RecordedOf<Extract<ConsentEvent, { type: 'consent.described' }>>): ReadHistory {
-  const { entries = [], status = null, askedAt = at } = data
-  return { history: entries, historyStatus: status, readAt: askedAt }
+  const { entries = [], status = null, askedAt = at, isOld = false } = data
+  return { history: entries, historyStatus: status, readAt: askedAt, isOld }
 }
 
 /** The status at an instant; null when nothing is known of it. */

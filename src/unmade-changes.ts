@@ -17,15 +17,18 @@ export async function countStandingUnmade({ views, clock }: Pick<Area, 'views' |
   return Number(counted?.count ?? 0)
 }
 
-const unmade = ['consent.changeNotMade', 'consent.changeDeclined'] as const
+const messages = {
+  'consent.changeNotMade': 'a change of a consent was not made: it has to be asked for again',
+  // Perhaps because the person has made it.
+  'consent.changeDeclined': 'the service refused a change of a consent: a reading tells how it stands',
+} as const
 
 /** Tells the logger of each change that was refused, or turns out not to have been made: it is not asked for again. */
 export function tellOfUnmadeChanges({ engine, log }: Pick<Area, 'engine' | 'log'>): void {
-  for (const type of unmade) {
+  for (const type of ['consent.changeNotMade', 'consent.changeDeclined'] as const) {
     engine.on(type, event => {
-      const { stream, data } = event as RecordedOf<Extract<ConsentEvent, { type: (typeof unmade)[number] }>>
-      const message = 'a change of a consent was not made: it has to be asked for again'
-      log({ message, detail: `${stream}: ${data.asked}` })
+      const { stream, data } = event as RecordedOf<Extract<ConsentEvent, { type: typeof type }>>
+      log({ message: messages[type], detail: `${stream}: ${data.asked}` })
     })
   }
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { toInstant } from '../src/clock.ts'
 import { type ConsentRecorded, tell } from '../src/consent-timeline.ts'
 import { consentMachine } from '../src/machines/consent.ts'
@@ -211,32 +211,48 @@ test('a consent stands wherever the service says so in full, within its expiry a
   expect(standing).toBeGreaterThan(500)
 })
 
-test('a history of an older copy leaves the past as uncertain as the newer one had made it', () => {
+describe('a reading in full that may be of an older copy', () => {
   const second = (n: number) => toInstant(n * 1_000)
-  const events: ConsentRecorded[] = []
-  let state = consentMachine.initial
-  const tellMachine = (n: number, message: Message) => {
-    const decision = consentMachine.decide(state, message)
-    if ('refused' in decision) throw new Error(decision.refused)
-    for (const event of decision.events) {
-      state = consentMachine.evolve(state, event)
-      const position = events.length + 1
-      events.push({ ...event, at: second(n), position, version: position } as ConsentRecorded) // As the log keeps it.
+  const reading = { createdAt: null, expiresAt: second(9_000), controller: null }
+
+  /** What the machine makes of readings, each at its second: lists, and histories with the second of each entry. */
+  function readings(
+    ...all: readonly [number, ConsentStatus, (readonly (readonly [ConsentStatus, number])[])?][]
+  ) {
+    const events: ConsentRecorded[] = []
+    let state = consentMachine.initial
+    for (const [n, status, entries] of all) {
+      const data = { ...reading, status, askedAt: second(n), consent: 'c', subject: 's' }
+      const history = entries?.map(([of, since]) => ({ status: of, since: second(since) }))
+      const type = history ? 'consentService.consentRead' : 'consent.observe'
+      const decision = consentMachine.decide(state, { type, data: { ...data, ...(history && { history }) } })
+      if ('refused' in decision) throw new Error(decision.refused)
+      for (const event of decision.events) {
+        state = consentMachine.evolve(state, event)
+        const position = events.length + 1
+        events.push({ ...event, at: second(n), position, version: position } as ConsentRecorded) // As the log keeps it.
+      }
     }
+    return (n: number) =>
+      tell(events, { at: second(n), knownAt: second(8_000), ageMaxMs: null, syncedAt: null }).because
   }
-  const reading = { status: 'ATIVO', createdAt: null, expiresAt: second(9_000), controller: null }
-  const read = (n: number, history: readonly ConsentStatus[]) =>
-    tellMachine(n, {
-      type: 'consentService.consentRead',
-      data: {
-        ...reading,
-        askedAt: second(n),
-        history: history.map((status, i) => ({ status, since: second(i) })),
-      },
-    })
-  tellMachine(10, { type: 'consent.observe', data: { ...reading, consent: 'c', subject: 's' } })
-  read(11, ['PENDENTE', 'ATIVO', 'REVOGADO'])
-  read(20, ['PENDENTE', 'ATIVO'])
-  const asked = { at: second(15), knownAt: second(30), ageMaxMs: null, syncedAt: null }
-  expect(tell(events, asked).because).toBe('uncertain')
+
+  test('leaves the past as uncertain as the newer one had made it', () => {
+    const begun = [
+      ['PENDENTE', 0],
+      ['ATIVO', 1],
+    ] as const
+    const at = readings([10, 'ATIVO'], [11, 'ATIVO', [...begun, ['REVOGADO', 2]]], [20, 'ATIVO', begun])
+    expect(at(15)).toBe('uncertain')
+  })
+
+  test('tells of an end that nothing else tells of', () => {
+    const begun = [
+      ['PENDENTE', 0],
+      ['ATIVO', 1],
+    ] as const
+    const after = [...begun, ['REVOGADO', 900], ['ATIVO', 1_010]] as const
+    const at = readings([10, 'ATIVO'], [11, 'ATIVO', begun], [1_000, 'REVOGADO'], [1_020, 'ATIVO', after])
+    expect(at(905)).toBe('revoked')
+  })
 })

@@ -12,7 +12,8 @@ export function answered(
   read: Effect,
 ): readonly ConsentEvent[] {
   const { status, askedAt } = given
-  if (!isUnderWay(held, given.asked)) return [late(given.asked, status), ...crossed(held, { status })]
+  if (!isUnderWay(held, given.asked))
+    return [late(given.asked, status), ...crossed(held, { status, askedAt })]
   const said = { status, ...(askedAt !== undefined && { askedAt }) }
   // Of a consent that is no longer listed only the status is kept: the list that shows it again tells the rest.
   const amended = held.isVanished ? [] : amendment(held, given)
@@ -73,8 +74,9 @@ function late(asked: RequestableStatus | undefined, status: ConsentStatus | null
 }
 
 /** What a list showed while the change was out is in doubt as before. */
-function stillShown({ shown }: Held, status: ConsentStatus): readonly ConsentEvent[] {
+function stillShown({ shown, shownAt }: Held, status: ConsentStatus): readonly ConsentEvent[] {
   if (shown === null || shown === status) return []
-  const data = { status: shown === 'unreadable' ? null : shown, crossed: true } as const
+  const when = shownAt !== null && { askedAt: shownAt }
+  const data = { status: shown === 'unreadable' ? null : shown, crossed: true, ...when } as const
   return [{ type: 'consent.changeSeen', data }]
 }

@@ -153,6 +153,7 @@ export function shownBy(
   return {
     shown: event.data.status ?? 'unreadable',
     shownAt: event.data.askedAt ?? null,
+    endedAt: endShownAt(context),
     isCrossed: event.data.crossed === true,
     isReadingOwed: context.isReadingOwed || owes(event),
   }

@@ -96,8 +96,11 @@ function firstNew(held: Held, history: readonly HistoryEntry[]): number {
   const last = history.findLastIndex(entry => entry.status === reading.status)
   // Without an entry for what we hold, only the last one is certainly new.
   if (last === -1) return history.length - 1
-  const own = history.findIndex((entry, i) => i > first && (isOwn(held, entry) || entry.status === shown))
-  return own === -1 ? last + 1 : Math.min(last + 1, own)
+  const own = history.findIndex((entry, i) => i > first && isOwn(held, entry))
+  // An end that a list showed has not been recorded, though the consent was given anew since.
+  const isEndShown = shown !== null && shown !== 'unreadable' && !isOpen(shown)
+  const seen = isEndShown ? history.findLastIndex(({ status }) => status === shown) : -1
+  return Math.min(last + 1, ...[own, seen].filter(at => at > first))
 }
 
 /** Reports whether an entry stands for what we asked for, and whose answer was lost. */

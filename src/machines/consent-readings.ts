@@ -68,8 +68,9 @@ export function crossed(
   { reading, asked, shown, isUnknown }: Held,
   { status, askedAt }: Pick<ConsentReading, 'status'> & When,
 ): readonly ConsentEvent[] {
-  const isNoNews = status === reading.status || status === shown || status === asked
-  if (isUnknown || isNoNews) return []
+  // An end is news also while we ask for it: it may be somebody else's.
+  const isWanted = status === asked && isOpen(status)
+  if (isUnknown || status === reading.status || status === shown || isWanted) return []
   const data = { status, crossed: true, ...(askedAt !== undefined && { askedAt }) } as const
   return [{ type: 'consent.changeSeen', data }]
 }
@@ -149,10 +150,11 @@ export function maybeOlderUntil(
 ): Instant | undefined {
   const lacksEntries = history.length === 0 ? isFormerEnd(held, status) : isShorter(history, held.history)
   const newer = [lacksEntries ? held.historyAskedAt : null, isOpen(status) ? endShownAt(held) : null]
-  const newerMs = Math.max(...newer.map(each => (each === null ? 0 : fromInstant(each))))
-  if (newerMs === 0 || askedAt === undefined) return undefined
-  const until = newerMs + lateChangeMs
-  return isWaitOver(until, fromInstant(askedAt), lateChangeMs) ? undefined : toInstant(until)
+  const untils = newer
+    .filter(each => each !== null)
+    .map(each => fromInstant(each) + lateChangeMs)
+    .filter(until => askedAt !== undefined && !isWaitOver(until, fromInstant(askedAt), lateChangeMs))
+  return untils.length === 0 ? undefined : toInstant(Math.max(...untils))
 }
 
 /** Reports whether a status is an end after which, by the history that is known, the consent was given anew. */

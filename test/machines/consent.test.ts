@@ -76,6 +76,12 @@ test('a history tells what happened between two lists, with the times of the ser
   expect(types).toEqual(['consent.described', 'consent.revoked', 'consent.conflicted'])
 })
 
+test('an end from before a consent was first listed is no news when another one comes', () => {
+  const read = inFull('REVOGADO', 'PENDENTE', 'ATIVO', 'REVOGADO', 'ATIVO', 'REVOGADO')
+  const [, ...moves] = eventsAfter(observe('ATIVO'), observe('REVOGADO'), read)
+  expect(moves).toMatchObject([{ type: 'consent.revoked', data: { since: '2026-11-24' } }])
+})
+
 test('a history that does not lead to what is shown tells nothing, and what is shown is believed', () => {
   const read = inFull('REVOGADO', 'PENDENTE', 'ATIVO')
   const [, move] = eventsAfter(observe('ATIVO'), observe('REVOGADO'), read)
@@ -271,6 +277,11 @@ test('an end in a list that crossed something newer is not ended by the list of 
   const crossed = { ...listed('REVOGADO', 10), isStale: true }
   const use = { type: 'consent.use', data: { at: at(200), ageMaxMs: null, readAt: at(200) } }
   const seen = [listed('ATIVO', 0), crossed]
+  const vague = { type: 'consent.observeUnreadable', data: {} }
+  const later = { type: 'consent.use', data: { at: at(40), ageMaxMs: null, readAt: at(40) } }
+  expect(eventsAfter(...seen, vague, listed('ATIVO', 30), later)).toMatchObject([
+    { type: 'consent.useRefused' },
+  ])
   expect(eventsAfter(...seen, listed('ATIVO', 30), use)).toMatchObject([{ type: 'consent.useRefused' }])
   expect(eventsAfter(...seen, listed('ATIVO', 71), use)).toMatchObject([{ type: 'consent.used' }])
 })

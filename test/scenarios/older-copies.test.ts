@@ -150,6 +150,25 @@ test('a revocation that was put off leaves, although an older copy shows an end 
   await world.close()
 })
 
+test('a revocation that was put off does not leave once a list has shown the end, also where an earlier one was like it', async () => {
+  const { world, which, service, change, list, standing, consents, clock } = await givenAnew()
+  const revoke = () => consents.revoke(which, { commandId: 'no' })
+  await consents.get({ ...which, ageMaxMs: 0 })
+  service.change = '503'
+  expect((await revoke()).status).toBe('deferred')
+  change('REVOGADO')
+  await clock.advance(5 * secondMs)
+  await list()
+  change('ATIVO')
+  service.change = 'now'
+  await clock.advance(hourMs)
+  await list()
+  expect((await revoke()).status).toBe('settled')
+  expect(service.changes).toBe(1)
+  expect(await standing()).toBe('active')
+  await world.close()
+})
+
 test('a revocation that was lost is not taken for made by an older copy of an end from before it', async () => {
   const { world, which, service, list, consents, clock } = await givenAnew()
   const revoke = () => consents.revoke(which, { commandId: 'no' })
