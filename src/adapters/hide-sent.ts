@@ -46,8 +46,8 @@ function wordsOf(value: string): string[] {
 
 /** What stands as it is wherever the secret does, whatever form the rest of it has. */
 function longestWord(secret: string): string {
-  const words = secret.toLowerCase().match(/[a-z0-9]+/g) ?? []
-  return words.reduce((longest, word) => (word.length > longest.length ? word : longest), '')
+  const words = secret.match(/[a-z0-9]+/gi) ?? []
+  return words.reduce((longest, word) => (word.length > longest.length ? word : longest), '').toLowerCase()
 }
 
 function patternOf(secret: string): string {

@@ -29,13 +29,14 @@ test.each([
   ['the same in XML', '[ch&quot;a/ve &lt;ç&gt; &amp;1]', '[***]'],
   ['the same in an address', encodeURIComponent(key), '***'],
   ['a form of that address', encodeURIComponent(key).replaceAll('%20', '+').toLowerCase(), '***'],
+  ['a letter that is equal to a plain one but for its case, in an address', 'ab%E2%84%AAcd', '***'],
   ['another of the body', 'autenticacao-4', '***'],
   ['a CPF of the body', '529.982.247-25', '***'],
   ['a CPF', '25774435016, 257.744.350-16, 257744350-16, 257 744 350 16', '***, ***, ***, ***'],
   ['a CPF in an address', '257%2E744%2E350%2D16', '***'],
   ['nothing else', 'application/json Basic due: PLAT-ER1', 'application/json Basic due: PLAT-ER1'],
 ])('hides of what was sent %s', (_, answered, shown) => {
-  const hide = hideSent(request(), [key, 'autenticacao-4', '52998224725'])
+  const hide = hideSent(request(), [key, 'autenticacao-4', 'ab\u{212A}cd', '52998224725'])
   expect(hide(answered)).toBe(shown)
 })
 
