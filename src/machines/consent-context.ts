@@ -132,8 +132,14 @@ function moved(context: Context, { status, since, askedAt, isOut }: Move): Parti
 }
 
 /** When an end was asked for that is held, or that a list shows in place of what is held. */
-export function endShownAt({ endedAt, shown, shownAt }: Context): Instant | null {
-  return shown === null || shown === 'unreadable' || isOpen(shown) ? endedAt : (shownAt ?? endedAt)
+export function endShownAt(context: Context): Instant | null {
+  const { endedAt, shownAt } = context
+  return endShown(context) === undefined ? endedAt : (shownAt ?? endedAt)
+}
+
+/** The end that a list shows in place of what is held. */
+export function endShown({ shown }: Context): ConsentStatus | undefined {
+  return shown === null || shown === 'unreadable' || isOpen(shown) ? undefined : shown
 }
 
 function passedWith({ passed }: Context, status: ConsentStatus): readonly ConsentStatus[] {

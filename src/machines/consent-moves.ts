@@ -1,5 +1,6 @@
 import { clocksDifferMaxMs, fromInstant } from '../clock.ts'
 import type { Event, Instant } from '../message.ts'
+import { endShown } from './consent-context.ts'
 import type { ConsentEvent, Move } from './consent-events.ts'
 import { type HistoryEntry, isBeginning, passEntries } from './consent-history.ts'
 import type { Held } from './consent-readings.ts'
@@ -90,7 +91,7 @@ function newSteps(held: Held, shown: ConsentStatus, history: readonly HistoryEnt
 
 /** Where the entries begin that we have not seen: after those known, or after what we hold, or with our own change. */
 function firstNew(held: Held, history: readonly HistoryEntry[]): number {
-  const { reading, history: known, untimed, shown } = held
+  const { reading, history: known, untimed } = held
   if (known.length > 0 && isBeginning(known, history)) return passEntries(history, known.length, untimed).next
   const first = history.findIndex(entry => entry.status === reading.status)
   const last = history.findLastIndex(entry => entry.status === reading.status)
@@ -98,8 +99,8 @@ function firstNew(held: Held, history: readonly HistoryEntry[]): number {
   if (last === -1) return history.length - 1
   const own = history.findIndex((entry, i) => i > first && isOwn(held, entry))
   // An end that a list showed has not been recorded, though the consent was given anew since.
-  const isEndShown = shown !== null && shown !== 'unreadable' && !isOpen(shown)
-  const seen = isEndShown ? history.findLastIndex(({ status }) => status === shown) : -1
+  const end = endShown(held)
+  const seen = end === undefined ? -1 : history.findLastIndex(({ status }) => status === end)
   return Math.min(last + 1, ...[own, seen].filter(at => at > first))
 }
 

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { valueOf } from '../../src/index.ts'
 import { givenConsent } from './given-consent.ts'
-import { eventsOf } from './given-troubled.ts'
+import { eventsOf, isDetail } from './given-troubled.ts'
 
 const hourMs = 60 * 60_000
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
-const isDetail = ({ method, url }: Request) => method === 'GET' && /consentimentos\/\d+\/\w+$/.test(url)
 const moves = [
   'consent.approved',
   'consent.denied',

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { valueOf } from '../../src/index.ts'
 import { givenConsent } from './given-consent.ts'
+import { isDetail } from './given-troubled.ts'
 
 const hourMs = 3_600_000
-const isDetail = ({ method, url }: Request) => method === 'GET' && /consentimentos\/\d+\/\w+$/.test(url)
 
 /** A consent that was read as REVOGADO, while nothing can be read in full any more, and is ATIVO again. */
 async function givenBack(answer: (response: Response) => Response | Promise<Response>) {

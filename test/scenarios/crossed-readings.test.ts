@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { type AverbaError, type Consents, valueOf } from '../../src/index.ts'
 import type { Standing } from '../../src/standings.ts'
 import { givenConsent } from './given-consent.ts'
+import { isDetail } from './given-troubled.ts'
 
 type World = Awaited<ReturnType<typeof givenConsent>>['world']
 type Intercept = NonNullable<Parameters<typeof givenConsent>[1]>
 
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
 const isList = ({ method, url }: Request) => method === 'GET' && /consentimentos\/\d+$/.test(url)
-const isDetail = ({ method, url }: Request) => method === 'GET' && /consentimentos\/\d+\/\w+$/.test(url)
 
 /** Says why the data may be used, or may not: `active` is a use. */
 async function useOf({ averba }: World, which: Parameters<Consents['use']>[0]): Promise<Standing['because']> {

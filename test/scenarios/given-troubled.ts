@@ -2,6 +2,10 @@ import type { Recorded } from '../../src/index.ts'
 import type { World, WorldOptions } from '../../src/simulation/index.ts'
 import { givenConsent } from './given-consent.ts'
 
+/** Reports whether a request asks for a consent in full. */
+export const isDetail = ({ method, url }: Request) =>
+  method === 'GET' && /consentimentos\/\d+\/\w+$/.test(url)
+
 /** Reports whether a request asks for a list of consents. */
 export const isList = ({ method, url }: Request) => method === 'GET' && /consentimentos\/\d+$/.test(url)
 

@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest'
 import { valueOf } from '../../src/index.ts'
 import { givenConsent } from './given-consent.ts'
-import { eventsOf, isList } from './given-troubled.ts'
+import { eventsOf, isDetail, isList } from './given-troubled.ts'
 
 const secondMs = 1_000
 const minuteMs = 60 * secondMs
 const hourMs = 60 * minuteMs
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
-const isDetail = ({ method, url }: Request) => method === 'GET' && /consentimentos\/\d+\/\w+$/.test(url)
 
 /**
  * An active consent that was listed and read in full, at a service that from then on may answer from a copy: of lists,
