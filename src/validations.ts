@@ -151,7 +151,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
       const outcome = await commands.send(
         { method: 'validations.validate', cpf, claims, ...(again && { again: { ...again } }) },
         async () => {
-          const { subject, targets, claims: met = [] } = await subjects.meet(cpf, 'validation')
+          const { subject, targets, claims: met = [], ...about } = await subjects.meet(cpf, 'validation')
           // The person was erased and met again since: nothing links the consent's subject to this one.
           if (named && named.subject !== subject) throw invalid('consent: its person was erased meanwhile')
           const owner = `subject-${subject}`
@@ -160,7 +160,8 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
           if (reusable) {
             const data = { validation, id, subject, ...reusable }
             const message = { type: 'validation.reuse', data }
-            return { targets: [...targets, { stream, message, isNew: true }], claims: met }
+            // Nothing is sealed with it: only this tells the append whose it is, should the person be erased meanwhile.
+            return { ...about, targets: [...targets, { stream, message, isNew: true }], claims: met }
           }
           const parts = {
             claims: { owner, value: claims },

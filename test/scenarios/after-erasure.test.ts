@@ -67,3 +67,29 @@ test('a log goes on to verify after an erasure that kept something, late facts, 
   expect(exported.absent.erased).toBeGreaterThan(6)
   expect(exported.absent).toEqual(whole.absent)
 })
+
+test('a result is not reused once its person was erased, however close the two come', async () => {
+  const claims = { nome: 'X' }
+  const seen = new Set<string>()
+  for (let turns = 0; turns < 12; turns++) {
+    const { averba, samples, clock, close } = await simulate()
+    const { cpf } = samples
+    valueOf(await averba.validations.validate({ id: 'paid', cpf, claims }))
+    const subject = await averba.consents.enrol({ cpf })
+    const erasing = averba.subjects.erase({ subject }, asked)
+    for (let turn = 0; turn < turns; turn++) await new Promise(resolve => setImmediate(resolve))
+    const validating = averba.validations.validate({ id: 'again', cpf, claims, reuseWithinMs: 3_600_000 })
+    await clock.finish(Promise.allSettled([erasing, validating]))
+    const types: string[] = []
+    for await (const { type } of averba.log.read()) types.push(type)
+    const erased = types.indexOf('subject.erased')
+    const [reused, paid] = ['validation.reused', 'validation.requested'].map(type => types.lastIndexOf(type))
+    expect(erased).toBeGreaterThan(0)
+    expect(reused).toBeLessThan(erased)
+    seen.add(reused === -1 ? 'paid' : 'reused')
+    // Another person, who was met after the erasure, has it paid.
+    if (reused === -1) expect(paid).toBeGreaterThan(erased)
+    await close()
+  }
+  expect(seen).toEqual(new Set(['reused', 'paid']))
+})
