@@ -1,3 +1,4 @@
+import { giveWay } from './clock.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Machine, MachineState } from './machines/machine.ts'
 import type { Carried, Event, Given } from './message.ts'
@@ -72,6 +73,8 @@ export class Decisions {
   readonly #store: Store
   readonly #machines: ReadonlyMap<string, Machine>
   readonly #loaded = new Map<string, Loaded>()
+  /** Streams that have gone on since they were remembered: what comes after that is read. */
+  readonly #outdated = new Set<string>()
 
   constructor(store: Store, machines: readonly Machine[]) {
     this.#store = store
@@ -88,8 +91,10 @@ export class Decisions {
     for (const { stream, message, since, isNew } of targets) {
       const machine = this.#machineOf(stream)
       const known = this.#loaded.get(stream)
-      const found = known ?? (isNew ? begin(machine) : await this.#load(stream, machine))
       const isUnseen = isNew === true && !known
+      const isCurrent = known ? !this.#outdated.has(stream) : isUnseen
+      const from = known ?? begin(machine)
+      const found = isCurrent ? from : await this.#load(stream, machine, from)
       if (!standings.has(stream)) {
         streams.push({ stream, expect: found.version, ...(isUnseen && { isNew: true }) })
       }
@@ -120,7 +125,6 @@ export class Decisions {
     { standings }: Decided,
     appended: readonly { stream: string; version: number; position: number; type: string }[],
   ): void {
-    if (this.#loaded.size > statesMax) this.#loaded.clear()
     const told = new Map<string, number>()
     for (const { stream, version, position, type } of appended) {
       const standing = standings.get(stream)
@@ -128,17 +132,34 @@ export class Decisions {
       const isSilent = this.#machineOf(stream).silent.has(type)
       const toldAt = isSilent ? (told.get(stream) ?? standing.toldAt) : position
       told.set(stream, toldAt)
-      this.#loaded.set(stream, { standing: { ...standing, toldAt }, version, position })
+      this.#keep(stream, { standing: { ...standing, toldAt }, version, position })
     }
   }
 
-  /** Forgets streams that turned out to be newer than what was remembered. */
-  forget({ streams }: Decided): void {
-    for (const { stream } of streams) this.#loaded.delete(stream)
+  /** Bounds its memory: the stream that was kept least recently is replayed when it is asked for again. */
+  #keep(stream: string, loaded: Loaded): void {
+    this.#loaded.delete(stream)
+    this.#loaded.set(stream, loaded)
+    this.#outdated.delete(stream)
+    if (this.#loaded.size <= statesMax) return
+    for (const [oldest] of this.#loaded) {
+      this.#loaded.delete(oldest)
+      this.#outdated.delete(oldest)
+      return
+    }
   }
 
-  async #load(stream: string, machine: Machine): Promise<Loaded> {
-    let loaded = begin(machine)
+  /** Reads on, before the next decision, the streams that turned out to be newer than what was remembered. */
+  distrust({ streams }: Decided): void {
+    for (const { stream } of streams) if (this.#loaded.has(stream)) this.#outdated.add(stream)
+  }
+
+  /** Replays a stream from where it was remembered: some have as many events as there were calls in a day. */
+  async #load(stream: string, machine: Machine, from: Loaded): Promise<Loaded> {
+    let loaded: Loaded = {
+      ...from,
+      standing: { ...from.standing, state: stateOf(machine, from.standing), pending: [] },
+    }
     for (;;) {
       const page = await this.#store.read({ stream, after: loaded.position, limit: pageRows })
       for (const event of page) {
@@ -147,10 +168,11 @@ export class Decisions {
         const toldAt = machine.silent.has(type) ? loaded.standing.toldAt : position
         loaded = { standing: { state, pending: [], toldAt }, version, position }
       }
-      if (page.length === pageRows) continue
-      if (loaded.version > 0) this.#loaded.set(stream, loaded)
-      return loaded
+      if (page.length < pageRows) break
+      await giveWay()
     }
+    if (loaded.version > 0) this.#keep(stream, loaded)
+    return loaded
   }
 
   #machineOf(stream: string): Machine {

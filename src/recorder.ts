@@ -120,7 +120,7 @@ export class Recorder {
     })
     if (appended.status === 'known') return { ...appended, position: appended.receipt.position, events: [] }
     if (appended.status === 'conflict') {
-      this.#decisions.forget(decided)
+      this.#decisions.distrust(decided)
       return appended
     }
     this.#decisions.remember(decided, appended.events)
