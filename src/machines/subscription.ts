@@ -309,4 +309,17 @@ function ending(state: State, shown: SubscriptionReading): SubscriptionEvent[] {
 }
 
 /** A subscription to one event, as we want the portal to notify us (document 3). */
-export const subscriptionMachine: Machine = defineMachine({ name: 'subscription', version: 1, chart, decide })
+export const subscriptionMachine: Machine = defineMachine({
+  name: 'subscription',
+  version: 1,
+  chart,
+  decide,
+  // What became of deliveries says nothing of what the portal holds: were a list older for it, no list of a day on which
+  // something failed would count.
+  silent: [
+    'subscription.failing',
+    'subscription.failureRecovered',
+    'subscription.recovered',
+    'subscription.threatened',
+  ],
+})

@@ -32,6 +32,17 @@ async function deleteThere({ averba, portal }: World): Promise<void> {
   expect((await portal.fetch(request)).status).toBe(200)
 }
 
+/** Somebody changes its secret in the portal. */
+async function changeThere({ averba, portal }: World): Promise<void> {
+  const [held] = await averba.subscriptions.list()
+  const request = new Request(`https://portal.exemplo.br/portal/api/ext/webhook/${held?.id}`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json', authorization: 'sessao-de-exemplo' },
+    body: JSON.stringify({ id: held?.id, evento, endpoint: held?.endpoint, chaveSecreta: 'de outro' }),
+  })
+  expect((await portal.fetch(request)).status).toBe(200)
+}
+
 async function threats({ averba }: World): Promise<[percent: number, daysLeft: number][]> {
   const found: [number, number][] = []
   for await (const { data } of averba.log.read({ types: ['subscription.threatened'] })) {
@@ -339,3 +350,44 @@ test('a clock of ours that is ahead when one is created again hides none of its 
   ])
   await world.close()
 })
+
+test.each([
+  ['a change of its secret', changeThere, 'subscription.drifted'],
+  ['its deletion', deleteThere, 'subscription.deleted'],
+])(
+  '%s is announced within a day, although failures of the event are read every day',
+  async (_, meddle, type) => {
+    const world = await simulate({ averba: { subscriptions, schedules: true } })
+    const { averba, clock, faults, portal, samples } = world
+    for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+    await clock.finish(averba.settle())
+    await meddle(world)
+    // Another subscription to the same event fails: a failure record does not say of which one it is.
+    const other = { evento, endpoint: 'https://outro.exemplo.br/', chaveSecreta: 'de outro' }
+    await portal.fetch(
+      new Request('https://portal.exemplo.br/portal/api/ext/webhook', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'sessao-de-exemplo' },
+        body: JSON.stringify(other),
+      }),
+    )
+    const meddledAt = clock.now()
+    for (let day = 0; day < 2; day++) {
+      await faults.add({ kind: 'status', status: 500, service: 'receiver', times: 2 })
+      const to = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
+      await portal.notify({ evento, ...to, body: { day } })
+      for (let hour = 0; hour < 24; hour++) {
+        await clock.advance(dayMs / 24)
+        await clock.finish(averba.settle())
+      }
+    }
+    const [told, failures]: [number[], string[]] = [[], []]
+    for await (const event of averba.log.read()) {
+      if (event.type === type) told.push(Date.parse(event.at) - meddledAt)
+      if (event.type === 'subscription.failing') failures.push(event.at)
+    }
+    expect(told).toEqual([expect.toSatisfy((ms: number) => ms > 0 && ms <= dayMs)])
+    expect(failures).not.toEqual([])
+    await world.close()
+  },
+)
