@@ -101,7 +101,7 @@ export class Schedules {
     if (day === this.#harvested) return
     const began = await store.readAt(1)
     const since = brasiliaDay(began ? fromInstant(began.at) : now)
-    const message = { type: 'portal.harvest', data: { day, since, ...addressedTo(options.portal) } }
+    const message = { type: 'portal.harvest', data: { day, today, since, ...addressedTo(options.portal) } }
     await engine.record(async () => ({ targets: [{ stream: portalStream, message }] }))
     this.#harvested = day
   }

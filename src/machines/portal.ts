@@ -82,7 +82,7 @@ type PortalMessage =
   | Message<'portal.list', Addressed>
   | Message<'portal.listFailures', AskedFailures & Addressed>
   /** The time for the failures up to a day has come; `since` is the day on which the log began. */
-  | Message<'portal.harvest', { day: string; since: string } & Addressed>
+  | Message<'portal.harvest', { day: string; today: string; since: string } & Addressed>
   | Message<'portal.harvestSoon', { reason: HarvestReason; days: readonly string[]; now: Instant }>
   | Message<'portal.observeForeignFailure', ForeignFailure>
   | Message<'portal.subscriptionsListed', Listed>
@@ -200,9 +200,10 @@ function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage)
       })
     }
     case 'portal.harvest': {
-      const { day, since } = message.data
+      const { day, today, since } = message.data
       if (isElsewhere(context, message.data)) return record()
-      if (isHarvested(day, context.harvested)) return record()
+      // A process in another time of the day than the last one comes with the day before; a later day was not over yet.
+      if (day <= context.harvested && context.harvested <= today) return record()
       // If a clock was ahead, nobody knows which days were asked for when they were over.
       const last = context.harvested < day ? context.harvested : ''
       const regular = daysUntil(day, last || firstDay(day, since))
@@ -245,11 +246,6 @@ function firstAddress({ address: known }: Context, { address = '' }: Addressed):
 /** Days that the portal keeps failures of (document 3, section 4). */
 const keptDays = 30
 const dayMs = 86_400_000
-
-/** A process in another time of the day than the last one comes with the day before. */
-function isHarvested(day: string, harvested: string): boolean {
-  return day <= harvested && Date.parse(harvested) - Date.parse(day) <= dayMs
-}
 
 /** The first day that is asked for at all: the day before, or the day on which the log began if that is earlier. */
 function firstDay(day: string, since: string): string {

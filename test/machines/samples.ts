@@ -331,8 +331,8 @@ export const samples: readonly Sample[] = [
   {
     machine: portalMachine,
     messages: [
-      { type: 'portal.harvest', data: { day: '2026-11-20', since: '2026-11-20' } },
-      { type: 'portal.harvest', data: { day: '2026-11-22', since: '2026-11-19' } },
+      { type: 'portal.harvest', data: { day: '2026-11-20', today: '2026-11-20', since: '2026-11-20' } },
+      { type: 'portal.harvest', data: { day: '2026-11-22', today: '2026-11-23', since: '2026-11-19' } },
       { type: 'portal.list', data: {} },
       { type: 'portal.listFailures', data: { day: '2026-11-20', recover: false } },
       {

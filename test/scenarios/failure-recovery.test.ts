@@ -15,7 +15,8 @@ import { seededEntropy, simulate, type World } from '../../src/simulation/index.
 
 const evento = 'dimp-situacao-import'
 const subscriptions = [{ evento, chaveSecreta: 'chave-um' }]
-const dayMs = 86_400_000
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
 const secondMs = 1_000
 
 async function given(
@@ -625,6 +626,30 @@ test('a clock that was months ahead does not end the daily readings once it is s
   await world.close()
   await plain.close()
 })
+
+test.each([20, 24, 30, 47])(
+  'a clock that was %i hours ahead for an hour loses nothing of that day',
+  async hours => {
+    const world = await simulate({ averba: { subscriptions, schedules: true } })
+    const { averba, clock } = world
+    for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+    const passHours = async (count: number) => {
+      for (let hour = 0; hour < count; hour++) {
+        await clock.advance(hourMs)
+        await averba.settle()
+      }
+    }
+    await passHours(48)
+    clock.jump(hours * hourMs)
+    await passHours(1)
+    clock.jump(-hours * hourMs)
+    await passHours(2)
+    await lose(world, { numero: '26BR1' })
+    await passHours(72)
+    expect(await inbox(averba)).toMatchObject([{ origin: 'recovered' }])
+    await world.close()
+  },
+)
 
 test('a recovered notification says when its delivery failed, also to handlers: it may be days old', async () => {
   const world = await given()
