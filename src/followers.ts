@@ -291,7 +291,7 @@ export class Followers {
       await this.#clock.sleep(this.#store.leaseMs / 3, done, 'a lease to be renewed')
       if (done.aborted) return
       // A lost lease shows when the follower is moved on.
-      await this.#store.followers.take(name).catch(() => undefined)
+      await this.#store.followers.keep(name).catch(() => undefined)
     }
   }
 

@@ -46,13 +46,19 @@ export class FollowerTable {
     return this.#connection.transact(() => take(name, this.#lease()))
   }
 
+  /** Keeps a follower for longer. False once another process has had it: what it made of it is not known here. */
+  keep(name: string): Promise<boolean> {
+    const { owner, until } = this.#lease()
+    return this.#change({ sql: keepOne, parameters: [until, name, owner] })
+  }
+
   /** Reports whether a follower is still this process's, and where it was; takes it again if it is free. */
   async holds({ name, position }: Follower): Promise<boolean> {
     const lease = this.#lease()
     const row = await this.#connection.read(() => first<Row>({ sql: selectFollower, parameters: [name] }))
     const isOurs = row?.lease_owner === lease.owner && !isOver(row.lease_until, lease)
-    const found = isOurs ? row : await this.take(name)
-    return found?.position === position
+    const found = isOurs ? toFollower(row) : await this.take(name)
+    return found?.position === position && !found.isParked
   }
 
   /** Moves a follower on, and keeps it for longer. False when it is no longer ours, or was moved meanwhile. */
@@ -141,8 +147,9 @@ const addFollower = `insert into follower (name, position, is_parked, attempts, 
 const selectAll = 'select * from follower order by name'
 const selectFollower = 'select * from follower where name = ?'
 const leaseFollower = 'update follower set lease_owner = ?, lease_until = ? where name = ?'
+const keepOne = 'update follower set lease_until = ? where name = ? and lease_owner = ? returning name'
 const moveOne = `update follower set position = ?, lease_until = ?, attempts = 0, due_at = null, because = ''
-  where name = ? and lease_owner = ? and position = ? returning name`
+  where name = ? and lease_owner = ? and position = ? and is_parked = 0 returning name`
 const setTypes = `update follower set types = ? where name = ? and lease_owner = ? and position = ? returning name`
 const failOne = `update follower set position = ?, attempts = ?, due_at = ?, because = ?, is_parked = ?
   where name = ? and lease_owner = ? and position = ? returning name`

@@ -590,3 +590,35 @@ test('events of other types cost a follower no writing each, and it is never far
   expect(longer.position).toBeGreaterThan(300)
   expect(longer.behind).toBeLessThanOrEqual(100)
 })
+
+test('a process that stood still for longer than its lease moves no follower that another one has had meanwhile', async () => {
+  const { clock, engines } = await given(2)
+  const [paused, other] = engines as [Averba, Averba]
+  await enrolAll(paused, 0, 3)
+  const done: number[] = []
+  const woken = Promise.withResolvers<void>()
+  const work = async ({ position }: { position: number }) => {
+    if (position > 2) await woken.promise
+    done.push(position)
+  }
+  paused.log.follow('crm', ['subject.enrolled'], work, { timeoutMs: 86_400_000 })
+  const settling = paused.settle()
+  await clock.quiet()
+  clock.jump(61_000)
+  const fail = async () => Promise.reject(new TypeError('downstream'))
+  other.log.follow('crm', ['subject.enrolled'], fail)
+  const standing = async () => (await other.log.followers())[0]
+  for (let waitMs = 1_001; !(await standing())?.isParked; waitMs *= 2) {
+    await clock.finish(other.settle())
+    await clock.advance(waitMs)
+  }
+  // Its handler goes on for longer, and its lease with it, and ends well in the end.
+  await clock.advance(90_000)
+  woken.resolve()
+  await clock.finish(settling)
+  expect(done).toEqual([2, 3])
+  // What the other one parked waits for a person, at the very event.
+  expect(await standing()).toMatchObject({ isParked: true, position: 2 })
+  expect(await other.log.skip('crm')).toBe(3)
+  for (const engine of engines) await engine.close()
+})
