@@ -79,6 +79,8 @@ async function validated(area: Area, { stream, data }: Recorded, open: Opener): 
   const [requested] = await area.store.read({ stream, limit: 1 })
   if (requested?.type !== 'validation.requested') return []
   const { subject } = requested.data as { subject: string } // As the machine writes it.
+  // What was kept of an erased person is there, and found by nothing any more.
+  if (await area.subjects.isErased(`subject-${subject}`)) return []
   const [claims, result] = [await open('claims', requested.id), await open('result')]
   const { environment } = data as { environment: string } // As the client writes it.
   return rowIf('validated', validatedText(environment, subject, claims, result), stream)

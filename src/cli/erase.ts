@@ -17,7 +17,7 @@ interface Options extends RootKeyOption {
   readonly requester: string
   readonly legalBasis: string
   readonly keep?: readonly string[]
-  readonly backupsKept?: string
+  readonly backupsKept: number
   readonly json?: boolean
 }
 
@@ -32,7 +32,12 @@ export function eraseCommand(): Command {
     .requiredOption('--legal-basis <text>', 'on what basis, such as "LGPD art. 18, VI": kept in clear')
     .option('--subject <ref>', 'the data subject; otherwise the CPF is read from standard input')
     .option('--keep <kind...>', 'kinds of parts that the law has kept, such as validation.result')
-    .option('--backups-kept <days>', 'how many days backups of the store and its keyring are kept', '30')
+    .option(
+      '--backups-kept <days>',
+      "how many days backups of the store and its keyring are kept: your host's own backupRetentionDays",
+      readDays,
+      30,
+    )
     .addOption(rootKeyOption())
     .option('--json', 'print the receipt as one JSON object')
     .addHelpText(
@@ -54,7 +59,7 @@ async function erase(store: string, options: Options): Promise<void> {
   const averba = await openAverba({
     store,
     schedules: false,
-    backupRetentionDays: Number(backupsKept),
+    backupRetentionDays: backupsKept,
     ...(keys && { keys }),
   })
   try {
@@ -70,6 +75,12 @@ async function erase(store: string, options: Options): Promise<void> {
   } finally {
     await averba.close()
   }
+}
+
+/** An empty text is no number: with 0 days, all older backups stop opening at once. */
+function readDays(text: string): number {
+  if (/^\d{1,5}$/.test(text)) return Number(text)
+  throw new AverbaError('INVALID_INPUT', 'Cannot use --backups-kept: it is a number of up to five digits')
 }
 
 /** The first line of standard input. */

@@ -5,7 +5,8 @@ import { tileHashes } from './tree.ts'
 
 /**
  * Compares the end of the log with what stands beside it, in a time that does not grow with the log: the last event's
- * leaf with its header, the last part and effect with the last event, the last tile of each level with the count.
+ * leaf with its header, the last part, effect and follower with the last event, the last tile of each level with the
+ * count.
  *
  * @throws {AverbaError} `CORRUPT`
  */
@@ -21,11 +22,11 @@ export function* endFault(): Steps<string | undefined> {
   const position = last?.position ?? 0
   if (last && !isLeafOf(last.header, last.leaf))
     return `the leaf of the event at ${position} is not the hash of its header`
-  const beside = yield* first<{ part: number | null; effect: number | null }>({
+  const beside = yield* first<Record<'part' | 'effect' | 'follower', number | null>>({
     sql: selectBeside,
     parameters: [],
   })
-  const reach = Math.max(beside?.part ?? 0, beside?.effect ?? 0)
+  const reach = Math.max(beside?.part ?? 0, beside?.effect ?? 0, beside?.follower ?? 0)
   if (reach > position)
     return `its last event is at ${position}, and what belongs to one at ${reach} is there`
   return yield* tilesFault(position)
@@ -57,7 +58,7 @@ interface Tile {
 }
 
 const selectBeside = `select (select max(position) from part) as part,
-  (select max(position) from effect) as effect`
+  (select max(position) from effect) as effect, (select max(position) from follower) as follower`
 const selectLast = 'select position, header, leaf from event order by position desc limit 1'
 const selectLastTile = `select number, length(hashes) as bytes from tile where level = ?
   order by number desc limit 1`

@@ -171,6 +171,11 @@ describe('a deep look finds', () => {
       'views',
     ],
     ['a view that stands still', "update head set views = replace(views, 'tokens@1', '')", 'views'],
+    [
+      'a follower beyond the end',
+      "insert into follower (name, position, is_parked, attempts, because) values ('x', 99999, 0, 0, '')",
+      'end',
+    ],
     ['a last tile that is gone', 'delete from tile where number = (select max(number) from tile)', 'end'],
     [
       'a keyring of another log',
@@ -244,6 +249,10 @@ describe('opening finds at once', () => {
     [
       'a last leaf that was edited',
       'update event set leaf = zeroblob(32) where position = (select max(position) from event)',
+    ],
+    [
+      'a follower beyond the end',
+      "insert into follower (name, position, is_parked, attempts, because) values ('x', 99999, 0, 0, '')",
     ],
     ['a last tile that is gone', 'delete from tile where number = (select max(number) from tile)'],
     ['a last tile that is short', 'update tile set hashes = substr(hashes, 1, 32)'],

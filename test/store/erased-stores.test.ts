@@ -444,11 +444,15 @@ test('two erasures at once share what they can, and both complete', async () => 
 })
 
 test('the index is destroyed and made anew, row by row, and finds nobody who was erased', async () => {
-  const { averba, portal, samples, store, gone, stays, close } = await twoPersons()
+  const world = await twoPersons()
+  const { averba, portal, samples, store, gone, stays, close } = world
+  world.validationService.addPerson(other, { nome: 'X' })
+  valueOf(await averba.validations.validate({ id: 'kept', cpf: other, claims: { nome: 'X' } }))
   const company = { destinatarioTipo: 'CNPJ', destinatarioId: '12ABC34501DE35' } as const
   await portal.notify({ evento: 'e', ...company, body: 'x'.repeat(1_100_000) })
   await averba.subscriptions.failures({ recover: true })
-  await averba.subjects.erase({ subject: stays }, asked)
+  const keep = ['validation.claims', 'validation.result'] as const
+  await averba.subjects.erase({ subject: stays }, { ...asked, keep })
   const indexOf = () => {
     const database = new Sqlite(store)
     const found = database

@@ -49,6 +49,16 @@ test('averba erase reads the CPF from standard input, says what it did, and give
   await log.close()
 })
 
+test('averba erase takes no text for a number of days that is none: 0 would end all older backups', async () => {
+  const store = await makeSampleStore(2)
+  for (const days of ['', ' ', '7d', '1e3', '-1', '100000']) {
+    const refused = await averba(`${samples.cpf}\n`, 'erase', store, ...asked, `--backups-kept=${days}`)
+    expect(refused).toMatchObject({ out: '', err: expect.stringContaining('INVALID_INPUT') })
+    expect(refused.code).not.toBe(0)
+  }
+  expect(await diagnoseStore({ store })).toMatchObject({ problems: [], epochs: [1] })
+})
+
 test('averba erase, asked again, gives the receipt with the --keep of then, and destroys what was kept without it', async () => {
   const store = await makeSampleStore(2)
   const keep = ['--keep', 'validation.result', '--json']
