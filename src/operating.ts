@@ -31,8 +31,10 @@ import type { Rebuilt } from './store/rebuilder.ts'
 import { type Restored, restoreBackup } from './store/restore.ts'
 import { readResumed } from './store/resuming.ts'
 import { Snapshot } from './store/snapshot.ts'
+import { openSqlite } from './store/sqlite.ts'
 import { Store } from './store/store.ts'
 import { readFacts } from './store/store-facts.ts'
+import type { StoreOptions } from './store/store-options.ts'
 import { type VerifyStoreOptions, verifyStore } from './store/verify-store.ts'
 import type { Keys } from './vault/keys.ts'
 import { views } from './views/views.ts'
@@ -73,13 +75,22 @@ export async function restoreStore(
     onProgress?: OnProgress
   },
 ): Promise<Restored & { readonly resumedAs?: string; readonly lostEvents?: number }> {
-  const { entropy = systemEntropy } = options
-  const restored = await restoreBackup({ ...options, views, claimedKinds, entropy })
-  if (!options.acceptRollback) return restored
-  const found = await withStore(options, store => store.reader.read(readResumed), true)
-  if (!found) throw new TypeError('A restore was accepted and not recorded')
+  const { entropy = systemEntropy, acceptRollback = false } = options
+  let found: Awaited<ReturnType<typeof resume>>
+  const accept = async (copy: string) => {
+    found = await resume(options, copy)
+  }
+  const how = { ...options, views, claimedKinds, entropy }
+  const restored = await restoreBackup({ ...how, ...(acceptRollback && { accept }) })
+  if (!found) return restored
   const { origin, size, lost } = found.resumed
   return { ...restored, resumedAs: origin, ...(lost && { lostEvents: lost.size - size }) }
+}
+
+/** Lets a copy go on as the log of a store, before anything could open it under that name. */
+function resume(options: OpenedWith, copy: string) {
+  const medium: StoreOptions['medium'] = { open: () => openSqlite(copy), keyring: open => open() }
+  return withStore(options, store => store.reader.read(readResumed), { medium, acceptRollback: true })
 }
 
 /**
@@ -287,13 +298,14 @@ export interface OpenedWith {
 async function withStore<T>(
   { store: path, rootKey, clock = systemClock, entropy = systemEntropy }: OpenedWith,
   work: (store: Store, at: Instant) => Promise<T>,
-  acceptRollback = false,
+  more: Pick<StoreOptions, 'medium' | 'acceptRollback'> = {},
 ): Promise<T> {
   // Opening would create one.
-  if (!existsSync(path)) throw new AverbaError('NOT_FOUND', `Cannot open "${path}": it is not there`)
+  if (!more.medium && !existsSync(path))
+    throw new AverbaError('NOT_FOUND', `Cannot open "${path}": it is not there`)
   const createId = createIds(clock, entropy)
   const keys = rootKey && { keys: rootKey }
-  const store = await Store.open({ path, views, clock, entropy, createId, acceptRollback, ...keys })
+  const store = await Store.open({ path, views, clock, entropy, createId, ...keys, ...more })
   try {
     return await work(store, toInstant(clock.now()))
   } finally {

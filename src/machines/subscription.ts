@@ -314,8 +314,8 @@ export const subscriptionMachine: Machine = defineMachine({
   version: 1,
   chart,
   decide,
-  // What became of deliveries says nothing of what the portal holds: were a list older for it, no list of a day on which
-  // something failed would count.
+  // What became of deliveries says nothing of what the portal holds: were a list older for it, no list of a day on
+  // which something failed would count.
   silent: [
     'subscription.failing',
     'subscription.failureRecovered',

@@ -38,8 +38,11 @@ export interface RestoreOptions {
   readonly keys?: string
   /** Who holds the root key, if the keyring does not: the keyring has to open with it. */
   readonly rootKey?: Keys
-  /** Restores even what is behind the high-water mark beside the new store: the events after it are lost. */
-  readonly acceptRollback?: boolean
+  /**
+   * Lets the copy go on by itself before it gets its name: also where it is behind the high-water mark beside the new
+   * store, and the events after it are lost.
+   */
+  readonly accept?: (copy: string) => Promise<void>
   readonly views: readonly View[]
   /** The kinds of keyed digests that are compared with the log. */
   readonly claimedKinds?: readonly ClaimedKind[]
@@ -55,7 +58,7 @@ export interface RestoreOptions {
  * `KEYS_MISMATCH`, `ROLLED_BACK`, `STORE_UNSAFE`, `CORRUPT`
  */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
-  const { backup, store, views, claimedKinds = [], entropy, onProgress } = options
+  const { backup, store, entropy } = options
   await removeStub(store)
   // What a lost store left behind would be taken for a part of the new one.
   for (const end of ['', '-wal', '-shm', '-journal']) checkAbsent(`${store}${end}`)
@@ -72,27 +75,40 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
       throw new AverbaError('KEYS_MISMATCH', `${cannot} with "${each}": ${keyFault}`, { hint })
     }
     return await writeNewFile(store, entropy, async temporary => {
-      await source.copyTo(temporary, store, (done, pages) => onProgress?.('copy', done, pages))
-      const copy = await Snapshot.open(temporary, backup)
-      try {
-        const checked = await checkStore(copy, { views, claimedKinds, ...(onProgress && { onProgress }) })
-        const differing = checked.faults.filter(fault => fault.check === 'views')
-        refuseFaults(cannot, { faults: checked.faults.filter(fault => fault.check !== 'views') })
-        if (!options.acceptRollback) copy.run(() => refuseRollback(cannot, readMark(`${store}.mark`)))
-        // The keyring comes first: a store without one would not open.
-        const keys = await placeKeyring(path, `${store}.keys`, entropy)
-        const { parts, archivedParts } = checked
-        const owed = copy.run(countOwed)
-        const { erased } = inspectKeyringFile(keys, entropy)
-        const lostErasures = copy.run(() => findLostErasures(erased))
-        const found = { parts, archivedParts, owed, lostErasures, views: differing }
-        return { ...copy.run(readFacts), ...found, store, keys }
-      } finally {
-        copy.close()
-      }
+      const restored = await copyChecked(source, path, temporary, options)
+      await options.accept?.(temporary)
+      return restored
     })
   } finally {
     source.close()
+  }
+}
+
+/** Copies a backup, checks the copy, and puts its keyring beside the new store. */
+async function copyChecked(
+  source: Snapshot,
+  keyring: string,
+  to: string,
+  { backup, store, views, claimedKinds = [], accept, entropy, onProgress }: RestoreOptions,
+): Promise<Restored> {
+  const cannot = `Cannot restore "${backup}"`
+  await source.copyTo(to, store, (done, pages) => onProgress?.('copy', done, pages))
+  const copy = await Snapshot.open(to, backup)
+  try {
+    const checked = await checkStore(copy, { views, claimedKinds, ...(onProgress && { onProgress }) })
+    const differing = checked.faults.filter(fault => fault.check === 'views')
+    refuseFaults(cannot, { faults: checked.faults.filter(fault => fault.check !== 'views') })
+    if (!accept) copy.run(() => refuseRollback(cannot, readMark(`${store}.mark`)))
+    // The keyring comes first: a store without one would not open.
+    const keys = await placeKeyring(keyring, `${store}.keys`, entropy)
+    const { parts, archivedParts } = checked
+    const owed = copy.run(countOwed)
+    const { erased } = inspectKeyringFile(keys, entropy)
+    const lostErasures = copy.run(() => findLostErasures(erased))
+    const found = { parts, archivedParts, owed, lostErasures, views: differing }
+    return { ...copy.run(readFacts), ...found, store, keys }
+  } finally {
+    copy.close()
   }
 }
 
@@ -123,10 +139,10 @@ function findKeyring({ backup, store, keys }: RestoreOptions): { path: string; o
  */
 async function openAsFar(
   path: string,
-  { rootKey, acceptRollback = false, entropy }: RestoreOptions,
+  { rootKey, accept, entropy }: RestoreOptions,
 ): Promise<Pick<Keyring, 'id' | 'epochs'>> {
   if (rootKey) return openKeyringFileUnder(rootKey, path, entropy)
-  return acceptRollback ? openKeyringFile(path, entropy) : inspectKeyringFile(path, entropy)
+  return accept ? openKeyringFile(path, entropy) : inspectKeyringFile(path, entropy)
 }
 
 async function placeKeyring(from: string, to: string, entropy: Entropy): Promise<string> {

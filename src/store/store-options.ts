@@ -9,9 +9,9 @@ import type { Schemas } from './schemas.ts'
 
 /** How to open a store. */
 export interface StoreOptions {
-  /** What it stands on, where that outlives an engine that dies. */
+  /** The path of its file, or `:memory:`. */
   readonly path: string
-  /** What it stands on, where that outlives an engine that dies. */
+  /** What it stands on in place of that file. */
   readonly medium?: Pick<Medium, 'open' | 'keyring'>
   readonly views: readonly View[]
   readonly clock: Clock

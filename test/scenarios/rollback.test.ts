@@ -1,4 +1,5 @@
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import { UnsentError } from '../../src/adapters/transport.ts'
 import {
@@ -55,6 +56,24 @@ async function backedUp() {
   for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
   return { store, backup, keys }
 }
+
+test('nothing can open a restored log before it says that it goes on: cut off, the restore is made again', async () => {
+  const { store, backup } = await backedUp()
+  const seen: boolean[] = []
+  const dying = new VirtualClock()
+  dying.now = () => {
+    seen.push(existsSync(store))
+    throw new RangeError('the process ends here')
+  }
+  const cutOff = restoreStore({ backup, store, acceptRollback: true, clock: dying })
+  await expect(cutOff).rejects.toThrow('the process ends here')
+  expect(new Set(seen)).toEqual(new Set([false]))
+  const left = readdirSync(dirname(store)).filter(name => name.startsWith(basename(store)))
+  expect(left.sort()).toEqual(['', '.backup', '.keys', '.mark'].map(end => basename(store) + end).slice(1))
+  const restored = await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
+  expect(restored.resumedAs).not.toBe(restored.origin)
+  expect((await verifyLog({ store })).faults).toEqual([])
+})
 
 test('a backup behind the mark is restored only when the rollback is accepted', async () => {
   const { store, backup } = await backedUp()
