@@ -59,6 +59,8 @@ export class StoredNotifications {
   readonly #byContent = new Map<string, Stored[]>()
   /** All that were stored of an event that is sought, and all that failed, as far as it was read together. */
   readonly #byEvento = new Map<string, Stored[]>()
+  /** The same by each of their times. */
+  readonly #inOrder = new Map<string, { readonly at: number; readonly stored: Stored }[]>()
   readonly #byNotification = new Map<string, Stored>()
   /** What was made of those that are about to be stored, each once. */
   readonly #made = new WeakMap<Found, Stored>()
@@ -69,11 +71,15 @@ export class StoredNotifications {
     this.#area = area
   }
 
-  /** Reads from the log those that may be one of these; all that were read with them may have come in between. */
+  /**
+   * Reads from the log those that may be one of these; all that were read with them may have come in between. Failures
+   * that were read before are linked to notifications.
+   */
   static async around(
     area: Area,
     lost: readonly Sought[],
     all: readonly Sought[],
+    linked: ReadonlyMap<string, readonly Sought[]>,
   ): Promise<StoredNotifications> {
     const found = new StoredNotifications(area)
     const times: number[] = []
@@ -91,6 +97,14 @@ export class StoredNotifications {
     )
     // The first of a copy came that much earlier.
     await found.#read(first - 2 * copyWindowMs, last + copyWindowMs)
+    for (const [notification, failures] of linked) await found.#link(notification, failures)
+    for (const [evento, all] of found.#byEvento) {
+      const cameAt = all.flatMap(stored => stored.times.map(at => ({ at, stored })))
+      found.#inOrder.set(
+        evento,
+        cameAt.sort((one, other) => one.at - other.at),
+      )
+    }
     return found
   }
 
@@ -138,8 +152,10 @@ export class StoredNotifications {
   /** Whether something else came between two instants for the same recipient, as far as anybody knows. */
   async #isOtherBetween(stored: Stored, one: number, other: number): Promise<boolean> {
     const [from, until] = [Math.min(one, other), Math.max(one, other)]
-    for (const each of this.#byEvento.get(stored.evento) ?? []) {
-      if (!each.times.some(time => time > from && time < until)) continue
+    const all = this.#inOrder.get(stored.evento) ?? []
+    for (let i = firstAfter(all, from); i < all.length; i++) {
+      const { at, stored: each } = all[i] ?? { at: until, stored }
+      if (at >= until) return false
       const opened = await this.#openedOf(each)
       if (opened?.name === stored.opened?.name) continue
       const recipients = [opened?.recipient ?? '', stored.opened?.recipient ?? '']
@@ -148,14 +164,20 @@ export class StoredNotifications {
     return false
   }
 
-  /** Notes that a failure is linked to a notification. */
-  link(notification: string): void {
-    this.#links.set(notification, (this.#links.get(notification) ?? 0) + 1)
+  /** Notes failures that are linked to a notification. One that was recovered came into the log later. */
+  async #link(notification: string, failures: readonly Sought[]): Promise<void> {
+    this.#links.set(notification, failures.length)
+    if (this.#byNotification.has(notification)) return
+    const isAlike = ({ evento, content }: Sought) =>
+      this.#unopened.has(shapeOf(evento, Buffer.byteLength(content)))
+    if (!failures.some(isAlike)) return
+    const [event] = await this.#area.store.read({ stream: `notification-${notification}`, limit: 1 })
+    if (event?.type === 'notification.recovered') this.#add(event)
   }
 
   /** Notes that what was pending has been recorded. */
   keep({ recovered, linked }: Pending): void {
-    for (const each of linked) this.link(each)
+    for (const each of linked) this.#links.set(each, (this.#links.get(each) ?? 0) + 1)
     for (const each of recovered) if (each.failedAt !== null) this.#keepContent(this.#toRecovered(each))
   }
 
@@ -260,6 +282,17 @@ export class StoredNotifications {
 /** The portal lists failures by day: what else failed on the other one may not have been read yet. */
 function isOvernight(one: number, other: number): boolean {
   return brasiliaDay(one) !== brasiliaDay(other)
+}
+
+/** The place of the first that came after an instant. */
+function firstAfter(all: readonly { readonly at: number }[], at: number): number {
+  let [low, high] = [0, all.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((all[middle]?.at ?? 0) > at) high = middle
+    else low = middle + 1
+  }
+  return low
 }
 
 function toFailed({ evento, failedAt, content }: Sought): Stored {

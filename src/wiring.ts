@@ -32,6 +32,7 @@ import type { SecretHistory } from './secret-history.ts'
 import { portalStream, routeSubscriptions } from './subscription-routes.ts'
 import { againAfterDecline } from './sync-schedule.ts'
 import { givenToken, Tokens } from './tokens.ts'
+import { Turns } from './turns.ts'
 import { routeAnswer } from './validation-reuse.ts'
 import type { View } from './view.ts'
 import { views } from './views/views.ts'
@@ -135,7 +136,8 @@ export function createRouters(area: Area, desired: Desired, history: SecretHisto
 
 /** Makes what records large answers in portions. */
 export function createPreludes(area: Area): Record<string, Prelude> {
-  return { 'portal.failuresListed': (owed, fact, record) => takeFailures(area, owed, fact, record) }
+  const readings = new Turns()
+  return { 'portal.failuresListed': (owed, fact, record) => takeFailures(area, readings, owed, fact, record) }
 }
 
 function caOf({ ca }: { readonly ca?: string }): { ca?: string } {

@@ -40,6 +40,26 @@ test.each([
   expect(readIso(text)).toBe(instant)
 })
 
+test('every hour has the offset that the runtime knows, before and after each change of the clocks', () => {
+  const hour = new Intl.DateTimeFormat('en-GB', {
+    ...{ timeZone: 'America/Sao_Paulo', hourCycle: 'h23', dateStyle: 'short', timeStyle: 'medium' },
+  })
+  const toPortal = (shown: string) => shown.replaceAll('/', '-').replace(', ', ' ')
+  let changes = 0
+  let before = 0
+  for (const first of ['1913-12-25', '2017-10-10', '2018-02-10', '2018-11-01', '2019-02-10', '2026-11-01']) {
+    const start = Date.parse(`${first}T00:00:00Z`)
+    for (let ms = start; ms < start + 20 * 86_400_000; ms += 1_799_000) {
+      const shown = writeBrasilia(ms)
+      expect(shown).toBe(toPortal(hour.format(ms)))
+      const ahead = Date.parse(shown.replace(/(..)-(..)-(....) (.*)/, '$3-$2-$1T$4Z')) - ms
+      if (before !== 0 && ahead !== before) changes += 1
+      before = ahead
+    }
+  }
+  expect(changes).toBeGreaterThanOrEqual(5)
+})
+
 test('the day turns at midnight in Brasilia', () => {
   expect(brasiliaDay(Date.parse('2026-11-21T02:59:59Z'))).toBe('2026-11-20')
   expect(brasiliaDay(Date.parse('2026-11-21T03:00:00Z'))).toBe('2026-11-21')
