@@ -183,7 +183,8 @@ function wrongOf({ state, waits_until }: TokenRow, now: Instant): string | undef
   const wait = `nobody asks for another before ${waits_until}: find out why calls are answered 401`
   if (state === 'locked') return 'the gateway refused the consumer key and secret: correct them'
   if (state === 'repeated') return `the gateway gave the rejected token again, and ${wait}`
-  if (state === 'rejected') return `the service refuses every token that the gateway gives, and ${wait}`
+  if (state === 'rejected')
+    return `one token after the other is refused soon after the gateway gives it, and ${wait}`
   return undefined
 }
 

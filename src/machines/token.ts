@@ -17,7 +17,7 @@ export type TokenEvent =
   | Event<'token.requested', { need: TokenNeed } & Holder>
   /** The token itself is nowhere in the log: it is known by a generation, and by the credentials of its request. */
   | Event<'token.renewed', Asked & Lifetime>
-  /** The `times`-th token in a row that was refused at once, and never served: no request before `until`. */
+  /** The `times`-th token in a row that was refused soon after it was given: no request before `until`. */
   | Event<'token.rejected', Rejection>
   /** The gateway gave the rejected token again: no request before `until`. */
   | Event<'token.repeated', Asked & { until: Instant; code?: string }>
@@ -60,6 +60,8 @@ interface TokenRequest extends Holder {
 
 interface Rejection extends Asked {
   readonly times: number
+  /** A call with it got another answer before. */
+  readonly hasServed?: boolean
   readonly until?: Instant
   readonly policy?: string
   /** The code in the 401, where there was one: all that says why. */
@@ -90,8 +92,9 @@ interface Context extends Holder, Lifetime {
   /** The token in use, and the request that was made last. */
   readonly generation: number
   readonly asked: number
-  /** How many tokens were refused in a row. */
+  /** How many tokens were refused in a row, and whether the last of them had served. */
   readonly rejections: number
+  readonly hadServed: boolean
   /** Why the last one was, as its code said. */
   readonly code: string
   /** Until when the gateway is not asked. */
@@ -130,6 +133,7 @@ const chart = setup({
     keepRejection: assign({
       rejections: ({ context, event }) =>
         event.type === 'token.rejected' ? event.data.times : context.rejections,
+      hadServed: ({ event }) => event.type === 'token.rejected' && event.data.hasServed === true,
       code: ({ event }) => (event.type === 'token.rejected' && event.data.code) || '',
       until: ({ event }) => (event.type === 'token.rejected' && event.data.until) || '',
     }),
@@ -141,7 +145,7 @@ const chart = setup({
   id: 'token',
   context: {
     ...{ generation: 0, asked: 0, contract: '', credential: '', issuedAt: '', expiresAt: '' },
-    ...{ rejections: 0, code: '', until: '' },
+    ...{ rejections: 0, hadServed: false, code: '', until: '' },
   },
   initial: 'absent',
   states: {
@@ -206,10 +210,11 @@ function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decis
 }
 
 /**
- * How long the gateway is left alone when it gives tokens that are refused at once. The first is replaced at once, as
- * the contract says; after that each wait is twice the one before.
+ * How long the gateway is left alone when it gives tokens that are refused soon. The first is replaced at once, as the
+ * contract says. After that each wait is twice the one before, where the tokens never served; where they did, such as
+ * while something else on the contract has them ended, some more are replaced, and then one a minute.
  */
-const rejectionPolicy = { name: 'rejection-1', baseMs: 60_000, maxMs: 3_600_000 }
+const rejectionPolicy = { name: 'rejection-1', baseMs: 60_000, maxMs: 3_600_000, servedMax: 10 }
 
 /** A token is tried as soon as it is there: what refuses every token has refused it by then. */
 const freshMs = 60_000
@@ -224,17 +229,19 @@ export function remainingMs(until: Instant, now: Instant): number {
 }
 
 function rejection(
-  { rejections, issuedAt, expiresAt, contract, credential }: Context,
+  { rejections, hadServed, issuedAt, expiresAt, contract, credential }: Context,
   { generation, at, hasServed, code }: Rejected,
 ): Rejection {
   // One that lived longer has served, maybe in another process, or was ended by something else.
   const ageMs = Math.abs(fromInstant(at) - fromInstant(issuedAt))
-  const isEarly = !hasServed && at < expiresAt && ageMs < freshMs
-  const times = isEarly ? rejections + 1 : 1
-  const rejected = { generation, contract, credential, times, ...(code !== undefined && { code }) }
-  if (times === 1) return rejected
-  const { name, baseMs, maxMs } = rejectionPolicy
-  const waitMs = Math.min(baseMs * 2 ** (times - 2), maxMs)
+  const isEarly = at < expiresAt && ageMs < freshMs
+  // That a token serves again ends a row of those that never did.
+  const times = isEarly && (hadServed || !hasServed) ? rejections + 1 : 1
+  const told = { ...(hasServed && { hasServed }), ...(code !== undefined && { code }) }
+  const rejected = { generation, contract, credential, times, ...told }
+  const { name, baseMs, maxMs, servedMax } = rejectionPolicy
+  if (times <= (hasServed ? servedMax : 1)) return rejected
+  const waitMs = hasServed ? baseMs : Math.min(baseMs * 2 ** (times - 2), maxMs)
   return { ...rejected, until: toInstant(fromInstant(at) + waitMs), policy: name }
 }
 

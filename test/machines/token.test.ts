@@ -156,6 +156,28 @@ test('tokens that are refused one after the other, and never served, are asked f
   expect(eventOf(...other, reject(12, now))).toMatchObject({ times: 1 })
 })
 
+test('tokens that served, and are refused soon all the same, are replaced ten times in a row, and then once a minute', () => {
+  const history = [request('absent'), issued(1)]
+  const waits: (number | null)[] = []
+  let now = at
+  for (let generation = 1; generation <= 13; generation++) {
+    now = new Date(Date.parse(now) + 30_000).toISOString()
+    const { until } = eventOf(...history, reject(generation, now, true))
+    waits.push(until === undefined ? null : (Date.parse(until) - Date.parse(now)) / 60_000)
+    history.push(reject(generation, now, true))
+    now = until ?? now
+    history.push(request('rejected', 'k1', now), issued(generation + 1, { issuedAt: now }))
+  }
+  expect(waits).toEqual([...Array(10).fill(null), 1, 1, 1])
+  // One that lives for longer ends the row; one that never serves goes on with it.
+  const later = (ms: number) => new Date(Date.parse(now) + ms).toISOString()
+  expect(eventOf(...history, reject(14, later(60_000), true))).toMatchObject({ times: 1 })
+  expect(eventOf(...history, reject(14, later(59_999)))).toMatchObject({
+    times: 14,
+    until: expect.any(String),
+  })
+})
+
 test('a token that ended in its time was not refused, though nobody here knows that it served', () => {
   const endsAt = '2026-11-20T12:00:30.000Z'
   const second = issued(2, { expiresAt: endsAt })

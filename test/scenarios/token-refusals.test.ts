@@ -143,3 +143,25 @@ test('what goes astray once after an outage is asked for again in a minute', asy
   expect(await world.averba.validations.validate(validation)).toMatchObject({ status: 'settled' })
   await world.close()
 })
+
+test('where something else on the contract ends each token, no more than one a minute is asked for in the end', async () => {
+  const { averba, clock, tokenService, close } = await simulate()
+  const validate = (id: number) =>
+    averba.validations.validate({ id: `v${id}`, cpf: samples.cpf, claims: { nome: 'X' } })
+  const settled = new Set<string>()
+  for (let n = 0; n < 200; n++) {
+    const { status } = await clock.finish(validate(n))
+    if (status === 'settled') settled.add(`v${n}`)
+    tokenService.expire()
+    await clock.advance(1_000)
+  }
+  expect(tokenService.requests).toBeLessThan(16)
+  expect(settled.size).toBeGreaterThan(10)
+  const [check] = (await averba.health({ only: ['token'] })).checks
+  expect(check).toMatchObject({ ok: false, detail: expect.stringContaining('one token after the other') })
+  await clock.advance(3_600_000)
+  await clock.finish(averba.settle())
+  for (let n = 0; n < 200; n++) expect((await averba.validations.get(`v${n}`))?.state).toBe('answered')
+  expect(tokenService.requests).toBeLessThan(18)
+  await close()
+})
