@@ -37,7 +37,7 @@ export interface ErasureReceipt {
   /** Null until every other key was wrapped anew and the file searched. */
   readonly completed: CompletedErasure | null
   /**
-   * When the older epochs were destroyed: since then no backup opens what there was. Null until then, and for as long
+   * When the older epochs were destroyed: since then no backup opens what was sealed. Null until then, and for as long
    * as the key is kept.
    */
   readonly epochsDestroyedAt: Instant | null
@@ -50,7 +50,8 @@ const limits =
   'It shows what was destroyed in the log, when, and that the rest of the log stayed as it was. It cannot show that ' +
   'nobody has a copy that the log does not know of. Until copiesOpenUntil, a backup of the store opens with a backup of ' +
   'its keyring. Where it is null since something was kept, the key is kept with it: while it is, backups open what they ' +
-  'hold of the person, with the keyring as it is.'
+  'hold of the person, with the keyring as it is. A backup from before keeps its index, at any time: with a keyring of ' +
+  'the log, it leads from the CPF to the ref, and so to what the log says of the ref in clear.'
 
 const types = [
   'subject.erasureRequested',

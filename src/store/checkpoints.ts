@@ -64,6 +64,9 @@ export function* readOrigin(): Steps<string> {
   throw damaged('Cannot sign a checkpoint: the log has no beginning')
 }
 
+/** What is wrong where the mark itself is: the log may be whole. */
+export const damagedMark = 'its high-water mark is damaged'
+
 /**
  * Says how a log contradicts the mark that was left outside of it, if it does.
  *
@@ -71,7 +74,7 @@ export function* readOrigin(): Steps<string> {
  */
 export function* markFault(mark: string): Steps<string | undefined> {
   const checkpoint = parseCheckpoint(mark)
-  if (!checkpoint) return 'the high-water mark is damaged'
+  if (!checkpoint) return damagedMark
   const { size, root } = checkpoint
   const head = yield* treeHead()
   if (head.size < size)

@@ -2,18 +2,21 @@ import { existsSync, statSync } from 'node:fs'
 import type { Entropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Instant } from '../message.ts'
-import { inspectKeyringFile } from '../vault/keyring.ts'
+import { hasRoot, inspectKeyringFile, openKeyringFile } from '../vault/keyring.ts'
 import type { RememberedErasures } from '../vault/remembered-erasures.ts'
 import type { View } from '../view.ts'
 import { endFault } from './check-end.ts'
 import { type Checked, type CheckOptions, checkStore, keyFaults, refuseCutOff } from './check-store.ts'
 import type { Steps } from './connection.ts'
+import { readMark } from './high-water-mark.ts'
 import { describeLostErasures, findLostErasures } from './lost-erasures.ts'
 import { positionBefore, timeAt } from './position-before.ts'
 import { type Checkpoint, readCheckpoints } from './projector.ts'
+import { contradicted } from './resuming.ts'
 import { Snapshot } from './snapshot.ts'
 import { promisedPragmas } from './sqlite.ts'
 import { countOwed, type OwedCount, readFacts, type StoreFacts } from './store-facts.ts'
+import { unopenedKeys } from './unopened-keys.ts'
 
 /** What was recorded in one month (UTC), and about how much room it takes. */
 export interface Month {
@@ -76,6 +79,8 @@ const monthsMax = 12
  */
 export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   const { store, isDeep = false } = options
+  // Before the log, which only grows: a later mark may be ahead of it.
+  const mark = findMark(store)
   const snapshot = await Snapshot.open(store)
   try {
     // What stands on its last page may be anything: no other look at it tells as plainly.
@@ -92,6 +97,8 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
     const problems = [
       ...(checked ? describeFaults(checked) : quickFaults(snapshot, views, options.views)),
       ...keyProblems,
+      ...(isDeep ? unopened(snapshot, keys, options.entropy) : []),
+      ...mark(snapshot),
       ...(lost === undefined ? [] : [`erasures: ${lost}`]),
     ]
     const size = sizeOf(snapshot, store, facts.position)
@@ -130,6 +137,27 @@ function quickFaults(snapshot: Snapshot, found: readonly Checkpoint[], views: re
     ...(end === undefined ? [] : [`end: ${end}`]),
     ...stopped.map(each => `views: ${each.view} stands still: ${each.because}`),
   ]
+}
+
+/** Reads the mark beside a store, if there is one; what it says of the log is told later. */
+function findMark(store: string): (snapshot: Snapshot) => string[] {
+  try {
+    const mark = readMark(`${store}.mark`)
+    return snapshot => {
+      const fault = mark && snapshot.run(() => contradicted(mark))
+      return fault ? [`mark: the log does not open beside it: ${fault}`] : []
+    }
+  } catch (error) {
+    if (!(error instanceof AverbaError)) throw error
+    return () => [`mark: the log does not open beside it: ${error.message}`]
+  }
+}
+
+/** Of a keyring whose root key is held elsewhere, nobody can tell here. */
+function unopened(snapshot: Snapshot, { path, epochs }: KeysFound, entropy: Entropy): string[] {
+  if (epochs === undefined || !hasRoot(path)) return []
+  const keyring = openKeyringFile(path, entropy)
+  return snapshot.run(() => unopenedKeys(keyring)).map(fault => `keys: ${fault}`)
 }
 
 function sizeOf(snapshot: Snapshot, store: string, events: number) {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { AverbaError } from '../errors.ts'
 import { parseCheckpoint } from '../proof/checkpoint.ts'
 import { replaceDurably } from '../vault/durable-file.ts'
+import { damagedMark } from './checkpoints.ts'
 
 /**
  * Where the newest checkpoint is kept outside of the database, so that a log that was cut off, put back or replaced is
@@ -52,7 +53,10 @@ export function readMark(path: string): string | undefined {
 
 /** The error for a log that is behind its high-water mark, or is another log. */
 export function rolledBack(path: string, fault: string): AverbaError {
+  const isOnlyMark = fault === damagedMark
   return new AverbaError('ROLLED_BACK', `Cannot open "${path}": ${fault}`, {
-    hint: 'Find the newest copy of the log. If it is lost, averba restore --accept-rollback goes on from a backup, and says so in the log',
+    hint: isOnlyMark
+      ? 'The log may be whole: look at it with averba verify, and move the mark away if it is'
+      : 'Find the newest copy of the log. If it is lost, averba restore --accept-rollback goes on from a backup, and says so in the log',
   })
 }

@@ -5,7 +5,7 @@ import { logStream, resumedType } from '../proof/log-stream.ts'
 import { createVerifierKey, parseNote, type Signer, verifyNote, writeVerifierKey } from '../proof/note.ts'
 import type { Keyring } from '../vault/keyring.ts'
 import type { Append } from './append.ts'
-import { markFault, readOrigin } from './checkpoints.ts'
+import { damagedMark, markFault, readOrigin } from './checkpoints.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
 import { type HighWaterMark, rolledBack } from './high-water-mark.ts'
@@ -106,15 +106,19 @@ async function contradiction(
 ): Promise<string | undefined> {
   const note = parseNote(mark)
   const checkpoint = parseCheckpoint(mark)
-  if (!note || !checkpoint) return 'its high-water mark is damaged'
+  if (!note || !checkpoint) return damagedMark
   const signed = await verifyNote(note, [createVerifierKey(checkpoint.origin, signer.publicKey)])
   if (!signed || signed.length === 0) return 'its high-water mark is that of another log'
-  return connection.read(function* () {
-    const lost = (yield* readResumed())?.resumed.lost
-    // A crash came between the event that accepts the restore and its mark.
-    if (lost && lost.size === checkpoint.size && lost.root === checkpoint.root) return undefined
-    return yield* markFault(mark)
-  })
+  return connection.read(() => contradicted(mark))
+}
+
+/** The same, whoever signed the mark. */
+export function* contradicted(mark: string): Steps<string | undefined> {
+  const checkpoint = parseCheckpoint(mark)
+  const lost = (yield* readResumed())?.resumed.lost
+  // A crash came between the event that accepts the restore and its mark.
+  if (lost && lost.size === checkpoint?.size && lost.root === checkpoint.root) return undefined
+  return yield* markFault(mark)
 }
 
 /** Work on keys concerns nobody else, and keeps its time: older backups live until then. */

@@ -19,6 +19,7 @@ import { endOfLog } from './end-of-log.ts'
 import { readMark } from './high-water-mark.ts'
 import { readKeyLines } from './key-lines.ts'
 import type { Snapshot } from './snapshot.ts'
+import { unopenedKeys } from './unopened-keys.ts'
 
 /** How to verify a store. */
 export interface VerifyStoreOptions {
@@ -118,13 +119,7 @@ async function keysOf(
   if (options.keys) return { keys: readKeys(options.keys), isKeyGiven: true }
   const keyring = await keyringBeside(snapshot.path, options, faults)
   if (!keyring) return { keys: readKeys(own.map(line => line.key)), isKeyGiven: false }
-  for (const { epoch, owner, wrapped } of snapshot.run(readOwnerKeys)) {
-    try {
-      keyring.unwrap(wrapped, epoch, owner)
-    } catch {
-      faults.add('keys', `the key of "${owner}" does not open with the keyring`)
-    }
-  }
+  for (const fault of snapshot.run(() => unopenedKeys(keyring))) faults.add('keys', fault)
   const keys = own.map(({ origin }) => createVerifierKey(origin, keyring.signer.publicKey))
   return { keys, isKeyGiven: true }
 }
@@ -213,13 +208,6 @@ function* readHead(): Steps<readonly { id: number; schema: number }[]> {
   return yield* rows({ sql: 'select id, schema from head', parameters: [] })
 }
 
-/** An erased owner has a row without a key; whether that is right is checked elsewhere. */
-function* readOwnerKeys(): Steps<readonly { owner: string; epoch: number; wrapped: Uint8Array }[]> {
-  return yield* rows({ sql: selectOwnerKeys, parameters: [] })
-}
-
-const selectOwnerKeys = `select owner, epoch, wrapped from owner_key
-  where is_erased <> 1 or epoch <> 0 or length(wrapped) > 0`
 const selectPage = 'select position, header from event where position > ? order by position limit ?'
 const selectParts = `select part.position, part.name, owner_key.owner, part.sealed from part
   left join owner_key on owner_key.key = part.owner

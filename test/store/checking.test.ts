@@ -288,6 +288,20 @@ describe('the keyring', () => {
     expect(await problemsOf(store)).toMatch(/keyring is not there/)
   })
 
+  test('that does not open the key of some owner is said by a deep look: no erasure would ever be complete', async () => {
+    const store = tampered(database => {
+      const last = 'key = (select max(key) from owner_key)'
+      const wrapped = database.prepare(`select wrapped from owner_key where ${last}`).pluck().get() as Buffer
+      wrapped[20] = (wrapped[20] ?? 0) ^ 1
+      database.prepare(`update owner_key set wrapped = ? where ${last}`).run(wrapped)
+    })
+    expect((await diagnoseStore({ store })).problems).toEqual([])
+    const { problems } = await diagnoseStore({ store, isDeep: true })
+    expect(problems).toEqual([
+      expect.stringMatching(/^keys: the key of ".+" does not open with the keyring$/),
+    ])
+  })
+
   test('without its log begins no new one in its place', async () => {
     const store = copyStore(sample)
     for (const lose of [() => writeFileSync(store, ''), () => rmSync(store)]) {
@@ -300,6 +314,38 @@ describe('the keyring', () => {
     }
     expect(existsSync(`${store}.keys`)).toBe(true)
   })
+})
+
+test('a mark that keeps the log from opening is said, and a damaged one does not send anybody to an older copy', async () => {
+  const store = newPath()
+  const log = await openAverba({ store })
+  await log.consents.enrol({ cpf: '25774435016' })
+  const backup = `${store}.backup`
+  await backupStore({ store, to: backup })
+  await log.consents.enrol({ cpf: '11144477735' })
+  await log.close()
+  expect((await diagnoseStore({ store })).problems).toEqual([])
+  const mark = readFileSync(`${store}.mark`)
+  const problemsOf = async () => (await diagnoseStore({ store })).problems
+  const opening = () => openAverba({ store }).catch(error => error)
+
+  writeFileSync(`${store}.mark`, 'x')
+  expect(await problemsOf()).toEqual([expect.stringMatching(/^mark: .*its high-water mark is damaged/)])
+  expect(await opening()).toMatchObject({
+    code: 'ROLLED_BACK',
+    hint: expect.stringContaining('averba verify'),
+  })
+
+  writeFileSync(`${store}.mark`, mark)
+  for (const end of ['-wal', '-shm']) rmSync(store + end, { force: true })
+  writeFileSync(store, readFileSync(backup))
+  expect(await problemsOf()).toEqual([expect.stringMatching(/^mark: .*events, and had \d+ when/)])
+  expect(await opening()).toMatchObject({
+    code: 'ROLLED_BACK',
+    hint: expect.stringContaining('--accept-rollback'),
+  })
+  rmSync(`${store}.mark`)
+  expect(await problemsOf()).toEqual([])
 })
 
 test('the doctor counts bytes, months and what is owed', async () => {
