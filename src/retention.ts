@@ -7,8 +7,9 @@ import type { Instant, Owed } from './message.ts'
 import { copyWindowMs } from './notification.ts'
 import type { RetentionRule } from './options.ts'
 import { type PartKind, partKinds } from './part-kinds.ts'
-import type { AgedPart } from './store/aged-parts.ts'
+import type { AgedPage, AgedPart } from './store/aged-parts.ts'
 import type { ExpectedStream } from './store/append.ts'
+import { pageRows } from './store/read.ts'
 import { placeOf } from './store/relocation.ts'
 import { portalStream } from './subscription-routes.ts'
 import { readHandlings } from './views/notifications.ts'
@@ -58,17 +59,14 @@ export class Retention {
       ? toInstant(clock.now() - rule.days * dayMs)
       : await this.#settledBefore(kind, owed)
     const opened = new Set(owed.flatMap(effect => Object.values(effect.opens ?? {})))
-    let last = { position: 0, name: '' }
-    for (;;) {
-      const page = await store.owners.agedParts(partKinds[kind], before, last)
-      const notOpened = page.filter(part => !opened.has(addressOf(part)))
+    for (let last: AgedPage['next'] = { position: 0, name: '' }; last; ) {
+      const page: AgedPage = await store.owners.agedParts(partKinds[kind], before, last)
+      const notOpened = page.parts.filter(part => !opened.has(addressOf(part)))
       const over: AgedPart[] = []
       for (const part of notOpened) if (await this.#isSettled(part, isByTime)) over.push(part)
       const named = { kind, rule: isByTime ? `${rule.days} days` : rule }
       if (over.length > 0) await engine.record(() => this.#destroying(over, named))
-      const end = page.at(-1)
-      if (!end) return
-      last = end
+      last = page.next
       await giveWay()
     }
   }
@@ -115,9 +113,17 @@ export class Retention {
     }
   }
 
-  #owed(): Promise<readonly Owed[]> {
+  /** Every person who is read by schedule owes a call: there may be very many. */
+  async #owed(): Promise<readonly Owed[]> {
     const states = ['owed', 'started', 'deferred', 'unknown', 'parked'] as const
-    return this.#area.store.effects({ states })
+    const owed: Owed[] = []
+    for (;;) {
+      const after = owed.at(-1)
+      const page = await this.#area.store.effects({ states, limit: pageRows, ...(after && { after }) })
+      owed.push(...page)
+      if (page.length < pageRows) return owed
+      await giveWay()
+    }
   }
 
   /**

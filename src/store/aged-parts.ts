@@ -11,20 +11,32 @@ export interface AgedPart {
   readonly owner: string
 }
 
+/** A page of parts, and where the next one begins: after this place. Absent where this was the last. */
+export interface AgedPage {
+  readonly parts: readonly AgedPart[]
+  readonly next?: Pick<AgedPart, 'position' | 'name'>
+}
+
 const pageParts = 500
+/** Most parts may be of other kinds: looking through a long log in one go would hold everybody up. */
+const pagePositions = 5_000
 
 /** Reads a page of the parts, given as `<type>/<name>`, of events recorded before an instant, in order. */
 export function* agedParts(
   kinds: readonly string[],
   before: Instant,
   last: Pick<AgedPart, 'position' | 'name'>,
-): Steps<readonly AgedPart[]> {
+): Steps<AgedPage> {
   const until = yield* positionBefore(before)
+  const end = Math.min(until, last.position + pagePositions)
   const marks = kinds.map(() => '?').join(', ')
-  return yield* rows<AgedPart>({
+  const parts = yield* rows<AgedPart>({
     sql: selectAged(marks),
-    parameters: [last.position, last.name, until, ...kinds, pageParts],
+    parameters: [last.position, last.name, end, ...kinds, pageParts],
   })
+  const final = parts.length === pageParts ? parts.at(-1) : undefined
+  if (final) return { parts, next: { position: final.position, name: final.name } }
+  return end < until ? { parts, next: { position: end + 1, name: '' } } : { parts }
 }
 
 function selectAged(marks: string): string {

@@ -5,7 +5,7 @@ import type { PartAddress, PartMark } from '../message.ts'
 import type { Keyring, PreparedEpoch } from '../vault/keyring.ts'
 import type { ErasureToRemember } from '../vault/remembered-erasures.ts'
 import type { OwnerKey, Vault } from '../vault/vault.ts'
-import { type AgedPart, agedParts } from './aged-parts.ts'
+import { type AgedPage, agedParts } from './aged-parts.ts'
 import type { Claim } from './append.ts'
 import { type Connection, each, first, rows, type Searched, type Steps } from './connection.ts'
 import { endOfLog } from './end-of-log.ts'
@@ -50,7 +50,7 @@ export class Owners {
   }
 
   /** Reads a page of the parts of some kinds, of events recorded before an instant. */
-  agedParts(...asked: Parameters<typeof agedParts>): Promise<readonly AgedPart[]> {
+  agedParts(...asked: Parameters<typeof agedParts>): Promise<AgedPage> {
     return this.#connection.read(() => agedParts(...asked))
   }
 
