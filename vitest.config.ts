@@ -22,12 +22,13 @@ export default defineConfig({
           exclude: whole,
           // The longest takes ten seconds by itself, and four times that on a machine with other work.
           testTimeout: 60_000,
+          hookTimeout: 60_000,
           // No test leaves anything behind in a module: they can share them.
           isolate: false,
         },
       },
       {
-        test: { name: 'whole', include: whole, testTimeout: 120_000 },
+        test: { name: 'whole', include: whole, testTimeout: 120_000, hookTimeout: 120_000 },
       },
     ],
   },

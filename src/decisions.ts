@@ -161,7 +161,8 @@ export class Decisions {
       standing: { ...from.standing, state: stateOf(machine, from.standing), pending: [] },
     }
     for (;;) {
-      const page = await this.#store.read({ stream, after: loaded.position, limit: pageRows })
+      const fromVersion: number = loaded.version + 1
+      const page = await this.#store.read({ stream, fromVersion, limit: pageRows })
       for (const event of page) {
         const { version, position, type } = event
         const state = machine.evolve(loaded.standing.state, event)

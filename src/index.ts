@@ -56,13 +56,11 @@ export {
   diagnoseStore,
   exportBundle,
   migrationsFrom,
-  type OpenedWith,
   proveRecorded,
   type ReplayLogOptions,
   rebuildStore,
   replayLog,
   restoreParts,
-  restoreStore,
   type VerifyLogOptions,
   verifyLog,
 } from './operating.ts'
@@ -86,6 +84,7 @@ export { checkPageProof, type PageCheck, type PageProof } from './proof/check-pa
 export { checkErasureReceipt } from './proof/erasure.ts'
 export type { Level, Verdict } from './proof/verdict.ts'
 export type { Divergence, Replayed } from './replay.ts'
+export { restoreStore } from './restore-store.ts'
 export type { Revealed, Reveals } from './reveals.ts'
 export { ConsentNotEffectiveError, type Standing, type Standings } from './standings.ts'
 export type { BackupMade } from './store/backup.ts'
@@ -107,3 +106,4 @@ export { environmentKeys, type Keys } from './vault/keys.ts'
 export type { Views } from './views/views.ts'
 export type { Why } from './why.ts'
 export type * from './wire.ts'
+export type { OpenedWith } from './with-store.ts'

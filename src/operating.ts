@@ -1,15 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { claimedKinds } from './claimed-kinds.ts'
-import {
-  type Clock,
-  createIds,
-  type Entropy,
-  fromInstant,
-  giveWay,
-  systemClock,
-  systemEntropy,
-  toInstant,
-} from './clock.ts'
+import { fromInstant, giveWay, systemEntropy, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import { findLasting } from './lasting-parts.ts'
 import type { Instant } from './message.ts'
@@ -28,17 +19,12 @@ import { proveEvent, type WhichEvent } from './store/prove.ts'
 import { readPage } from './store/read.ts'
 import type { RebuildAll } from './store/rebuild-all.ts'
 import type { Rebuilt } from './store/rebuilder.ts'
-import { type Restored, restoreBackup } from './store/restore.ts'
-import { readResumed } from './store/resuming.ts'
 import { Snapshot } from './store/snapshot.ts'
-import { openSqlite } from './store/sqlite.ts'
-import { Store } from './store/store.ts'
 import { readFacts } from './store/store-facts.ts'
-import type { StoreOptions } from './store/store-options.ts'
 import { type VerifyStoreOptions, verifyStore } from './store/verify-store.ts'
-import type { Keys } from './vault/keys.ts'
 import { views } from './views/views.ts'
 import { machines } from './wiring.ts'
+import { type OpenedWith, withStore } from './with-store.ts'
 
 type OnProgress = NonNullable<BackupOptions['onProgress']>
 
@@ -53,44 +39,6 @@ export function backupStore(options: {
   onProgress?: OnProgress
 }): Promise<BackupMade> {
   return makeBackup({ ...options, entropy: systemEntropy })
-}
-
-/**
- * Makes a store of a backup, and checks it before it gets its name. Nothing is overwritten. Calls that were owed when
- * the backup was made may have been made since: the restored log would make them again.
- *
- * `acceptRollback` lets the log go on under a new name, linked to the old one by an event: also where events that stand
- * behind the backup are lost. Every call that was owed then, except readings, becomes `unknown` instead of being made
- * again. `lostEvents` says how many events stood behind the backup when the high-water mark beside the store was
- * written: so many are lost at least. It is absent where no mark tells of any.
- *
- * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `KEYS_MISSING`, `KEYS_MISMATCH`, `ROLLED_BACK`,
- * `STORE_UNSAFE`, `CORRUPT`
- */
-export async function restoreStore(
-  options: OpenedWith & {
-    backup: string
-    keys?: string
-    acceptRollback?: boolean
-    onProgress?: OnProgress
-  },
-): Promise<Restored & { readonly resumedAs?: string; readonly lostEvents?: number }> {
-  const { entropy = systemEntropy, acceptRollback = false } = options
-  let found: Awaited<ReturnType<typeof resume>>
-  const accept = async (copy: string) => {
-    found = await resume(options, copy)
-  }
-  const how = { ...options, views, claimedKinds, entropy }
-  const restored = await restoreBackup({ ...how, ...(acceptRollback && { accept }) })
-  if (!found) return restored
-  const { origin, size, lost } = found.resumed
-  return { ...restored, resumedAs: origin, ...(lost && { lostEvents: lost.size - size }) }
-}
-
-/** Lets a copy go on as the log of a store, before anything could open it under that name. */
-function resume(options: OpenedWith, copy: string) {
-  const medium: StoreOptions['medium'] = { open: () => openSqlite(copy), keyring: open => open() }
-  return withStore(options, store => store.reader.read(readResumed), { medium, acceptRollback: true })
 }
 
 /**
@@ -284,33 +232,6 @@ export function migrationsFrom(version: number, dialect: string): string[] {
       hint: `Versions are 0 to ${migrations.length}, dialects sqlite and postgres`,
     },
   )
-}
-
-/** A store, and what it is opened with. */
-export interface OpenedWith {
-  readonly store: string
-  /** Who holds the root key of the log, where its keyring has none: as `keys` of `openAverba`. */
-  readonly rootKey?: Keys
-  readonly clock?: Clock
-  readonly entropy?: Entropy
-}
-
-async function withStore<T>(
-  { store: path, rootKey, clock = systemClock, entropy = systemEntropy }: OpenedWith,
-  work: (store: Store, at: Instant) => Promise<T>,
-  more: Pick<StoreOptions, 'medium' | 'acceptRollback'> = {},
-): Promise<T> {
-  // Opening would create one.
-  if (!more.medium && !existsSync(path))
-    throw new AverbaError('NOT_FOUND', `Cannot open "${path}": it is not there`)
-  const createId = createIds(clock, entropy)
-  const keys = rootKey && { keys: rootKey }
-  const store = await Store.open({ path, views, clock, entropy, createId, ...keys, ...more })
-  try {
-    return await work(store, toInstant(clock.now()))
-  } finally {
-    await store.close()
-  }
 }
 
 function parseInstant(text: string): Instant {

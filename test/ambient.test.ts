@@ -38,6 +38,8 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'index.ts': 'hands it to hosts who wrap it',
       'vault/keys.ts': 'what a root key of the environment goes by when its host names nothing else',
       'operating.ts': 'the tools of operators work on a log whose engine may not run',
+      'restore-store.ts': 'so do these',
+      'with-store.ts': 'and these',
       'adapters/open-connections.ts': 'real sockets part in real time',
       'store/sqlite.ts': 'the lock of another process is held in real time',
       'simulation/shifted-clock.ts': 'is the clock of the machine, and ahead of it',

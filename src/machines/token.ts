@@ -92,9 +92,9 @@ interface Context extends Holder, Lifetime {
   /** The token in use, and the request that was made last. */
   readonly generation: number
   readonly asked: number
-  /** How many tokens were refused in a row, and whether the last of them had served. */
+  /** How many tokens were refused in a row that never served, and how many that served were refused soon. */
   readonly rejections: number
-  readonly hadServed: boolean
+  readonly servedRejections: number
   /** Why the last one was, as its code said. */
   readonly code: string
   /** Until when the gateway is not asked. */
@@ -115,6 +115,8 @@ const chart = setup({
       // Refusals count per contract.
       rejections: ({ context, event }) =>
         holderIn(event, context).contract === context.contract ? context.rejections : 0,
+      servedRejections: ({ context, event }) =>
+        holderIn(event, context).contract === context.contract ? context.servedRejections : 0,
       contract: ({ context, event }) => holderIn(event, context).contract,
       credential: ({ context, event }) => holderIn(event, context).credential,
     }),
@@ -131,9 +133,17 @@ const chart = setup({
         event.type === 'token.renewed' ? event.data.expiresAt : context.expiresAt,
     }),
     keepRejection: assign({
-      rejections: ({ context, event }) =>
-        event.type === 'token.rejected' ? event.data.times : context.rejections,
-      hadServed: ({ event }) => event.type === 'token.rejected' && event.data.hasServed === true,
+      // One that served says that the gateway's tokens work: it is the first again, for those that do not.
+      rejections: ({ context, event }) => {
+        if (event.type !== 'token.rejected') return context.rejections
+        return event.data.hasServed ? 1 : event.data.times
+      },
+      servedRejections: ({ context, event }) => {
+        if (event.type !== 'token.rejected') return context.servedRejections
+        const { hasServed, times } = event.data
+        if (hasServed) return times
+        return times === 1 ? 0 : context.servedRejections
+      },
       code: ({ event }) => (event.type === 'token.rejected' && event.data.code) || '',
       until: ({ event }) => (event.type === 'token.rejected' && event.data.until) || '',
     }),
@@ -145,7 +155,7 @@ const chart = setup({
   id: 'token',
   context: {
     ...{ generation: 0, asked: 0, contract: '', credential: '', issuedAt: '', expiresAt: '' },
-    ...{ rejections: 0, hadServed: false, code: '', until: '' },
+    ...{ rejections: 0, servedRejections: 0, code: '', until: '' },
   },
   initial: 'absent',
   states: {
@@ -229,14 +239,13 @@ export function remainingMs(until: Instant, now: Instant): number {
 }
 
 function rejection(
-  { rejections, hadServed, issuedAt, expiresAt, contract, credential }: Context,
+  { rejections, servedRejections, issuedAt, expiresAt, contract, credential }: Context,
   { generation, at, hasServed, code }: Rejected,
 ): Rejection {
   // One that lived longer has served, maybe in another process, or was ended by something else.
   const ageMs = Math.abs(fromInstant(at) - fromInstant(issuedAt))
   const isEarly = at < expiresAt && ageMs < freshMs
-  // That a token serves again ends a row of those that never did.
-  const times = isEarly && (hadServed || !hasServed) ? rejections + 1 : 1
+  const times = isEarly ? (hasServed ? servedRejections : rejections) + 1 : 1
   const told = { ...(hasServed && { hasServed }), ...(code !== undefined && { code }) }
   const rejected = { generation, contract, credential, times, ...told }
   const { name, baseMs, maxMs, servedMax } = rejectionPolicy

@@ -26,7 +26,7 @@ export function markOf(options: { path: string; highWaterMark?: HighWaterMark })
 let written = 0
 
 /** Keeps the mark in a file, which is replaced as a whole. */
-function createFileMark(path: string): HighWaterMark {
+export function createFileMark(path: string): HighWaterMark {
   return {
     async read() {
       return readMark(path)

@@ -169,12 +169,16 @@ test('tokens that served, and are refused soon all the same, are replaced ten ti
     history.push(request('rejected', 'k1', now), issued(generation + 1, { issuedAt: now }))
   }
   expect(waits).toEqual([...Array(10).fill(null), 1, 1, 1])
-  // One that lives for longer ends the row; one that never serves goes on with it.
+  // One that lives for longer ends the row. One that does not serve, or is not known to, is one of another row.
   const later = (ms: number) => new Date(Date.parse(now) + ms).toISOString()
   expect(eventOf(...history, reject(14, later(60_000), true))).toMatchObject({ times: 1 })
-  expect(eventOf(...history, reject(14, later(59_999)))).toMatchObject({
+  expect(eventOf(...history, reject(14, later(0)))).toMatchObject({ times: 2, until: later(60_000) })
+  const next = [request('rejected', 'k1', later(60_000)), issued(15, { issuedAt: later(60_000) })]
+  const mixed = [...history, reject(14, later(0)), ...next]
+  expect(eventOf(...mixed, reject(15, later(60_001)))).toMatchObject({ times: 3, until: later(180_001) })
+  expect(eventOf(...mixed, reject(15, later(60_001), true))).toMatchObject({
     times: 14,
-    until: expect.any(String),
+    until: later(120_001),
   })
 })
 

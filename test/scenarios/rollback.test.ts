@@ -75,6 +75,26 @@ test('nothing can open a restored log before it says that it goes on: cut off, t
   expect((await verifyLog({ store })).faults).toEqual([])
 })
 
+test('the mark stays that of the former log until the restored one has its name', async () => {
+  const { store, backup } = await backedUp()
+  const mark = readFileSync(`${store}.mark`)
+  const clock = new VirtualClock()
+  const now = clock.now.bind(clock)
+  clock.now = () => {
+    writeFileSync(store, 'somebody else was faster')
+    return now()
+  }
+  const late = restoreStore({ backup, store, acceptRollback: true, clock })
+  await expect(late).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  expect(readFileSync(`${store}.mark`)).toEqual(mark)
+  rmSync(store)
+  const marked = parseCheckpoint(mark.toString())?.size ?? 0
+  const restored = await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
+  expect(restored.lostEvents).toBe(marked - restored.position)
+  expect(readFileSync(`${store}.mark`, 'utf8')).toContain(restored.resumedAs)
+  expect(await verifyLog({ store })).toMatchObject({ level: 'held', faults: [] })
+})
+
 test('a backup behind the mark is restored only when the rollback is accepted', async () => {
   const { store, backup } = await backedUp()
   const marked = parseCheckpoint(readFileSync(`${store}.mark`, 'utf8'))?.size ?? 0

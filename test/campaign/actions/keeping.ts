@@ -1,6 +1,7 @@
 import type { ErasureReceipt } from '../../../src/erasure-receipt.ts'
 import { AverbaError } from '../../../src/errors.ts'
-import { backupStore, restoreStore } from '../../../src/operating.ts'
+import { backupStore } from '../../../src/operating.ts'
+import { restoreStore } from '../../../src/restore-store.ts'
 import type { Box } from '../box.ts'
 import type { Erased } from '../erased.ts'
 import { personOf } from '../people.ts'
