@@ -226,17 +226,17 @@ export class Engine {
     const over = signal ? AbortSignal.any([closing, signal]) : closing
     const types = Object.keys(performers).filter(type => serviceOf(type) === service)
     const bugs: unknown[] = []
-    for (;;) {
-      const page = this.#throttleOf(service).atOnceMax * 2 // Few are queued: a host's own call comes soon.
-      const filter = { types, limit: page + tried.size }
-      const due = (await store.dueEffects(clock.now(), filter)).filter(id => !tried.has(id)).slice(0, page)
-      if (due.length === 0 || over.aborted) break
-      await Promise.all(
-        due.map(async id => {
-          tried.add(id)
-          await this.#settleOne(id, over, counts).catch(error => bugs.push(error))
-        }),
-      )
+    const page = this.#throttleOf(service).atOnceMax * 2 // Few are queued: a host's own call comes soon.
+    while (!over.aborted) {
+      // Those that were tried and are left to others stay due: each look goes further past them than the one before.
+      const filter = { types, limit: page + 2 * tried.size }
+      const due = (await store.dueEffects(clock.now(), filter)).filter(id => !tried.has(id))
+      if (due.length === 0) break
+      for (let from = 0; from < due.length && !over.aborted; from += page) {
+        const some = due.slice(from, from + page)
+        for (const id of some) tried.add(id)
+        await Promise.all(some.map(id => this.#settleOne(id, over, counts).catch(error => bugs.push(error))))
+      }
     }
     if (bugs.length > 0) throw bugs[0]
   }

@@ -1,5 +1,5 @@
 import { copyFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createValidationClient } from '../../src/adapters/validation/client.ts'
 import {
   type AverbaOptions,
@@ -11,6 +11,7 @@ import {
 } from '../../src/index.ts'
 import type { Owed } from '../../src/message.ts'
 import { samples, VirtualClock } from '../../src/simulation/index.ts'
+import { Store } from '../../src/store/store.ts'
 import { givenToken } from '../../src/tokens.ts'
 import { newPath } from '../store/sample-store.ts'
 
@@ -82,6 +83,29 @@ test.each([
     await third.close()
   },
 )
+
+test('very many calls that are left to another process are looked at in few readings, and what is behind them is done', async () => {
+  const { clock, state, sent, open } = givenServices()
+  const first = await open(production)
+  await Promise.all(
+    Array.from({ length: 300 }, (_, i) => first.validations.validate({ ...input, id: `p${i}` })),
+  )
+  await first.close()
+  const demonstration = { ...production, service: 'datavalid-demonstracao' }
+  const second = await open(demonstration)
+  state.answer = async () => new Response('', { status: 429, headers: { 'retry-after': '60' } })
+  expect(await second.validations.validate({ ...input, id: 'own' })).toMatchObject({ status: 'deferred' })
+  state.answer = undefined
+  await clock.advance(600_000)
+  sent.length = 0
+  const looks = vi.spyOn(Store.prototype, 'dueEffects')
+  await second.settle()
+  expect(looks.mock.calls.length).toBeLessThan(15)
+  looks.mockRestore()
+  expect(sent).toHaveLength(1)
+  expect((await second.validations.get('own'))?.state).toBe('answered')
+  await second.close()
+})
 
 test('a validation that left and never reported back is in doubt, whichever service the next process has', async () => {
   const { clock, state, sent, open } = givenServices()
