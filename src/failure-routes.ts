@@ -123,7 +123,11 @@ class Harvest {
     for (const item of new Map(items.map(each => [each.remoteId, each])).values()) {
       const { isOpen, link } = await this.#look(item)
       if (isOpen) open.push(item)
-      if (link !== undefined) links.set(link, [...(links.get(link) ?? []), item])
+      if (link !== undefined) {
+        const failures = links.get(link)
+        if (failures) failures.push(item)
+        else links.set(link, [item])
+      }
       looked += 1
       if (looked % portionItems === 0) await giveWay()
     }
