@@ -77,6 +77,11 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
     return await writeNewFile(store, entropy, async temporary => {
       const restored = await copyChecked(source, path, temporary, options)
       await options.accept?.(temporary)
+      // What SQLite could not move into the file would be gone with its journal: how the log goes on, too.
+      if (existsSync(`${temporary}-wal`))
+        throw new AverbaError('STORE_UNSAFE', `${cannot}: the copy could not be written as a whole`, {
+          hint: 'Look for room on the disk and for its errors, and restore again',
+        })
       return restored
     })
   } finally {

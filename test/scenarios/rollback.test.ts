@@ -2,6 +2,7 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileS
 import { basename, dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import { UnsentError } from '../../src/adapters/transport.ts'
+import { systemEntropy } from '../../src/clock.ts'
 import {
   type Averba,
   backupStore,
@@ -13,6 +14,8 @@ import {
 } from '../../src/index.ts'
 import { parseCheckpoint } from '../../src/proof/checkpoint.ts'
 import { samples, simulate, VirtualClock } from '../../src/simulation/index.ts'
+import { restoreBackup } from '../../src/store/restore.ts'
+import { views } from '../../src/views/views.ts'
 import { newPath } from '../store/sample-store.ts'
 
 /** A world on a file whose services can be out of reach, so that what is asked of them stays owed. */
@@ -73,6 +76,14 @@ test('nothing can open a restored log before it says that it goes on: cut off, t
   const restored = await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
   expect(restored.resumedAs).not.toBe(restored.origin)
   expect((await verifyLog({ store })).faults).toEqual([])
+})
+
+test('a copy that SQLite could not write as a whole gets no name', async () => {
+  const { store, backup } = await backedUp()
+  const accept = async (copy: string) => writeFileSync(`${copy}-wal`, 'what could not be moved')
+  const restoring = restoreBackup({ store, backup, accept, views, entropy: systemEntropy })
+  await expect(restoring).rejects.toMatchObject({ code: 'STORE_UNSAFE', hint: expect.any(String) })
+  expect(existsSync(store)).toBe(false)
 })
 
 test('the mark stays that of the former log until the restored one has its name', async () => {
