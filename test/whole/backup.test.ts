@@ -278,7 +278,7 @@ test('the commands say what an operator has to know, to people and to programs',
   const restored = await averba('restore', backup, elsewhere, '--keys', `${store}.keys`)
   expect(restored.stdout).toMatch(/Nothing later is in it/)
   expect(restored.stdout).toMatch(
-    /WARNING[\s\S]*makes them AGAIN[\s\S]*1 validationService\.validatePerson, unknown/,
+    /WARNING[\s\S]*makes them AGAIN, but for what is unknown or parked[\s\S]*1 validationService\.validatePerson, unknown/,
   )
   expect(existsSync(`${elsewhere}.keys`)).toBe(true)
   const well = await averba('doctor', elsewhere, '--deep')
