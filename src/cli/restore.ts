@@ -60,7 +60,9 @@ async function restore(
     return
   }
   print('WARNING: these calls were owed then, and may have been made since. An engine that opens this store')
-  print('makes them AGAIN, but for what is unknown or parked, which waits for you. Look into the records of the')
+  print(
+    'makes them AGAIN, but for what is unknown or parked, which waits for you. Look into the records of the',
+  )
   print('services first:')
   for (const line of describeOwed(owed)) print(line)
 }

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import type { Database } from 'better-sqlite3'
 import { AverbaError, type ErrorCode } from '../errors.ts'
 import { migrations, statementsFrom } from './migrations.ts'
@@ -69,6 +70,8 @@ function explain(path: string, cause: unknown, database?: Database): AverbaError
     const hint = `Free some space. ${sameId}`
     return cannot('STORE_UNSAFE', 'the disk is full', hint)
   }
+  if (/^SQLITE_(IOERR|CANTOPEN)/.test(code) && statSync(path, { throwIfNoEntry: false })?.isDirectory())
+    return cannot('NOT_OURS', 'it is a folder', 'Name the file of a log')
   if (/^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/.test(code)) {
     const hint = 'Check that this user can write the file and its folder: SQLite makes files beside it'
     return cannot('STORE_UNSAFE', 'it cannot be written', hint)

@@ -196,7 +196,7 @@ test('a notification that waits for a locked file is answered 503, and is stored
 
 describe('what is no log is said, and left as it is', () => {
   test.each([
-    ['a folder', (path: string) => mkdirSync(path), 'STORE_UNSAFE'],
+    ['a folder', (path: string) => mkdirSync(path), 'NOT_OURS'],
     ['a text', (path: string) => writeFileSync(path, 'a text that is no database\n'.repeat(99)), 'NOT_OURS'],
     ['zeros', (path: string) => writeFileSync(path, Buffer.alloc(8192)), 'NOT_OURS'],
     [
