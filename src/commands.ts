@@ -11,7 +11,8 @@ import type { Handled } from './replayed.ts'
 import { ofErased } from './replayed.ts'
 import type { Store } from './store/store.ts'
 
-const defaultWaitMs = 30_000
+/** How long a caller waits for an outcome, in milliseconds, unless it says otherwise. */
+export const defaultWaitMs = 30_000
 /** What becomes of a call whose data subject was erased before it had left. */
 const cancelled: Problem = {
   status: 0,

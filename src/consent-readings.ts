@@ -1,6 +1,8 @@
 import type { Area } from './area.ts'
+import { defaultWaitMs } from './commands.ts'
 import type { Instant } from './message.ts'
 import { type Ask, type Outcome, valueOf } from './outcome.ts'
+import { SharedReadings } from './shared-readings.ts'
 import { unlessStopped } from './store/view-reader.ts'
 import type { SubjectRef, Who } from './subjects.ts'
 
@@ -24,26 +26,19 @@ export interface ConsentReadings {
   /** Reads unless the last reading is fresh enough, and says when the last one was. */
   refresh(subject: SubjectRef, ageMaxMs: number | undefined): Promise<Instant | null>
   /**
-   * Reads anew. Whoever asks while a reading of the subject is under way shares it where it began recently enough, and
-   * else the one that comes right after it.
+   * Reads anew, as `SharedReadings` does. What a list made necessary is read in full, and holds up nobody else.
    */
   readOnce(subject: SubjectRef, ageMaxMs: number): Promise<Outcome<Synced>>
-}
-
-/** A reading under way, and the next one, for callers for whom the first began too early. */
-interface Reading {
-  readonly beganAt: number
-  readonly ended: Promise<Outcome<Synced>>
-  next: Promise<Outcome<Synced>> | undefined
 }
 
 /** Makes the readings that the area `consents` shares. */
 export function createConsentReadings(area: Area): ConsentReadings {
   const { clock, commands, engine, rows, store, subjects, views } = area
-  const underWay = new Map<SubjectRef, Reading>()
+  const shared = new SharedReadings(clock, (subject, onAnswered) => sync({ subject }, {}, onAnswered))
 
-  async function sync(who: Who, ask: Ask = {}): Promise<Outcome<Synced>> {
+  async function sync(who: Who, ask: Ask = {}, onAnswered?: () => void): Promise<Outcome<Synced>> {
     area.require('consentService')
+    const until = clock.now() + (ask.waitMs ?? defaultWaitMs)
     const subject = await subjects.find(who)
     return commands.send(
       { method: 'consents.sync', subject },
@@ -52,7 +47,8 @@ export function createConsentReadings(area: Area): ConsentReadings {
       }),
       ask,
       async ended => {
-        await readChanged(subject)
+        onAnswered?.()
+        await commands.wait(readChanged(subject), { ...ask, waitMs: Math.max(0, until - clock.now()) })
         const { read, changed, unreadable } = ended.data as Synced // subject.synced says so.
         return { read, changed, unreadable }
       },
@@ -85,34 +81,17 @@ export function createConsentReadings(area: Area): ConsentReadings {
     return theirs.map(({ stream: consent }) => ({ consent }))
   }
 
-  function readOnce(subject: SubjectRef, ageMaxMs: number): Promise<Outcome<Synced>> {
-    const running = underWay.get(subject)
-    if (!running) return begin(subject)
-    if (clock.now() - running.beganAt <= ageMaxMs) return running.ended
-    running.next ??= running.ended.catch(() => undefined).then(() => begin(subject))
-    return running.next
-  }
-
-  function begin(subject: SubjectRef): Promise<Outcome<Synced>> {
-    const ended = sync({ subject }).finally(() => {
-      if (underWay.get(subject) === reading) underWay.delete(subject)
-    })
-    const reading: Reading = { beganAt: clock.now(), ended, next: undefined }
-    underWay.set(subject, reading)
-    return ended
-  }
-
   async function readAt(subject: SubjectRef): Promise<Instant | null> {
     return (await rows.find('subjects', subject, `subject-${subject}`))?.synced_at ?? null
   }
 
   return {
-    sync,
-    readOnce,
+    sync: (who, ask) => sync(who, ask),
+    readOnce: (subject, ageMaxMs) => shared.readOnce(subject, ageMaxMs),
     async refresh(subject, ageMaxMs) {
       const last = await readAt(subject)
       if (area.isFresh(last, ageMaxMs)) return last
-      valueOf(await readOnce(subject, ageMaxMs ?? 0))
+      valueOf(await shared.readOnce(subject, ageMaxMs ?? 0))
       return readAt(subject)
     },
   }

@@ -28,8 +28,19 @@ export async function rebuildKeyedIndex(area: Area): Promise<IndexRebuilt> {
   const { store } = area
   const claims = new Map<string, Claim>()
   const failures = new Map<string, string>()
+  let begunAt: number | undefined
   for (let after = 0; ; ) {
     const { events, end } = await store.readOn({ after })
+    const from = begunAt ?? end
+    begunAt = from
+    if (events.some(({ type, position }) => type === 'subject.erased' && position > from)) {
+      // What was opened of the person before that would come back: all is read anew.
+      claims.clear()
+      failures.clear()
+      begunAt = undefined
+      after = 0
+      continue
+    }
     for (const event of events) {
       for (const { kind, text, value } of await rowsOf(area, event, failures)) {
         const digest = store.digest(kind, text)

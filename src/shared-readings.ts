@@ -4,17 +4,22 @@ import type { SubjectRef } from './subjects.ts'
 /** A reading under way, and the one that follows for those for whom it began too early. */
 interface Reading<T> {
   readonly beganAt: number
+  /** The service has answered, or will not. */
+  readonly answered: Promise<void>
   readonly ended: Promise<T>
   next: Promise<T> | undefined
 }
 
+/** Reads a subject. What is left to do after `onAnswered` keeps nobody from the next reading. */
+export type ReadSubject<T> = (subject: SubjectRef, onAnswered: () => void) => Promise<T>
+
 /** Readings of data subjects that those who ask at once share. */
 export class SharedReadings<T> {
   readonly #clock: Clock
-  readonly #read: (subject: SubjectRef) => Promise<T>
+  readonly #read: ReadSubject<T>
   readonly #underWay = new Map<SubjectRef, Reading<T>>()
 
-  constructor(clock: Clock, read: (subject: SubjectRef) => Promise<T>) {
+  constructor(clock: Clock, read: ReadSubject<T>) {
     this.#clock = clock
     this.#read = read
   }
@@ -27,15 +32,19 @@ export class SharedReadings<T> {
     const running = this.#underWay.get(subject)
     if (!running) return this.#begin(subject)
     if (this.#clock.now() - running.beganAt <= ageMaxMs) return running.ended
-    running.next ??= running.ended.catch(() => undefined).then(() => this.#begin(subject))
+    running.next ??= running.answered.then(() => this.#begin(subject))
     return running.next
   }
 
   #begin(subject: SubjectRef): Promise<T> {
-    const ended = this.#read(subject).finally(() => {
+    const { promise: answered, resolve } = Promise.withResolvers<void>()
+    const onAnswered = () => {
       if (this.#underWay.get(subject) === reading) this.#underWay.delete(subject)
-    })
-    const reading: Reading<T> = { beganAt: this.#clock.now(), ended, next: undefined }
+      resolve()
+    }
+    const beganAt = this.#clock.now()
+    const ended = this.#read(subject, onAnswered).finally(onAnswered)
+    const reading: Reading<T> = { beganAt, answered, ended, next: undefined }
     this.#underWay.set(subject, reading)
     return ended
   }

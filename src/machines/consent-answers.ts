@@ -12,8 +12,7 @@ export function answered(
   read: Effect,
 ): readonly ConsentEvent[] {
   const { status, askedAt } = given
-  if (!isUnderWay(held, given.asked))
-    return [late(given.asked, status), ...crossed(held, { status, askedAt })]
+  if (!isUnderWay(held, given.asked)) return [late(given.asked, status), ...crossed(held, given)]
   const said = { status, ...(askedAt !== undefined && { askedAt }) }
   // Of a consent that is no longer listed only the status is kept: the list that shows it again tells the rest.
   const amended = held.isVanished ? [] : amendment(held, given)

@@ -62,17 +62,24 @@ function historyOwed(held: Held, { askedAt }: When): readonly ConsentEvent[] {
 
 /**
  * What a reading adds that crossed something newer: it may show the time before or after that, so it is neither
- * believed nor ignored.
+ * believed nor ignored. Dates that differ count like another status: the consent may end sooner.
  */
-export function crossed(
-  { reading, asked, shown, isUnknown }: Held,
-  { status, askedAt }: Pick<ConsentReading, 'status'> & When,
-): readonly ConsentEvent[] {
+export function crossed(held: Held, given: ConsentReading & When): readonly ConsentEvent[] {
+  const { reading, asked, shown, isUnknown, isReadingOwed } = held
+  const { status, askedAt } = given
   // An end is news also while we ask for it: it may be somebody else's.
   const isWanted = status === asked && isOpen(status)
-  if (isUnknown || status === reading.status || status === shown || isWanted) return []
+  const isNews = status !== reading.status || amendment(held, given).length > 0
+  const isNoted = status === shown && (isReadingOwed || status !== reading.status)
+  if (isUnknown || !isNews || isNoted || isWanted) return []
   const data = { status, crossed: true, ...(askedAt !== undefined && { askedAt }) } as const
   return [{ type: 'consent.changeSeen', data }]
+}
+
+/** What a list adds that lacks the consent, and crossed something newer: the consent may be gone, or not yet there. */
+export function crossedMiss({ shown, isReadingOwed }: Held): readonly ConsentEvent[] {
+  if (shown === 'unreadable' && isReadingOwed) return []
+  return [{ type: 'consent.changeSeen', data: { status: null, crossed: true } }]
 }
 
 /** What a reading adds to what we hold, by the history that came with it. */

@@ -14,6 +14,7 @@ import { type HistoryEntry, isContradicted } from './consent-history.ts'
 import { movesOf } from './consent-moves.ts'
 import {
   crossed,
+  crossedMiss,
   lapse,
   lateChangeMs,
   maybeOlderUntil,
@@ -68,7 +69,8 @@ function decideKnown(state: State, message: Carried<ConsentMessage>): Decision<C
       return withReading(state, [{ type: 'consent.changeSeen', data: { status: null }, anomaly }])
     }
     case 'consent.miss':
-      if (isUnknown(state) || message.isStale) return record()
+      if (isUnknown(state)) return record()
+      if (message.isStale) return withReading(state, crossedMiss(heldOf(state)))
       return record({ type: 'consent.vanished', data: {}, anomaly: 'the service no longer lists it' })
     case 'consent.passTime':
       return { events: lapse(heldOf(state), state.context.lapsed, message.data.now) }
@@ -204,7 +206,9 @@ function described(
 function withReading(state: State, events: readonly ConsentEvent[]): Decision<ConsentEvent> {
   const { isReadingOwed, isQuiet, reading } = heldOf(state)
   const isOwing = ({ type, data }: ConsentEvent) =>
-    type === 'consent.changeSeen' && !isReadingOwed && (isQuiet || data.status !== reading.status)
+    type === 'consent.changeSeen' &&
+    !isReadingOwed &&
+    (isQuiet || data.crossed === true || data.status !== reading.status)
   return {
     events: events.map(event => {
       const later = event.type === 'consent.appeared' ? readLater(state, event.data) : []

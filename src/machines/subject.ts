@@ -282,4 +282,28 @@ function unreadableIn({ unreadable }: { unreadable: number }): Pick<Event, 'anom
 }
 
 /** A data subject: who they are is sealed, what was read of them is counted (document 1). */
-export const subjectMachine: Machine = defineMachine({ name: 'subject', version: 1, chart, decide })
+export const subjectMachine: Machine = defineMachine({
+  name: 'subject',
+  version: 1,
+  chart,
+  decide,
+  // Only what tells of awareness records makes a list of them old.
+  silent: [
+    'subject.enrolled',
+    'subject.syncRequested',
+    'subject.awarenessRequested',
+    'subject.loginRequested',
+    'subject.scheduled',
+    'subject.unscheduled',
+    'subject.synced',
+    'subject.awarenessDetailRequested',
+    'subject.awarenessDescribed',
+    'subject.loginRead',
+    'subject.loginAddressRequested',
+    'subject.loginAddressRead',
+    'subject.readDeclined',
+    'subject.useRefused',
+    'subject.held',
+    'subject.released',
+  ],
+})

@@ -37,9 +37,12 @@ export async function checkClaims(
     let after: Uint8Array = new Uint8Array()
     for (;;) {
       const page = snapshot.run(() => readClaims(known.kind, columns, after))
-      for (const { name, isThere } of page)
+      for (const { name, isThere, isErased } of page) {
         if (!isThere)
           faults.add('index', `a digest of the kind "${known.kind}" stands for "${name}", which is not there`)
+        else if (isErased)
+          faults.add('index', `a digest of the kind "${known.kind}" stands for "${name}", which was erased`)
+      }
       const last = page.at(-1)
       if (!last) break
       after = last.digest
@@ -97,6 +100,7 @@ interface ClaimRow {
   readonly digest: Uint8Array
   readonly name: string
   readonly isThere: 0 | 1
+  readonly isErased: 0 | 1
 }
 
 function* readClaims(
@@ -105,9 +109,10 @@ function* readClaims(
   after: Uint8Array,
 ): Steps<readonly ClaimRow[]> {
   const page = yield* rows<ClaimRow>({
-    sql: `select digest, ? || value as name, exists (select 1 from ${table} where ${key} = ? || value) as "isThere"
+    sql: `select digest, ? || value as name, exists (select 1 from ${table} where ${key} = ? || value) as "isThere",
+      exists (select 1 from owner_key where owner = ? || value and is_erased = 1) as "isErased"
       from keyed_index where kind = ? and digest > ? order by digest limit ${pageRows}`,
-    parameters: [prefix, prefix, kind, after],
+    parameters: [prefix, prefix, prefix, kind, after],
   })
   if (table === 'stream')
     yield* each(

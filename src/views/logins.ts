@@ -14,12 +14,14 @@ export interface LoginRow {
 /** The view of login states. */
 export const logins = defineView<LoginRow, RecordedOf<SubjectEvent>>({
   name: 'logins',
-  version: 2,
+  version: 3,
   columns: { subject: 'text', is_authenticated: 'integer', expires_at: 'text', read_at: 'text' },
   key: event => (event.type === 'subject.loginRead' ? event.data.subject : undefined),
   fold(row, event) {
     if (event.type !== 'subject.loginRead') return row
     const { subject, isAuthenticated, expiresAt, askedAt = event.at } = event.data
+    // An answer that took longer than a newer one. One that a clock dates behind this event tells of no later time.
+    if (row && row.read_at > askedAt && row.read_at <= event.at) return row
     return { subject, is_authenticated: isAuthenticated ? 1 : 0, expires_at: expiresAt, read_at: askedAt }
   },
 })

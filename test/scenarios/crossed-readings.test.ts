@@ -7,6 +7,10 @@ import { isDetail } from './given-troubled.ts'
 type World = Awaited<ReturnType<typeof givenConsent>>['world']
 type Intercept = NonNullable<Parameters<typeof givenConsent>[1]>
 
+interface Listed {
+  readonly id: string
+}
+
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
 const isList = ({ method, url }: Request) => method === 'GET' && /consentimentos\/\d+$/.test(url)
 
@@ -100,6 +104,69 @@ describe('a reading that crosses a newer one is never believed, and never passed
     expect(await useOf(world, which)).toBe('revoked')
     const shown = (await world.averba.consents.list({ subject })).find(each => each.id === which.id)
     expect(shown).toMatchObject({ status: 'REVOGADO', knowledge: 'changed' })
+    await world.close()
+  })
+})
+
+describe('a list that crosses a newer reading counts for what it shows beside the status', () => {
+  /** A list that leaves after the service has changed, and is answered after a reading in full from before that. */
+  async function crossedList(
+    change: (listed: Listed[], id: string) => Listed[],
+    detail: (shown: Listed) => Response,
+  ) {
+    const [read, listed] = [gate(), gate()]
+    let isOn = false
+    let hasChanged = false
+    let id = ''
+    const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+      const isNew = hasChanged
+      const answer = await forward(request)
+      if (isList(request)) {
+        if (isOn) await listed.hold()
+        return isNew ? Response.json(change((await answer.json()) as Listed[], id)) : answer // As the service answers.
+      }
+      if (!isDetail(request)) return answer
+      if (isOn) await read.hold()
+      return isNew ? detail((await answer.json()) as Listed) : answer
+    })
+    id = consent.id
+    const which = { subject, id }
+    isOn = true
+    const reading = world.averba.consents.get({ ...which, ageMaxMs: 0 })
+    await read.arrived
+    await world.clock.advance(2_000)
+    hasChanged = true
+    const syncing = world.averba.consents.sync({ subject })
+    await listed.arrived
+    read.open()
+    await reading
+    isOn = false
+    listed.open()
+    await syncing
+    await world.clock.advance(120_000)
+    await world.averba.settle()
+    return { world, which: { ...which, ageMaxMs: 600_000 } }
+  }
+
+  test('an expiry that was brought forward', async () => {
+    const dataExpiracao = '2026-11-20T12:00:30.000Z'
+    const amended = (shown: Listed) => ({ ...shown, dataExpiracao })
+    const { world, which } = await crossedList(
+      (listed, id) => listed.map(each => (each.id === id ? amended(each) : each)),
+      shown => Response.json(amended(shown)),
+    )
+    expect(await useOf(world, which)).toBe('expired')
+    await world.close()
+  })
+
+  test('that the consent is gone', async () => {
+    const { world, which } = await crossedList(
+      (listed, id) => listed.filter(each => each.id !== id),
+      () => Response.json({ title: 'nada' }, { status: 404 }),
+    )
+    expect(await useOf(world, which)).toBe('uncertain')
+    valueOf(await world.averba.consents.sync({ subject: which.subject }))
+    expect(await useOf(world, which)).toBe('vanished')
     await world.close()
   })
 })
@@ -393,6 +460,33 @@ test('a use waits for a reading no longer than its caller does', async () => {
   const refused = { status: 'rejected', reason: { standing: { because: 'stale' } } }
   expect(await using).toMatchObject([refused, refused])
   held.open()
+  await world.close()
+})
+
+test('what a list makes necessary is read in full by itself: neither its caller nor another use waits for all of it', async () => {
+  let isSlow = false
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+    if (isSlow && isDetail(request)) await world.clock.sleep(9_000)
+    return forward(request)
+  })
+  const { averba, clock, consentService, samples } = world
+  const { cpf } = samples
+  const others = Array.from({ length: 20 }, () => consentService.addConsent({ cpf, status: 'ATIVO' }))
+  valueOf(await averba.consents.sync({ subject }))
+  for (const id of others) consentService.change(cpf, id, 'REVOGADO')
+  isSlow = true
+  const asked = clock.now()
+  const synced = averba.consents.sync({ subject }, { waitMs: 1_000 })
+  expect((await clock.finish(synced)).status).toBe('settled')
+  expect(clock.now() - asked).toBe(1_000)
+  await clock.advance(60_000)
+  const listed = averba.consents.list({ subject, ageMaxMs: 1_000 })
+  await clock.advance(2_000)
+  expect(await clock.finish(useOf(world, { subject, id: consent.id, ageMaxMs: 60_000 }))).toBe('active')
+  expect(await clock.finish(useOf(world, { subject, id: consent.id, ageMaxMs: 1_000 }))).toBe('active')
+  await clock.finish(listed)
+  await clock.finish(averba.settle())
+  expect(await averba.consents.list({ subject, status: 'REVOGADO' })).toHaveLength(20)
   await world.close()
 })
 

@@ -177,3 +177,54 @@ test('another controller or date of an awareness record is recorded, and shown f
   )
   await world.close()
 })
+
+test('a page that asks for several things at once learns that an awareness record is gone', async () => {
+  let isGone = false
+  const world = await simulate({
+    async intercept(request, forward) {
+      const answer = await forward(request)
+      return isGone && /ciencias\/\d+$/.test(request.url) ? Response.json([]) : answer
+    },
+  })
+  const { averba, clock, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const page = async () => {
+    await clock.advance(hourMs)
+    const asked = { subject, ageMaxMs: hourMs / 2 }
+    const both = Promise.all([averba.awareness.list(asked), averba.logins.state(asked)])
+    return (await clock.finish(both))[0]
+  }
+  expect(await page()).toHaveLength(1)
+  isGone = true
+  expect(await page()).toEqual([])
+  await world.close()
+})
+
+test('an older answer about a login does not take the place of a newer one', async () => {
+  const [arrived, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let isSlow = false
+  const world = await simulate({
+    async intercept(request, forward) {
+      const answer = await forward(request)
+      if (!isSlow || !/autenticacao\/\d+$/.test(request.url)) return answer
+      isSlow = false
+      arrived.resolve()
+      await opened.promise
+      return answer
+    },
+  })
+  const { averba, clock, consentService, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  consentService.logIn(samples.cpf, clock.now() + hourMs)
+  isSlow = true
+  const slow = averba.logins.state({ subject })
+  await arrived.promise
+  await clock.advance(1_000)
+  consentService.logIn(samples.cpf, 0)
+  const newer = await averba.logins.state({ subject })
+  opened.resolve()
+  await slow
+  expect(newer.autenticado).toBe(false)
+  expect(await averba.logins.state({ subject, ageMaxMs: hourMs })).toEqual(newer)
+  await world.close()
+})

@@ -483,6 +483,25 @@ test('the index is destroyed and made anew, row by row, and finds nobody who was
   await close()
 })
 
+test('an index that is made anew while somebody is erased does not lead to them, and one that does is a fault', async () => {
+  const { averba, samples, store, gone, stays, close } = await twoPersons()
+  // More than one page of the log, so that the person is read before the erasure, and the index written after it.
+  const many = Array.from({ length: 1_200 }, (_, i) => ({ cpf: cpfOf(i + 1) }))
+  for await (const _ of averba.consents.enrolAll(many)) void _
+  const rebuilding = averba.rebuildIndex()
+  const erasing = averba.subjects.erase({ subject: gone }, asked)
+  await Promise.all([rebuilding, erasing])
+  await expect(averba.consents.list({ cpf: samples.cpf })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  expect(await averba.consents.enrol({ cpf: samples.cpf })).not.toBe(gone)
+  const problems = async () => (await diagnoseStore({ store, isDeep: true })).problems
+  expect(await problems()).toEqual([])
+  const database = new Sqlite(store)
+  database.prepare("update keyed_index set value = ? where kind = 'cpf' and value = ?").run(gone, stays)
+  database.close()
+  expect((await problems()).join()).toContain(`stands for "subject-${gone}", which was erased`)
+  await close()
+})
+
 test('an append that meets an erased owner is turned away, bare or refused, as it asks; and so is an erasure that is late', async () => {
   const { averba, store: path, gone, stays, close } = await twoPersons()
   await averba.subjects.erase({ subject: gone }, asked)
