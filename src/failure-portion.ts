@@ -5,7 +5,7 @@ import type { Area } from './area.ts'
 import { fromInstant } from './clock.ts'
 import type { Delivery, Target } from './decisions.ts'
 import type { Instant, Json, PartAddress } from './message.ts'
-import { openUnlessArchived, sealedBody } from './notification.ts'
+import { isDamage, openUnlessArchived, sealedBody } from './notification.ts'
 import type { Claim } from './store/append.ts'
 import { type Place, placeOf } from './store/relocation.ts'
 import type { Found, StoredNotifications } from './stored-notifications.ts'
@@ -113,7 +113,12 @@ export class FailurePortion {
   /** Content that is now in the inbox, or whom it is for, need not be kept here too. */
   async #destroyContent(address: PartAddress): Promise<void> {
     const { store } = this.#area
-    if ((await openUnlessArchived(this.#area)(address)) === undefined) return
+    const content = await openUnlessArchived(this.#area)(address).catch((error: unknown) => {
+      // What is damaged is told by who looks for damage: it keeps nothing else from coming back.
+      if (isDamage(error)) return undefined
+      throw error
+    })
+    if (content === undefined) return
     const [stream, fromVersion, name] = parsePartAddress(address)
     const [event] = await store.read({ stream, fromVersion, limit: 1 })
     if (event) this.#destroyed.push({ position: event.position, name })

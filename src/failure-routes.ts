@@ -4,12 +4,16 @@ import type { Listing } from './adapters/listing.ts'
 import { type ListedFailure, readUnreadable } from './adapters/portal/protocol.ts'
 import type { Area } from './area.ts'
 import type { RecordPortion } from './attempts.ts'
-import { giveWay } from './clock.ts'
+import { fromInstant, giveWay, toInstant } from './clock.ts'
 import { contentOf, FailurePortion, portionItems, portionsOf } from './failure-portion.ts'
 import type { Carried, Instant, Json, Owed } from './message.ts'
-import { StoredNotifications } from './stored-notifications.ts'
+import { unlessStopped } from './store/view-reader.ts'
+import { answerMs, type Sought, StoredNotifications } from './stored-notifications.ts'
 import { portalStream } from './subscription-routes.ts'
 import type { Turns } from './turns.ts'
+import type { FailureRow } from './views/failures.ts'
+
+const dayMs = 86_400_000
 
 /** One record of the portal's answer about failures, as far as it is needed to find it again. */
 export interface AnsweredFailure {
@@ -31,9 +35,10 @@ export async function takeFailures(
   fact: Carried,
   record: RecordPortion,
 ): Promise<Carried> {
-  const { items, unreadable } = fact.data as Listing<ListedFailure> // As the client reads it.
+  const { items: listed, unreadable } = fact.data as Listing<ListedFailure> // As the client reads it.
   // As the portal's machine writes it.
   const { recover = false, day = null } = owed.data as { recover?: boolean; day?: string | null }
+  const items = day === null ? listed : listed.map(each => timedWithin(day, each))
   const harvest = new Harvest(area, recover, startOfDay(day ?? brasiliaDay(area.clock.now())))
   await readings.take([portalStream], () => harvest.take(items, record))
   const answered = items.map(({ remoteId, failedAt }) => ({ remoteId, failedAt }))
@@ -46,6 +51,14 @@ export async function takeFailures(
   const unread = await unreadEvents(area, { items, unreadable })
   const data = { day, ...read, ...(unread.length > 0 && { unread }) }
   return { type: 'portal.failuresListed', data, parts }
+}
+
+/** A time that is far from the day asked for tells nothing: it would begin, or end, a subscription's errors. */
+function timedWithin(day: string, item: ListedFailure): ListedFailure {
+  const from = startOfDay(day)
+  if (item.failedAt === null || from === null) return item
+  const sinceMs = fromInstant(item.failedAt) - fromInstant(from)
+  return sinceMs >= -dayMs && sinceMs < 2 * dayMs ? item : { ...item, failedAt: null }
 }
 
 /** Our events among those of records that cannot be read, and of bare ones; null where a record says no event. */
@@ -118,21 +131,23 @@ class Harvest {
   async #see(items: readonly ListedFailure[]): Promise<Seen> {
     const versions = await this.#versionsOf(items)
     const open: ListedFailure[] = []
-    const links = new Map<string, ListedFailure[]>()
+    const linked = new Map<string, Sought[]>()
+    const link = (notification: string, failure: Sought) => {
+      const failures = linked.get(notification)
+      if (failures) failures.push(failure)
+      else linked.set(notification, [failure])
+    }
+    for (const { notification, evento, failed_at } of await this.#linkedNearby())
+      if (notification !== null) link(notification, { evento, failedAt: failed_at, content: '' })
     let looked = 0
     for (const item of new Map(items.map(each => [each.remoteId, each])).values()) {
-      const { isOpen, link } = await this.#look(item)
+      const { isOpen, notification } = await this.#look(item)
       if (isOpen) open.push(item)
-      if (link !== undefined) {
-        const failures = links.get(link)
-        if (failures) failures.push(item)
-        else links.set(link, [item])
-      }
+      if (notification !== undefined) link(notification, sought(item))
       looked += 1
       if (looked % portionItems === 0) await giveWay()
     }
     const lost = this.#recovers ? open : []
-    const linked = new Map([...links].map(([notification, failures]) => [notification, failures.map(sought)]))
     const stored = await StoredNotifications.around(this.#area, lost.map(sought), items.map(sought), linked)
     // The portal says nothing of their order, and what was recovered stands for what failed after it.
     open.sort((one, other) => (one.failedAt ?? '').localeCompare(other.failedAt ?? ''))
@@ -153,11 +168,35 @@ class Harvest {
   }
 
   /** Reports whether there is anything left to do about a record, and the notification that it is linked to. */
-  async #look({ remoteId }: ListedFailure): Promise<{ isOpen: boolean; link: string | undefined }> {
+  async #look({ remoteId }: ListedFailure): Promise<{ isOpen: boolean; notification: string | undefined }> {
     const { store } = this.#area
     const isKnown = (await store.lookUp('failure', String(remoteId))) !== undefined
-    const link = this.#recovers ? await store.lookUp('recovery', String(remoteId)) : undefined
-    return { isOpen: !isKnown || (this.#recovers && link === undefined), link }
+    const notification = this.#recovers ? await store.lookUp('recovery', String(remoteId)) : undefined
+    return { isOpen: !isKnown || (this.#recovers && notification === undefined), notification }
+  }
+
+  /**
+   * The failures just before the day and just after it, which the portal lists with another one: what they are linked
+   * to stands for that many failures fewer of this day.
+   */
+  async #linkedNearby(): Promise<readonly Pick<FailureRow, 'notification' | 'evento' | 'failed_at'>[]> {
+    if (!this.#recovers || this.#dayFrom === null) return []
+    const from = fromInstant(this.#dayFrom)
+    const found: Pick<FailureRow, 'notification' | 'evento' | 'failed_at'>[] = []
+    for (const [first, until] of [
+      [from - answerMs, from],
+      [from + dayMs, from + dayMs + answerMs],
+    ] as const) {
+      const rows = this.#area.views
+        .selectFrom('failures')
+        .select(['notification', 'evento', 'failed_at'])
+        .where('failed_at', '>=', toInstant(first))
+        .where('failed_at', '<', toInstant(until))
+        .where('notification', 'is not', null)
+        .execute()
+      found.push(...((await unlessStopped(rows)) ?? []))
+    }
+    return found
   }
 }
 
@@ -170,7 +209,7 @@ function firstOf(unreadable: readonly Json[]): readonly Json[] {
   })
 }
 
-function sought(item: ListedFailure) {
+function sought(item: ListedFailure): Sought {
   const { evento, failedAt } = item
   return { evento, failedAt, content: contentOf(item) ?? '' }
 }

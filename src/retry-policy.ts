@@ -39,6 +39,9 @@ const harvest: RetryPolicy = {
   backoffMaxMs: 120 * minuteMs,
 }
 
+/** A day on which something failed just now: what was lost is awaited. */
+const hastened: RetryPolicy = { ...harvest, name: 'hastened-1', backoffMaxMs: 30 * minuteMs }
+
 /**
  * Our policies: by the class of an effect, by its type or what owes it where that needs another, and for readings that
  * recur.
@@ -57,7 +60,12 @@ export const retryPolicies: {
     'keys.rotate': endless,
     'keys.destroyEpochs': endless,
   },
-  byEvent: { 'portal.harvestRequested': harvest },
+  byEvent: {
+    'portal.harvestRequested': harvest,
+    'portal.harvestHastened': hastened,
+    // After one reading has ended, what failed meanwhile is read.
+    'portal.failuresListed': hastened,
+  },
   // The next reading follows from this one: were it parked, a schedule would end in silence.
   recurring: { ...endless, name: 'recurring-1', backoffMaxMs: 60 * minuteMs },
 }
@@ -65,19 +73,15 @@ export const retryPolicies: {
 /** Time alone ends nothing before this many attempts: this process may have been down. */
 const attemptsMin = 5
 
-/**
- * The policy of an effect that an event owes. Its data says `everyMs` when the next one follows from it, and `isPast`
- * when it reads a day that no other does.
- */
+/** The policy of an effect that an event owes. Its data says `everyMs` when the next one follows from it. */
 export function retryPolicyOf(
   owed: { type: string; data: unknown },
   effectClass: EffectClass,
   event: string | undefined,
 ): RetryPolicy {
   const { byType, byEvent, byClass, recurring } = retryPolicies
-  const { everyMs, isPast } = (owed.data ?? {}) as { everyMs?: unknown; isPast?: unknown } // Only looked for.
+  const { everyMs } = (owed.data ?? {}) as { everyMs?: unknown } // Only looked for.
   if (typeof everyMs === 'number') return recurring
-  if (isPast === true) return harvest
   return byType[owed.type] ?? byEvent[event ?? ''] ?? byClass[effectClass]
 }
 

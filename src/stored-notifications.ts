@@ -10,7 +10,9 @@ import { positionBefore } from './store/position-before.ts'
  * So much later than a delivery the portal notes that it failed, with all its tries: nearer, the failure is of that
  * very delivery. Further apart, two clocks differ, or it is of a copy.
  */
-const answerMs = 15_000
+export const answerMs = 15_000
+/** How many contents are opened before others get their turn: there may be very many of one length. */
+const openedAtOnce = 50
 
 /** What a failure record tells of the notification that was lost. */
 export interface Sought {
@@ -66,6 +68,7 @@ export class StoredNotifications {
   readonly #made = new WeakMap<Found, Stored>()
   /** How many failures each is linked to. */
   readonly #links = new Map<string, number>()
+  #opened = 0
 
   private constructor(area: Area) {
     this.#area = area
@@ -204,6 +207,8 @@ export class StoredNotifications {
       stored.opened = { name: this.#nameOf({ evento: stored.evento, content }), recipient: '' }
       return stored.opened
     }
+    this.#opened += 1
+    if (this.#opened % openedAtOnce === 0) await giveWay()
     const sealed = await this.#sealedOf(stored)
     const { evento } = stored
     stored.opened = sealed

@@ -1,6 +1,6 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import { fromInstant, toInstant } from '../clock.ts'
-import type { Event, Instant, Message } from '../message.ts'
+import { clocksDifferMaxMs, fromInstant, toInstant } from '../clock.ts'
+import type { Effect, Event, Instant, Message } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
 
@@ -15,8 +15,14 @@ export type PortalEvent =
   | Event<'portal.harvestRequested', { from: string; day: string } & Addressed>
   /** `day` is a day in Brasilia, `yyyy-MM-dd`; null asks for the portal's today. */
   | Event<'portal.failuresRequested', AskedFailures & Addressed>
-  /** Failure records are read soon, a day at a time, and what is lost is recovered from them. */
-  | Event<'portal.harvestHastened', { reason: HarvestReason; days: readonly DueDay[] }>
+  /**
+   * Failure records are read soon, a day at a time, and what is lost is recovered from them. A day in `again` is being
+   * read, and is read once more after that.
+   */
+  | Event<
+      'portal.harvestHastened',
+      { reason: HarvestReason; days: readonly DueDay[]; again?: readonly DueDay[] }
+    >
   /** Its part `answered` says which records the portal's answer had. */
   | Event<'portal.failuresListed', ListedFailures>
   /** A failed delivery of an event that none of our subscriptions names; its part `failure` holds it. */
@@ -60,6 +66,14 @@ interface DueDay {
   readonly dueAt: Instant
 }
 
+/** A day that was asked for soon. */
+interface SoonDay extends DueDay {
+  /** Its reading has not ended. */
+  readonly isOpen?: true
+  /** When it is read once more after that: something failed since it was asked for. */
+  readonly againAt?: Instant
+}
+
 /** What one reading of failure records came to. */
 export interface ListedFailures {
   /** The day that was asked for; null is the portal's today. The first logs did not say. */
@@ -97,7 +111,7 @@ interface Context {
   /** The last day whose failures were asked for by the schedule; empty before. */
   readonly harvested: string
   /** The last days whose failure records were asked for soon, and when that is due. */
-  readonly soon: readonly DueDay[]
+  readonly soon: readonly SoonDay[]
   /** The days whose failures the portal declined to show: the schedule asks again. */
   readonly refused: readonly string[]
 }
@@ -126,9 +140,19 @@ const chart = setup({
     keepSoon: assign({
       soon: ({ context, event }) => {
         if (event.type !== 'portal.harvestHastened') return context.soon
-        const { days } = event.data
-        const others = context.soon.filter(each => !days.some(({ day }) => day === each.day))
-        return [...others, ...days].slice(-soonMax)
+        const { days, again = [] } = event.data
+        const others = context.soon
+          .filter(each => !days.some(({ day }) => day === each.day))
+          .map(each => withAgain(each, again))
+        return [...others, ...days.map(each => ({ ...each, isOpen: true as const }))].slice(-soonMax)
+      },
+    }),
+    endSoon: assign({
+      soon: ({ context, event }) => {
+        if (event.type !== 'portal.failuresListed' && event.type !== 'portal.readDeclined')
+          return context.soon
+        const { day } = event.data
+        return context.soon.map(each => (each.day === day ? readOf(each, event.type) : each))
       },
     }),
   },
@@ -140,14 +164,28 @@ const chart = setup({
     'portal.failuresRequested': { actions: 'keepAddress' },
     'portal.harvestRequested': { actions: ['keepAddress', 'keepDay'] },
     'portal.harvestHastened': { actions: 'keepSoon' },
-    'portal.readDeclined': { actions: 'keepRefused' },
+    'portal.failuresListed': { actions: 'endSoon' },
+    'portal.readDeclined': { actions: ['keepRefused', 'endSoon'] },
   },
   initial: 'unread',
   states: {
-    unread: { on: { 'portal.listed': 'read', 'portal.failuresListed': 'read' } },
+    unread: {
+      on: { 'portal.listed': 'read', 'portal.failuresListed': { target: 'read', actions: 'endSoon' } },
+    },
     read: {},
   },
 })
+
+function withAgain(known: SoonDay, again: readonly DueDay[]): SoonDay {
+  const asked = again.find(({ day }) => day === known.day)
+  return asked ? { ...known, againAt: asked.dueAt } : known
+}
+
+/** A day after its reading: what failed meanwhile is read once more, unless the portal declines to show it. */
+function readOf({ day, dueAt, againAt }: SoonDay, how: PortalEvent['type']): SoonDay {
+  if (againAt === undefined || how === 'portal.readDeclined') return { day, dueAt }
+  return { day, dueAt: againAt, isOpen: true }
+}
 
 // Decide
 
@@ -156,11 +194,14 @@ const settleMs = 10_000
 /** How often at most a day is asked for: a storm of failures causes one reading. */
 const intervalMs = 10 * 60_000
 
-/** When a day is asked for after something failed now; `undefined` when that is coming already. */
+/**
+ * When a day is asked for after something failed now; `undefined` when that is coming already. A time further ahead was
+ * given by a clock that has been put right since.
+ */
 export function harvestDueAt(lastDueAt: Instant | undefined, now: Instant): Instant | undefined {
   const soon = fromInstant(now) + settleMs
-  if (lastDueAt === undefined) return toInstant(soon)
-  const last = fromInstant(lastDueAt)
+  const last = lastDueAt === undefined ? Number.NEGATIVE_INFINITY : fromInstant(lastDueAt)
+  if (last > soon + intervalMs + clocksDifferMaxMs) return toInstant(soon)
   return last >= soon ? undefined : toInstant(Math.max(soon, last + intervalMs))
 }
 
@@ -168,17 +209,29 @@ function harvestSoon(
   { soon }: Context,
   { reason, days, now }: Extract<PortalMessage, { type: 'portal.harvestSoon' }>['data'],
 ): Decision<PortalEvent> {
-  const due = days.slice(-soonMax).flatMap(day => {
-    const dueAt = harvestDueAt(soon.find(each => each.day === day)?.dueAt, now)
-    return dueAt === undefined ? [] : [{ day, dueAt }]
-  })
-  if (due.length === 0) return record()
-  // No later reading covers the days before a subscription was ours.
-  const kept = reason === 'adopted' && { isPast: true }
-  const effects = due.map(({ day, dueAt }) => {
-    return { type: 'portal.listFailures', data: { day, recover: true, ...kept }, dueAt }
-  })
-  return record({ type: 'portal.harvestHastened', data: { reason, days: due }, effects })
+  const [due, again]: [DueDay[], DueDay[]] = [[], []]
+  for (const day of days.slice(-soonMax)) {
+    const known = soon.find(each => each.day === day)
+    if (known?.againAt !== undefined) continue
+    const dueAt = harvestDueAt(known?.dueAt, now)
+    // One that is under way may have been answered before this failed: a second one beside it would be one too many.
+    if (dueAt !== undefined) (known?.isOpen ? again : due).push({ day, dueAt })
+  }
+  if (due.length + again.length === 0) return record()
+  const data = { reason, days: due, ...(again.length > 0 && { again }) }
+  return record({ type: 'portal.harvestHastened', data, effects: due.map(toReading) })
+}
+
+function toReading({ day, dueAt }: DueDay): Effect {
+  return { type: 'portal.listFailures', data: { day, recover: true }, dueAt }
+}
+
+/** A reading has ended: what failed since it was asked for is read once more. */
+function listed({ soon }: Context, data: ListedFailures): PortalEvent {
+  const again = soon.flatMap(({ day, againAt }) =>
+    day === data.day && againAt !== undefined ? toReading({ day, dueAt: againAt }) : [],
+  )
+  return { type: 'portal.failuresListed', data, ...(again.length > 0 && { effects: again }) }
 }
 
 function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage): Decision<PortalEvent> {
@@ -223,7 +276,7 @@ function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage)
     case 'portal.subscriptionsListed':
       return record({ type: 'portal.listed', data: message.data })
     case 'portal.failuresListed':
-      return record({ type: 'portal.failuresListed', data: message.data })
+      return record(listed(context, message.data))
     case 'portal.declined': {
       const { operation, httpStatus, day } = message.data
       const data = { operation, httpStatus, ...(day !== undefined && { day }) }
