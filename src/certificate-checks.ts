@@ -8,8 +8,6 @@ import type { AverbaOptions } from './options.ts'
 /** How many days before its end a certificate no longer counts as well. */
 const daysMin = 7
 
-const noCertificate = 'it is not a certificate: give { cert, key } as PEM text, or { pfx, passphrase }'
-
 /**
  * Looks at one certificate: whether it can be fetched and read, belongs to its key, and has not ended. One that cannot
  * be used has no `daysLeft`.
@@ -21,13 +19,18 @@ async function checkCertificate(
 ): Promise<Found> {
   try {
     const certificate = await valueFrom(source, `${whose} certificate`)
-    const { daysLeft } = await useCertificate(certificate, clock.now(), whose)
+    const { daysLeft, notBefore } = await useCertificate(certificate, clock.now(), whose)
+    if (notBefore !== undefined)
+      return {
+        ok: false,
+        detail: `it is not valid before ${notBefore}: nobody takes it until then`,
+        daysLeft,
+      }
     if (daysLeft >= daysMin) return { ok: true, detail: `it ends in ${daysLeft} days`, daysLeft }
     const detail = `it ends in ${daysLeft} days: renew it, and put the new one where it is read from`
     return { ok: false, detail, daysLeft }
   } catch (error) {
-    // A host's own source of certificates may throw anything.
-    if (!(error instanceof AverbaError)) return { ok: false, detail: noCertificate }
+    if (!(error instanceof AverbaError)) throw error
     return { ok: false, detail: [error.message, error.hint].filter(Boolean).join(': ') }
   }
 }

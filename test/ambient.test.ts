@@ -41,6 +41,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'restore-store.ts': 'so do these',
       'with-store.ts': 'and these',
       'adapters/open-connections.ts': 'real sockets part in real time',
+      'adapters/source.ts': 'a vault that hangs does so in real time',
       'store/sqlite.ts': 'the lock of another process is held in real time',
       'simulation/shifted-clock.ts': 'is the clock of the machine, and ahead of it',
       'simulation/start-services.ts': 'real servers: what they go by when nothing else is named',

@@ -1,5 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { clocksDifferMaxMs, toInstant } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
+import type { Instant } from '../message.ts'
 import { type Pem, readPkcs12 } from './pkcs12.ts'
 
 /** A certificate with its key: PEM texts, or PKCS#12 bytes. */
@@ -10,6 +12,8 @@ export type Certificate =
 /** A certificate that can be used, and how long. */
 export interface UsableCertificate extends Pem {
   readonly daysLeft: number
+  /** When its time comes, where it has not come yet. */
+  readonly notBefore?: Instant
 }
 
 const dayMs = 86_400_000
@@ -26,13 +30,17 @@ export async function useCertificate(
   whose: 'client' | 'server' = 'client',
 ): Promise<UsableCertificate> {
   const cannot = `Cannot use the ${whose} certificate`
+  if (!isGiven(certificate)) {
+    const hint = 'Give { cert, key } as PEM text, or { pfx, passphrase }'
+    throw new AverbaError('MISCONFIGURED', `${cannot}: it is none`, { hint })
+  }
   const pem = 'pfx' in certificate ? await readPfx(certificate, cannot) : readPem(certificate, cannot)
   const x509 = readPart(cannot, 'certificate', () => new X509Certificate(pem.cert))
   const key = readPart(cannot, 'key', () => createPrivateKey(pem.key))
   if (!x509.checkPrivateKey(key)) {
     throw new AverbaError('MISCONFIGURED', `${cannot}: its key belongs to another certificate`)
   }
-  const end = Date.parse(x509.validTo)
+  const [begin, end] = [Date.parse(x509.validFrom), Date.parse(x509.validTo)]
   if (end < now) {
     throw new AverbaError(
       'MISCONFIGURED',
@@ -42,7 +50,37 @@ export async function useCertificate(
       },
     )
   }
-  return { ...pem, daysLeft: Math.floor((end - now) / dayMs) }
+  // Its authority's clock may be ahead of ours.
+  const isEarly = begin > now + clocksDifferMaxMs
+  return {
+    ...pem,
+    daysLeft: Math.floor((end - now) / dayMs),
+    ...(isEarly && { notBefore: toInstant(begin) }),
+  }
+}
+
+/**
+ * Checks one that takes the place of another, which still serves.
+ *
+ * @throws {AverbaError} `MISCONFIGURED`, also for one whose time has not come
+ */
+export async function useNextCertificate(
+  ...given: Parameters<typeof useCertificate>
+): Promise<UsableCertificate> {
+  const next = await useCertificate(...given)
+  if (next.notBefore === undefined) return next
+  const [, , whose = 'client'] = given
+  const why = `Cannot use the ${whose} certificate: it is not valid before ${next.notBefore}`
+  throw new AverbaError('MISCONFIGURED', why, { hint: 'The one before stays in use until then' })
+}
+
+/** What a function or a configuration gives may be anything. */
+function isGiven(certificate: unknown): certificate is Certificate {
+  if (typeof certificate !== 'object' || certificate === null) return false
+  if ('pfx' in certificate)
+    return typeof certificate.pfx === 'string' || certificate.pfx instanceof Uint8Array
+  const { cert, key } = certificate as { cert?: unknown; key?: unknown } // Looked at.
+  return typeof cert === 'string' && typeof key === 'string'
 }
 
 /**

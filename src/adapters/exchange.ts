@@ -61,7 +61,7 @@ export async function exchange(
       retries,
       minTimeout: 0,
       maxTimeout: 0,
-      shouldRetry: ({ error }) => isOurs && isRepeatable(error, effectClass),
+      shouldRetry: ({ error }) => isOurs && isRepeatable(error, effectClass, options.limits),
     })
     return { status: 'answered', answer }
   } catch (error) {
@@ -92,9 +92,11 @@ export function unwritable(): AverbaError {
   )
 }
 
-function isRepeatable(error: unknown, effectClass: EffectClass): boolean {
+function isRepeatable(error: unknown, effectClass: EffectClass, limits: AnswerLimits | undefined): boolean {
   // Neither a wrong certificate nor too large an answer gets better at once.
   if (error instanceof AverbaError || error instanceof OversizedError) return false
+  // What may take most of a lease is not waited for twice within it.
+  if (limits && error instanceof Error && error.name === 'TimeoutError') return false
   return error instanceof UnsentError || effectClass === 'read'
 }
 
@@ -158,6 +160,8 @@ const retryAfterMaxMs = 24 * 3_600_000
 function retryAfterMs(answer: Answer, clock: Clock): number | undefined {
   const text = answer.headers.get('retry-after')
   if (text === null) return undefined
-  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - clock.now()
+  // Anything else would be read as some year.
+  const dated = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\w*, .+ GMT$/.test(text) ? Date.parse(text) : Number.NaN
+  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : dated - clock.now()
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 1_000), retryAfterMaxMs)
 }

@@ -60,7 +60,7 @@ export async function serveReceivers(options: ServeReceiversOptions): Promise<Re
   const server = createServer(
     {
       ...own,
-      SNICallback: (name, done) => void shown.find(name).then(context => done(null, context), done),
+      SNICallback: (name, done) => done(null, shown.find(name)),
       handshakeTimeout: handshakeTimeoutMs,
       headersTimeout: headersTimeoutMs,
       requestTimeout: requestTimeoutMs,

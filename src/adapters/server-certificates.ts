@@ -1,7 +1,7 @@
 import type { Server } from 'node:https'
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'
 import { type Clock, isWithin } from '../clock.ts'
-import { type Certificate, useCertificate } from './certificate.ts'
+import { type Certificate, useCertificate, useNextCertificate } from './certificate.ts'
 import { type Source, valueFrom } from './source.ts'
 
 /** The oldest version of TLS that the portal speaks and that is still safe (document 3, section 6). */
@@ -23,7 +23,7 @@ export class ServerCertificates {
   readonly #onTrouble: (error: unknown) => void
   readonly #shown = new Map<string, Shown>()
   /** One renewal at a time, however many connections come. */
-  readonly #renewing = new Map<string, Promise<SecureContext | undefined>>()
+  readonly #renewing = new Set<string>()
 
   constructor(
     sources: ReadonlyMap<string, Source<Certificate>>,
@@ -46,53 +46,55 @@ export class ServerCertificates {
   }
 
   /**
-   * Lets clients that name no server be shown the newest certificate, from the connection after the one that asks for
-   * it.
+   * Lets clients that name no server be shown the newest certificate, from a connection after the one that asks for it.
    */
   showTo(server: Server): void {
     let pem = this.#shown.get('')?.pem
-    server.on('connection', async () => {
-      await this.find('')
+    server.on('connection', () => {
+      this.find('')
       const newest = this.#shown.get('')?.pem
       if (newest && newest !== pem) server.setSecureContext(newest)
       pem = newest
     })
   }
 
-  /** The certificate for a name. One that cannot be renewed is shown until there is another. */
-  async find(servername: string): Promise<SecureContext | undefined> {
+  /**
+   * The certificate for a name. A function that gives it is asked for it again beside that: no client waits for a
+   * vault, and one that cannot be renewed is shown until there is another.
+   */
+  find(servername: string): SecureContext | undefined {
     const parent = servername.replace(/^[^.]+/, '*')
     const name = [servername, parent].find(each => this.#sources.has(each)) ?? ''
     const shown = this.#shown.get(name)
     if (!shown || typeof this.#sources.get(name) !== 'function') return shown?.context
     if (isWithin(certificateAgeMaxMs, shown.askedAt, this.#clock.now())) return shown.context
-    const renewing = this.#renewing.get(name) ?? this.#renew(name, shown)
-    this.#renewing.set(name, renewing)
-    return renewing
+    if (!this.#renewing.has(name)) {
+      this.#renewing.add(name)
+      void this.#renew(name, shown)
+    }
+    return shown.context
   }
 
-  async #renew(name: string, shown: Shown): Promise<SecureContext | undefined> {
+  async #renew(name: string, shown: Shown): Promise<void> {
     try {
-      return await this.#ask(name)
+      await this.#ask(name)
     } catch (error) {
       this.#shown.set(name, { ...shown, askedAt: this.#clock.now() })
       this.#onTrouble(error)
-      return shown.context
     } finally {
       this.#renewing.delete(name)
     }
   }
 
-  async #ask(name: string): Promise<SecureContext | undefined> {
+  async #ask(name: string): Promise<void> {
     const source = this.#sources.get(name)
+    if (source === undefined) return
     const askedAt = this.#clock.now()
-    const given = source && (await valueFrom(source, 'server certificate'))
-    if (!given) return undefined
-    const { cert, key } = await useCertificate(given, askedAt, 'server')
+    const given = await valueFrom(source, 'server certificate')
     const before = this.#shown.get(name)
+    const { cert, key } = await (before ? useNextCertificate : useCertificate)(given, askedAt, 'server')
     const pem = before?.pem.cert === cert ? before.pem : ({ cert, key, minVersion } as const)
     const context = before && before.pem === pem ? before.context : createSecureContext(pem)
     this.#shown.set(name, { context, pem, askedAt })
-    return context
   }
 }

@@ -1,21 +1,41 @@
+import { calledOff, systemClock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 
 /** A value, or a function that is asked for it again on rotation: vaults need no restart. */
 export type Source<T> = T | (() => T | Promise<T>)
 
+/** How long a function may take to give a value, in real time whatever clock drives this process. */
+const sourceMaxMs = 10_000
+
 /**
  * Asks a source for its value.
  *
  * @throws {AverbaError} `MISCONFIGURED` when the function fails, with the code of its error: its message may
- * quote a secret, and stays in `cause`
+ * quote a secret, and stays in `cause`; also when it does not answer in time, and what waits for it would wait for ever
  */
-export async function valueFrom<T>(source: Source<T>, what: string): Promise<T> {
+export async function valueFrom<T>(source: Source<T>, what: string, maxMs = sourceMaxMs): Promise<T> {
   if (typeof source !== 'function') return source
+  const cannot = `Cannot get the ${what}: the function that gives it`
   try {
-    return await (source as () => T | Promise<T>)() // A function is never a value here.
+    const given = (source as () => T | Promise<T>)() // A function is never a value here.
+    return given instanceof Promise ? await inTime(given, `${cannot} did not answer`, maxMs) : given
   } catch (cause) {
-    throw new AverbaError('MISCONFIGURED', `Cannot get the ${what}: the function that gives it failed`, {
-      cause,
-    })
+    if (cause instanceof UnansweredError) throw new AverbaError('MISCONFIGURED', cause.message)
+    throw new AverbaError('MISCONFIGURED', `${cannot} failed`, { cause })
+  }
+}
+
+class UnansweredError extends Error {}
+
+async function inTime<T>(given: Promise<T>, otherwise: string, maxMs: number): Promise<T> {
+  const done = new AbortController()
+  const late = systemClock.sleep(maxMs, done.signal).then(() => {
+    throw new UnansweredError(`${otherwise} within ${maxMs / 1_000} seconds`)
+  })
+  try {
+    return await Promise.race([given, late])
+  } finally {
+    late.catch(() => undefined)
+    done.abort(calledOff)
   }
 }

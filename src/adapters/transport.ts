@@ -4,7 +4,12 @@ import { type Clock, isWithin } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import { limitsOf } from './answer-limits.ts'
 import { answerBytesMax, bounded, OversizedError, readBounded } from './bounded-body.ts'
-import { type Certificate, type UsableCertificate, useCertificate } from './certificate.ts'
+import {
+  type Certificate,
+  type UsableCertificate,
+  useCertificate,
+  useNextCertificate,
+} from './certificate.ts'
 import { type Source, valueFrom } from './source.ts'
 
 /** The one way out: a request, and its response. Simulators and sockets meet here. */
@@ -78,14 +83,17 @@ export function openSocket(options: SocketOptions): Socket {
   let renewal: Promise<Opened> | undefined
 
   async function renew(before: Opened | undefined): Promise<Opened> {
-    const certificate = options.certificate && (await valueFrom(options.certificate, 'client certificate'))
+    const { certificate: source } = options
+    const certificate = source === undefined ? undefined : await valueFrom(source, 'client certificate')
     const askedAt = clock.now()
     if (before && isDeepStrictEqual(certificate, before.certificate)) return { ...before, askedAt }
-    const usable = certificate && (await useCertificate(certificate, askedAt))
+    // A function that gives nothing would have us go without any.
+    const use = before ? useNextCertificate : useCertificate
+    const usable = source === undefined ? undefined : await use(certificate as Certificate, askedAt) // Checked.
     if (usable && usable.daysLeft <= expiryWarningDays) options.onExpiring?.(usable.daysLeft)
     const agent = createAgent(options, usable)
     // Requests under way on the old connections end there.
-    void before?.agent.close()
+    before?.agent.close().catch(() => undefined)
     return { agent, certificate, askedAt }
   }
 
@@ -151,7 +159,9 @@ function createAgent(options: SocketOptions, certificate: UsableCertificate | un
       const to = connectTo?.(`${target.hostname}:${port}`)
       const redirected = to && { hostname: to.host, port: String(to.port), servername: target.hostname }
       connector({ ...target, ...redirected, localAddress: localAddress ?? null }, (...connected) => {
-        const [, socket] = connected
+        const [error, socket] = connected
+        // Whatever ended it: nothing is written before the connection is there.
+        if (error) return callback(new UnsentError(codeOf(error)), null)
         // TLS 1.3 refuses our certificate only after we have begun to send: its alert is the reason, not the end of the
         // connection that follows.
         socket?.once('error', reason => socket.destroy(reason))
@@ -178,7 +188,7 @@ async function exchange(
       signal,
     })
   } catch (error) {
-    throw isUnsent(error) ? new UnsentError(codeOf(error)) : error
+    throw isUnsent(error) && !(error instanceof UnsentError) ? new UnsentError(codeOf(error)) : error
   }
 }
 
@@ -214,7 +224,7 @@ function streamOf(body: Dispatcher.ResponseData['body'], bytesMax: number): Read
 }
 
 function responseOf(answer: Dispatcher.ResponseData, body: Buffer<ArrayBuffer> | ReadableStream): Response {
-  const isBodiless = answer.statusCode === 204 || answer.statusCode === 304
+  const isBodiless = [204, 205, 304].includes(answer.statusCode)
   return new Response(isBodiless ? null : body, {
     status: answer.statusCode,
     headers: headersOf(answer.headers),

@@ -223,16 +223,19 @@ describe('answered', () => {
     [502, '', inDoubt],
     [503, '', inDoubt],
     [503, ' with Retry-After', deferred, { 'retry-after': '120' }],
+    [503, ' with a Retry-After that names no time', inDoubt, { 'retry-after': '1.5' }],
+    [503, ' with a Retry-After below zero', inDoubt, { 'retry-after': '-5' }],
+    [205, '', inDoubt],
     [504, '', inDoubt],
   ])('%i%s', async (status, how, expected, headers = {}) => {
     answer = request => {
       if (status === 200) return how === '' ? good(request) : new Response('<html>Manutenção</html>')
-      return new Response(status === 204 ? null : '{"title":"Não"}', { status, headers })
+      return new Response(status === 204 || status === 205 ? null : '{"title":"Não"}', { status, headers })
     }
     for (const kind of kinds) {
       const outcome = await call(kind, localhost(server.port))
       expect(outcome.status, kind).toBe(expected[kind])
-      if ('retry-after' in headers) expect(outcome).toMatchObject({ afterMs: 120_000 })
+      if (headers['retry-after'] === '120') expect(outcome).toMatchObject({ afterMs: 120_000 })
       // No redirect is followed and no answer is asked for again, but with a newer token.
       expect(received, kind).toBe(status === 401 && kind === 'paid' ? 2 : 1)
     }

@@ -6,7 +6,7 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type Authority, createAuthority } from '../../src/adapters/authority.ts'
 import { createReceiver, type Incoming } from '../../src/adapters/receiver.ts'
 import { type ServeReceiversOptions, serveReceivers } from '../../src/adapters/serve-receivers.ts'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock, toInstant } from '../../src/clock.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
 
 let authority: Authority
@@ -152,7 +152,7 @@ test('clients are shown the certificate of the name that they ask for, and the o
 })
 
 test('a certificate that was renewed is shown without a restart, and one that cannot be had leaves the old one', async () => {
-  const clock = new VirtualClock()
+  const clock = new VirtualClock(toInstant(Date.now()))
   const issued = [await authority.issueServer(['localhost']), await authority.issueServer(['localhost'])]
   let asked = 0
   const troubles: unknown[] = []
@@ -175,12 +175,25 @@ test('a certificate that was renewed is shown without a restart, and one that ca
   expect(asked).toBe(1)
   await clock.advance(60_000)
   expect(await serialOf('localhost')).toBe(first)
-  expect(troubles).toMatchObject([{ code: 'MISCONFIGURED' }])
+  await expect.poll(() => troubles).toMatchObject([{ code: 'MISCONFIGURED' }])
   await clock.advance(60_000)
-  expect(await serialOf('localhost')).not.toBe(first)
+  await expect.poll(() => serialOf('localhost')).not.toBe(first)
   expect(asked).toBe(3)
   // Those that name nobody are shown it too.
   await expect.poll(() => serialOf('')).not.toBe(first)
+})
+
+test('a function that never gives the next certificate keeps nobody from being shown the one before', async () => {
+  const clock = new VirtualClock(toInstant(Date.now()))
+  const issued = await authority.issueServer(['localhost'])
+  let asked = 0
+  const { port } = await given({
+    clock,
+    certificate: () => (++asked === 1 ? issued : new Promise<never>(() => undefined)),
+  })
+  await clock.advance(60_000)
+  for (let i = 0; i < 3; i++) (await open(port, { servername: 'localhost' })).destroy()
+  expect(asked).toBe(2)
 })
 
 test('closing takes no more, and lets what is under way be answered', async () => {

@@ -1,8 +1,9 @@
+import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type Authority, createAuthority, type Issued } from '../../src/adapters/authority.ts'
 import { type Peer, type Server, serve } from '../../src/adapters/serve.ts'
 import { openSocket, type SocketOptions } from '../../src/adapters/transport.ts'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock, toInstant } from '../../src/clock.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
 
 let authority: Authority
@@ -150,7 +151,7 @@ describe('an answer as a stream', () => {
 })
 
 test('a certificate that is rotated is used without a restart, and a wrong one may be put right', async () => {
-  const clock = new VirtualClock()
+  const clock = new VirtualClock(toInstant(Date.now()))
   let certificate = { ...client, key: 'x' }
   const socket = openSocket({ clock, ca: authority.ca, certificate: () => certificate })
   const name = async () => {
@@ -168,7 +169,7 @@ test('a certificate that is rotated is used without a restart, and a wrong one m
 })
 
 test('a vault that is away, or a file that is half written, leaves the certificate before in use, and is told of', async () => {
-  const clock = new VirtualClock()
+  const clock = new VirtualClock(toInstant(Date.now()))
   const told: string[] = []
   let give = (): typeof client => client
   const onTrouble = ({ message }: Error) => void told.push(message)
@@ -184,6 +185,9 @@ test('a vault that is away, or a file that is half written, leaves the certifica
       throw new Error('the vault is sealed')
     },
     () => ({ ...client, cert: next.cert }),
+    // As types forbid and functions do.
+    () => undefined as never,
+    () => ({}) as never,
   ]
   for (const half of halves) {
     give = half
@@ -194,6 +198,8 @@ test('a vault that is away, or a file that is half written, leaves the certifica
   expect(told).toEqual([
     'Cannot get the client certificate: the function that gives it failed',
     'Cannot use the client certificate: its key belongs to another certificate',
+    'Cannot use the client certificate: it is none',
+    'Cannot use the client certificate: it is none',
   ])
   give = () => next
   await clock.advance(60_000)
@@ -202,7 +208,7 @@ test('a vault that is away, or a file that is half written, leaves the certifica
 })
 
 test('a burst of first requests, and one after a rotation, asks for the certificate once each', async () => {
-  const clock = new VirtualClock()
+  const clock = new VirtualClock(toInstant(Date.now()))
   let asked = 0
   const certificate = async () => {
     asked += 1
@@ -219,4 +225,36 @@ test('a burst of first requests, and one after a rotation, asks for the certific
   expect((await burst()).map(response => response.status)).toEqual(Array.from({ length: 20 }, () => 200))
   expect(asked).toBe(2)
   await socket.close()
+})
+
+test('a certificate whose time has not come does not take the place of the one before until then', async () => {
+  // What is issued now begins a day ago, by the clock of this machine.
+  const clock = new VirtualClock(toInstant(Date.now() - 3 * 86_400_000))
+  const told: string[] = []
+  let certificate = client
+  const onTrouble = ({ message }: Error) => void told.push(message)
+  const socket = openSocket({ clock, ca: authority.ca, certificate: () => certificate, onTrouble })
+  const name = async () => {
+    await socket.fetch(new Request(`https://localhost:${server.port}/`))
+    return seen.at(-1)?.clientName
+  }
+  expect(await name()).toBe('gestora')
+  certificate = await authority.issueClient('gestora-nova')
+  await clock.advance(60_000)
+  expect(await name()).toBe('gestora')
+  expect(told).toEqual([expect.stringContaining('it is not valid before 20')])
+  await clock.advance(3 * 86_400_000)
+  expect(await name()).toBe('gestora-nova')
+  await socket.close()
+})
+
+test('a connection that ends before TLS is there carried nothing', async () => {
+  const rude = createServer(socket => void socket.once('data', () => socket.resetAndDestroy()))
+  await new Promise<void>(resolve => rude.listen(0, '127.0.0.1', resolve))
+  const { port } = rude.address() as AddressInfo // Of a server that listens on a port.
+  const socket = openSocket({ clock: systemClock, ca: authority.ca })
+  const paid = new Request(`https://localhost:${port}/`, { method: 'POST', body: 'x' })
+  await expect(socket.fetch(paid)).rejects.toMatchObject({ name: 'UnsentError' })
+  await socket.close()
+  await new Promise(resolve => rude.close(resolve))
 })

@@ -218,3 +218,28 @@ test('a secret that is given is not rotated, and a short master derives nothing'
   await expect(short.averba.subscriptions.plan()).rejects.toMatchObject({ code: 'MISCONFIGURED' })
   await short.close()
 })
+
+test('a page of something in front of the portal confirms neither a new secret nor a deletion', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-page-')), 'log.sqlite')
+  const page = () => new Response('<html>Manutenção</html>', { headers: { 'content-type': 'text/html' } })
+  const world = await given({
+    store,
+    intercept: async (request, forward) => (request.method === 'PUT' ? page() : forward(request)),
+  })
+  const before = await secretsAt(world)
+  expect(await world.averba.subscriptions.rotate(one)).toMatchObject({ status: 'declined' })
+  // What the portal holds is taken for as long as it holds it.
+  await world.clock.advance(2 * hourMs)
+  expect(await statusOf(world, before[one] ?? '')).toBe(200)
+  const baseUrl = 'https://portal.exemplo.br'
+  const portal = { baseUrl, authenticate: staticHeaders({ authorization: 'sessao-de-exemplo' }) }
+  const fetch = async (request: Request) =>
+    request.method === 'DELETE' ? page() : world.reach.portal(request)
+  const without = await openAverba({ store, clock: world.clock, fetch, portal, receiver })
+  const plan = await without.subscriptions.plan()
+  const deleted = await without.subscriptions.apply(plan, { deletions: 'allow' })
+  expect(deleted.map(each => each.status)).toEqual(['declined', 'declined'])
+  expect((await without.subscriptions.list()).map(each => each.state)).toEqual(['active', 'active'])
+  await without.close()
+  await world.close()
+})

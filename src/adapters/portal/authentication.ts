@@ -10,6 +10,9 @@ import type { PortalLogin } from './login.ts'
  */
 export type PortalAuthentication = ((send: Fetch) => Promise<Record<string, string>>) | PortalLogin
 
+/** A host's own login may take several requests. */
+const loginMaxMs = 30_000
+
 /** No session can be had now: none of the portal's operations was called. */
 export type Barred = Extract<Outcome, { status: 'deferred' }>
 
@@ -44,7 +47,7 @@ export class GivenHeaders implements Authenticated {
   }
 
   #current(): Promise<Record<string, string>> {
-    this.#headers ??= valueFrom(this.#authenticate, 'authentication of the portal')
+    this.#headers ??= valueFrom(this.#authenticate, 'authentication of the portal', loginMaxMs)
     return this.#headers
   }
 }

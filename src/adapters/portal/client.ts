@@ -6,6 +6,7 @@ import { clearCode, problemPart, readProblem } from '../problem.ts'
 import { type Authenticated, GivenHeaders, type PortalAuthentication } from './authentication.ts'
 import { ClosedTimes } from './closed-times.ts'
 import {
+  isDeleted,
   readFailures,
   readList,
   readSubscribed,
@@ -61,7 +62,8 @@ interface Operation {
 
 /** The failures of a bad day come in one answer without pages, and in no other. */
 const failuresBytesMaxDefault = 64 * 1_048_576
-const failuresBudgetMs = 60_000
+/** Shorter than the lease of an attempt: a portal that is slow is not asked by two processes at once. */
+const failuresBudgetMs = 45_000
 
 const operations: Readonly<Record<string, Operation>> = {
   subscribe: {
@@ -84,12 +86,16 @@ const operations: Readonly<Record<string, Operation>> = {
       const { remoteId, evento, endpoint } = dataOf(owed)
       return writeChange(base, headers, remoteId, { evento, endpoint, ...secrets })
     },
-    read: (_, owed) => fact('subscriptionChanged', { ...heldIn(owed), ...registrationOf(owed) }),
+    read(text, owed) {
+      // A page that something in front of the portal gives changed nothing there.
+      if (readSubscribed(text) !== dataOf(owed).remoteId) return undefined
+      return fact('subscriptionChanged', { ...heldIn(owed), ...registrationOf(owed) })
+    },
   },
   deleteSubscription: {
     effectClass: 'probed',
     write: (base, headers, owed) => writeDelete(base, headers, dataOf(owed).remoteId),
-    read: () => fact('subscriptionDeleted', {}),
+    read: text => (isDeleted(text) ? fact('subscriptionDeleted', {}) : undefined),
   },
   listSubscriptions: {
     effectClass: 'read',

@@ -98,10 +98,15 @@ export function writeFailures(base: string, headers: Record<string, string>, day
   return write('GET', url, headers)
 }
 
-/** Reads the portal's id of a new subscription; `undefined` when there is none. */
+/** Reads the portal's id of a subscription that was created or changed; `undefined` when there is none. */
 export function readSubscribed(text: string): number | undefined {
   const parsed = assinaturaSchema.pick({ id: true }).safeParse(parseJson(text))
   return parsed.success ? parsed.data.id : undefined
+}
+
+/** Whether an answer may be the portal's to a deletion, which has no fields: not a page of something in front of it. */
+export function isDeleted(text: string): boolean {
+  return text.trim() === '' || parseJson(text) !== undefined
 }
 
 /** What may stand in clear in the log: bounded, well-formed, and naming nobody. */
