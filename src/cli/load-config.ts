@@ -49,6 +49,23 @@ function reasonOf(cause: unknown, path: string): string {
   return `The environment variables ${names.join(', ')} are not set`
 }
 
+/**
+ * Opens the log of a configuration that is there. A new one would answer every question with nothing.
+ *
+ * @throws {AverbaError} `NOT_FOUND` when there is none
+ */
+export async function withExisting<T>(
+  file: string | undefined,
+  work: (averba: Averba) => Promise<T>,
+): Promise<T> {
+  const { store } = await loadConfig(file)
+  if (typeof store === 'string' && store !== ':memory:' && !existsSync(store)) {
+    const hint = 'Run it in the folder of the log, or name the store with its whole path in the configuration'
+    throw new AverbaError('NOT_FOUND', `Cannot open "${resolve(store)}": it is not there`, { hint })
+  }
+  return withConfigured(file, work)
+}
+
 /** Opens the log of a configuration for one task. What it logs goes to standard error. */
 export async function withConfigured<T>(
   file: string | undefined,

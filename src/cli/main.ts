@@ -1,9 +1,10 @@
 #!/usr/bin/env node
+import { watchOutput } from './lost-output.ts'
+
 /** The entry of the command line: says what is missing before anything that needs it is loaded. */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 
-// The reader of our output may stop reading: that is not an error.
-process.stdout.on('error', () => process.exit())
+watchOutput()
 
 if (major < 22 || (major === 22 && minor < 19)) {
   console.error(`averba needs Node 22.19 or newer, and this is ${process.versions.node}`)

@@ -1,6 +1,7 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { AverbaError, openAverba, proveRecorded } from '../index.ts'
+import { NewFile } from './new-file.ts'
 import { type RootKeyOption, rootKeyOf, rootKeyOption } from './root-key.ts'
 
 interface Options extends RootKeyOption {
@@ -34,11 +35,17 @@ export function proveCommand(): Command {
 async function prove(store: string, which: string, options: Options): Promise<void> {
   const { out, disclose = false, json = false } = options
   const event = /^\d{1,15}$/.test(which) ? Number(which) : which
-  const proof = disclose
-    ? await discloseRecorded(store, event, options)
-    : await proveRecorded({ store, event, ...rootKeyOf(options) })
+  // Before anything is recorded: a disclosure that nobody could be given would stand in the log.
+  const file = out === undefined ? undefined : new NewFile(out, disclose ? 0o600 : 0o666)
+  const making = disclose
+    ? discloseRecorded(store, event, options)
+    : proveRecorded({ store, event, ...rootKeyOf(options) })
+  const proof = await making.catch(error => {
+    file?.discard()
+    throw error
+  })
   const what = disclose ? 'disclosure' : 'proof'
-  if (out !== undefined) writeNew(out, proof, disclose ? 0o600 : 0o666)
+  file?.write(proof)
   if (json)
     console.log(JSON.stringify({ event: which, [what]: proof, ...(out !== undefined && { file: out }) }))
   else console.log(out === undefined ? proof.slice(0, -1) : `${out}: the ${what} of ${which}`)
@@ -61,18 +68,4 @@ async function discloseRecorded(store: string, event: number | string, options: 
 
 function missing(option: string): AverbaError {
   return new AverbaError('INVALID_INPUT', `Cannot disclose the event: ${option} is missing`)
-}
-
-function writeNew(path: string, text: string, mode: number): void {
-  try {
-    writeFileSync(path, text, { flag: 'wx', mode })
-  } catch (cause) {
-    throw new AverbaError(
-      'INVALID_INPUT',
-      `Cannot write "${path}": something is there, or it is not a place for it`,
-      {
-        cause,
-      },
-    )
-  }
 }

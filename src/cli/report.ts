@@ -1,7 +1,8 @@
-import { writeFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { type Averba, AverbaError, type Page, type SubjectRef, type Who } from '../index.ts'
-import { defaultConfig, withConfigured } from './load-config.ts'
+import { printableText } from '../printable.ts'
+import { defaultConfig, withExisting } from './load-config.ts'
+import { NewFile } from './new-file.ts'
 
 interface Options {
   readonly config: string
@@ -48,11 +49,11 @@ async function report(options: Options): Promise<void> {
   const { config, html = false, language, out, processing = false } = options
   const page = { format: html ? 'html' : 'json', language } as Page // Checked by the API.
   const who = processing ? undefined : await whoOf(options)
-  const text = await withConfigured(config, averba => {
+  const text = await withExisting(config, averba => {
     return who ? reportOn(averba, who, options, page) : reportProcessing(averba, options, page)
   })
-  if (out === undefined) return void process.stdout.write(text)
-  write(out, text)
+  if (out === undefined) return void process.stdout.write(printableText(text))
+  new NewFile(out, 0o600).write(text)
   console.error(`Wrote ${out}.`)
 }
 
@@ -102,13 +103,4 @@ async function readLine(): Promise<string> {
     if (text.includes('\n') || text.length > 100) break
   }
   return (text.split('\n', 1)[0] ?? '').trim()
-}
-
-function write(file: string, text: string): void {
-  try {
-    writeFileSync(file, text, { flag: 'wx', mode: 0o600 })
-  } catch (cause) {
-    const hint = 'Name a file that is not there, in a folder that is'
-    throw new AverbaError('INVALID_INPUT', `Cannot write "${file}"`, { cause, hint })
-  }
 }

@@ -1,8 +1,9 @@
 import { Command } from 'commander'
 import { type LogLine, onlyAllowed, openAverba, systemClock } from '../index.ts'
+import { printable } from '../printable.ts'
 import { defaultConfig, loadConfig } from './load-config.ts'
+import { goOnWithoutOutput, printOrDrop } from './lost-output.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
-import { print } from './print.ts'
 import { createProbes } from './probes.ts'
 import { serveTenants, type Tenant } from './serve-tenants.ts'
 import { type StatusServer, serveStatus } from './status-server.ts'
@@ -38,12 +39,17 @@ interface Running extends Tenant {
 }
 
 async function run(configs: readonly string[]): Promise<void> {
+  goOnWithoutOutput()
   const stopping = stopSignals()
   const running: Running[] = []
   try {
-    for (const config of configs) running.push(await open(config, configs.length > 1))
-    for (const { averba, options } of running) await options.run?.prepare?.(averba)
-    await serveAndRun(running, stopping)
+    for (const config of configs) {
+      if (!stopping.aborted) running.push(await open(config, configs.length > 1))
+    }
+    for (const { averba, options } of running) {
+      if (!stopping.aborted) await options.run?.prepare?.(averba)
+    }
+    if (!stopping.aborted) await serveAndRun(running, stopping)
   } finally {
     for (const { metrics } of running) metrics.close()
     await Promise.all(running.map(({ averba }) => averba.close()))
@@ -57,7 +63,7 @@ async function open(config: string, isNamed: boolean): Promise<Running> {
   const { clock = systemClock } = options
   const logger = (line: LogLine) => {
     const at = new Date(clock.now()).toISOString()
-    print(JSON.stringify({ at, ...(isNamed && { config }), ...onlyAllowed(line) }))
+    printOrDrop(printable(JSON.stringify({ at, ...(isNamed && { config }), ...onlyAllowed(line) })))
   }
   const averba = await openAverba({ ...options, logger })
   return { config, options, averba, logger, metrics: createMetrics(averba, clock) }

@@ -271,7 +271,22 @@ test('one record is disclosed to whoever has its file and the key of the log, an
       code: 1,
       stderr: expect.stringContaining('INVALID_INPUT'),
     })
-  const done = await disclose('--actor', 'auditoria-3', '--purpose', 'auditoria 2026-17')
+  const given = ['--actor', 'auditoria-3', '--purpose', 'auditoria 2026-17']
+  const events = async () => JSON.parse((await averba('doctor', store, '--json')).stdout).position
+  const before = await events()
+  // What nobody can be given is not disclosed, and not recorded as such.
+  const nowhere = await averba(
+    'prove',
+    store,
+    `${stream}/${version}`,
+    '--disclose',
+    '--out',
+    newFolder(),
+    ...given,
+  )
+  expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining('INVALID_INPUT') })
+  expect(await events()).toBe(before)
+  const done = await disclose(...given)
   expect(done, done.stderr).toMatchObject({ code: 0 })
   expect(statSync(file).mode & 0o777).toBe(0o600)
 

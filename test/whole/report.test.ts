@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ConsentReport, checkPageProof } from '../../src/index.ts'
@@ -7,7 +8,7 @@ import { openPage } from '../reports/open-page.ts'
 import { createReportedWorld, type ReportedWorld } from '../reports/reported-world.ts'
 
 const root = resolve(import.meta.dirname, '../..')
-const main = join(root, 'src/cli/main.ts')
+const command = ['--conditions=averba-source', join(root, 'src/cli/main.ts')]
 // The package finds itself by its name from inside its own folder only.
 mkdirSync(join(root, '.averba'), { recursive: true })
 const folder = mkdtempSync(join(root, '.averba', 'report-'))
@@ -27,9 +28,7 @@ function report(
   ...args: string[]
 ): Promise<{ code: number | null; out: string; error: string }> {
   return new Promise(done => {
-    const child = spawn(process.execPath, ['--conditions=averba-source', main, 'report', ...args], {
-      cwd: folder,
-    })
+    const child = spawn(process.execPath, [...command, 'report', ...args], { cwd: folder })
     let [out, error] = ['', '']
     child.stdout.setEncoding('utf8').on('data', text => {
       out += text
@@ -87,4 +86,26 @@ test('the operations of a period are written by day', async () => {
   expect(operations.length).toBeGreaterThan(10)
   const wrong = await report('', '--processing', '--from', '2026-11-20')
   expect(wrong).toMatchObject({ code: 1, error: expect.stringMatching(/--until is missing\n.*--until 2026/) })
+})
+
+test('a report that finds no room, no new name or no log is none, and leaves nothing', async () => {
+  const period = ['--processing', '--from', '2026-11-20', '--until', '2026-11-21']
+  expect(await report('', ...period, '--out', '/dev/full')).toMatchObject({ code: 1 })
+  const full = spawn(
+    'sh',
+    ['-c', `"$0" "$@" > /dev/full`, process.execPath, ...command, 'report', ...period],
+    {
+      cwd: folder,
+    },
+  )
+  const [code] = await once(full, 'close')
+  expect(code).toBe(1)
+  const elsewhere = mkdtempSync(join(folder, 'elsewhere-'))
+  writeFileSync(
+    join(elsewhere, 'averba.config.ts'),
+    `import { defineConfig } from 'averba'\nexport default defineConfig({ store: 'none.sqlite' })\n`,
+  )
+  const away = await report('', ...period, '--config', join(elsewhere, 'averba.config.ts'))
+  expect(away).toMatchObject({ code: 1, out: '', error: expect.stringMatching(/NOT_FOUND.*none\.sqlite/) })
+  expect(existsSync(join(folder, 'none.sqlite'))).toBe(false)
 })

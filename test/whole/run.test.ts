@@ -330,3 +330,19 @@ test.each([
   expect(await run.ended).toBe(code)
   expect(run.said()).toMatch(said)
 })
+
+test('averba run goes on when nobody reads its output any more, and ends only when it is told to', async () => {
+  const folder = newFolder()
+  const config = `import { defineConfig } from 'averba'
+    const prepare = async () => void process.on('SIGUSR2', () => console.log('a line'))
+    export default defineConfig({ store: 'log.sqlite', run: { port: 0, prepare } })`
+  writeFileSync(join(folder, 'averba.config.ts'), config)
+  const run = start(folder, ['run'])
+  const origin = `http://127.0.0.1:${await portOf(run, 'listening')}`
+  run.child.stdout?.destroy()
+  run.child.kill('SIGUSR2')
+  await expect.poll(run.said).toContain('What it prints cannot be written (EPIPE): it goes on')
+  expect((await fetch(`${origin}/healthz`)).status).toBe(200)
+  run.child.kill('SIGTERM')
+  expect(await run.ended).toBe(0)
+})
