@@ -1,4 +1,5 @@
 import type { Area } from './area.ts'
+import { giveWay } from './clock.ts'
 import { answerAbout, readStory, type Story } from './consent-story.ts'
 import { parseCpf } from './cpf.ts'
 import { AverbaError } from './errors.ts'
@@ -11,9 +12,12 @@ import type { Words } from './pages/words.ts'
 import { parseCheckpoint } from './proof/checkpoint.ts'
 import { createVerifierKey, writeVerifierKey } from './proof/note.ts'
 import type { Standing } from './standings.ts'
-import { proveInclusion } from './store/prove.ts'
+import { type Included, proveInclusion } from './store/prove.ts'
+import type { Store } from './store/store.ts'
 import { describeLog, maskCpf, toEntry } from './subject-report.ts'
 import type { Which } from './subjects.ts'
+
+const provenAtOnce = 50
 
 /**
  * What is asked of a consent: whether it stood at an instant, by what was known at another, or up to a position.
@@ -53,7 +57,7 @@ export async function proveConsent(
   const told = reliedOn(story)
   const later = reliedOn(all).filter(({ position }) => position > known.position)
   const positions = [1, ...told.map(each => each.position), ...later.map(each => each.position)]
-  const events = await store.reader.read(() => proveInclusion(positions, size))
+  const events = await proveAll(store, positions, size)
   const { origin = '' } = parseCheckpoint(note) ?? {}
   const key = writeVerifierKey(createVerifierKey(origin, store.vault.keyring.signer.publicKey))
   return {
@@ -74,6 +78,17 @@ export async function proveConsent(
     proof: { key, checkpoint: note, events },
     unproven: words.unproven,
   }
+}
+
+/** Proves events, some at a time: a consent that is used often has very many, and nothing under a size changes. */
+async function proveAll(store: Store, positions: readonly number[], size: number): Promise<Included[]> {
+  const proven: Included[] = []
+  for (let from = 0; from < positions.length; from += provenAtOnce) {
+    const some = positions.slice(from, from + provenAtOnce)
+    proven.push(...(await store.reader.read(() => proveInclusion(some, size))))
+    await giveWay()
+  }
+  return proven
 }
 
 /** The consent's own events, and the last list that covers it. */

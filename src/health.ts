@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { misdirectedCode } from './adapters/token/client.ts'
 import type { Area } from './area.ts'
 import { checkCertificates } from './certificate-checks.ts'
@@ -111,9 +111,12 @@ export async function checkHealth(
     },
     async keyring() {
       const path = `${options.store}.keys`
-      if (options.store === ':memory:' || existsSync(path))
+      if (options.store === ':memory:' || (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0)
         return { ok: true, detail: store.vault.keyring.id }
-      return { ok: false, detail: 'its file is gone: put it back, the log cannot be opened again without it' }
+      return {
+        ok: false,
+        detail: 'its file is gone or empty: put it back, the log cannot be opened again without it',
+      }
     },
     async erasures() {
       const lost = describeLostErasures(await store.owners.lostErasures())

@@ -48,9 +48,9 @@ export function showTimeline(
   if (entries.length === 0) return html`<p class="none">${labels.nothing}</p>`
   const runs: TimelineEntry[][] = []
   for (const entry of entries) {
+    // A run is of routine entries as a whole, or one other.
     const last = runs.at(-1)
-    const goesOn = last?.every(isRoutine) && isRoutine(entry)
-    if (goesOn) last?.push(entry)
+    if (last?.[0] && isRoutine(last[0]) && isRoutine(entry)) last.push(entry)
     else runs.push([entry])
   }
   const show = (entry: TimelineEntry) => showEntry(entry, labels, proofs.get(entry.position))

@@ -109,7 +109,9 @@ function showTold(told: readonly ReportedCall[], labels: Labels): Html {
   const groups = new Map<string, ReportedCall[]>()
   for (const call of told) {
     const key = JSON.stringify([call.operation, call.outcome, call.opened])
-    groups.set(key, [...(groups.get(key) ?? []), call])
+    const group = groups.get(key)
+    if (group) group.push(call)
+    else groups.set(key, [call])
   }
   const rows = [...groups.values()].map(calls => {
     const [first, last] = [calls[0], calls.at(-1)]

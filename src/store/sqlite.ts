@@ -150,6 +150,12 @@ function mark(database: Database): void {
   }
 }
 
+/** Which file has a path now. */
+function fileAt(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found ? `${found.dev} ${found.ino}` : ''
+}
+
 /** A host's text may have a question mark anywhere, so it is not changed. */
 const asItIs = (sql: string) => sql
 
@@ -159,12 +165,14 @@ class SqliteConnection implements Connection {
   readonly listTables: CompiledQuery<{ name: string }>
   readonly foreignWrites = { sql: 'pragma data_version', parameters: [] }
   readonly #path: string
+  readonly #file: string | undefined
   readonly #database: Database
   readonly #runner: SqliteRunner
   readonly #tablesRead: TablesRead
 
   constructor(path: string, database: Database) {
     this.#path = path
+    this.#file = path === inMemory ? undefined : fileAt(path)
     this.#database = database
     this.#runner = new SqliteRunner(database)
     this.#tablesRead = new TablesRead(database)
@@ -191,6 +199,7 @@ class SqliteConnection implements Connection {
     }
     for (let knocks = 1; ; knocks++) {
       try {
+        this.#checkFile()
         return this.#within('begin immediate', begun)
       } catch (error) {
         const isBusy = error instanceof AverbaError && error.code === 'STORE_BUSY'
@@ -255,6 +264,15 @@ class SqliteConnection implements Connection {
   async close(): Promise<void> {
     this.#runner.forget()
     this.#database.close()
+  }
+
+  /** What is written into a file that has no name any more is lost: nothing may be acknowledged that stands there. */
+  #checkFile(): void {
+    if (this.#file === undefined || fileAt(this.#path) === this.#file) return
+    const why = `Cannot write "${this.#path}": its file was moved, replaced or deleted`
+    const hint =
+      'Stop this process, and put the file in its place: nothing is recorded until it is opened again'
+    throw new AverbaError('STORE_UNSAFE', why, { hint, path: this.#path })
   }
 
   #checkOpen(): void {

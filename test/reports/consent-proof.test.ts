@@ -1,8 +1,17 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { toInstant } from '../../src/clock.ts'
-import { type AverbaError, type ConsentReport, checkPageProof, type PageProof } from '../../src/index.ts'
+import {
+  type AverbaError,
+  type ConsentReport,
+  checkPageProof,
+  type PageProof,
+  valueOf,
+} from '../../src/index.ts'
+import { labelsOf } from '../../src/pages/labels.ts'
+import { showTimeline } from '../../src/pages/show-timeline.ts'
 import { createVerifierKey, writeVerifierKey } from '../../src/proof/note.ts'
+import { simulate } from '../../src/simulation/index.ts'
 import { createReportedWorld, type ReportedWorld } from './reported-world.ts'
 
 const golden = (name: string) => join(import.meta.dirname, 'golden', name)
@@ -148,6 +157,53 @@ test('a proof of a log of any size leads to its root', async () => {
     expect(check).toMatchObject({ faults: [], signature: 'right', size: log.position })
   }
   await world.close()
+})
+
+test('proving a consent that was used often lets others have their turn', async () => {
+  const world = await simulate()
+  const { averba, clock, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [held] = await averba.consents.list({ subject, status: 'ATIVO' })
+  const which = { subject, id: held?.id ?? '' }
+  const basis = { purpose: 'p', legalBasis: 'l' }
+  const uses = 500
+  for (let i = 0; i < uses; i++) await averba.consents.use(which, { basis })
+  await clock.advance(1)
+  let [turns, isOver] = [0, false]
+  const count = () => {
+    turns += 1
+    if (!isOver) setImmediate(count)
+  }
+  count()
+  const { proof } = JSON.parse(await averba.audit.prove({ consent: which, at: toInstant(clock.now()) }))
+  isOver = true
+  expect(proof.events.length).toBeGreaterThan(uses)
+  expect(turns).toBeGreaterThan(uses / 50)
+  await world.close()
+})
+
+test('a timeline of very many readings is told in one pass', () => {
+  let read = 0
+  const about = {
+    at: toInstant(0),
+    stream: 's',
+    words: '',
+    actor: null,
+    basis: null,
+    anomaly: null,
+    parts: [],
+  }
+  const entries = Array.from({ length: 1_000 }, (_, position) => ({
+    ...about,
+    position,
+    get type() {
+      read += 1
+      return 'subject.synced'
+    },
+  }))
+  showTimeline(entries, labelsOf('en'))
+  expect(read).toBeLessThan(10 * entries.length)
 })
 
 function cpfOf(i: number): string {

@@ -1,9 +1,12 @@
 import { execFile, spawn } from 'node:child_process'
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readFileSync,
+  renameSync,
+  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -13,7 +16,8 @@ import { promisify } from 'node:util'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { writeBrasilia } from '../../src/adapters/brasilia.ts'
-import { AverbaError, diagnoseStore, openAverba, systemClock } from '../../src/index.ts'
+import { AverbaError, diagnoseStore, openAverba, systemClock, valueOf } from '../../src/index.ts'
+import { simulate } from '../../src/simulation/index.ts'
 import { copyStore, makeSampleStore, newPath } from '../store/sample-store.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -333,3 +337,35 @@ describe('a write-ahead log that was left by a crash', () => {
     },
   )
 })
+
+test.each([
+  ['moved away', (store: string) => renameSync(store, `${store}-elsewhere`)],
+  ['deleted', (store: string) => rmSync(store)],
+  [
+    'replaced',
+    (store: string) => {
+      copyFileSync(store, `${store}-copy`)
+      renameSync(`${store}-copy`, store)
+    },
+  ],
+])(
+  'nothing is acknowledged that would be written into a file that was %s, and probes say so',
+  async (_, act) => {
+    const store = newPath()
+    const subscriptions = [{ evento: 'e', chaveSecreta: 'chave-um' }]
+    const world = await simulate({ store, averba: { subscriptions } })
+    const { averba, portal, samples } = world
+    for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+    act(store)
+    const about = { evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
+    expect(await portal.notify({ ...about, body: 'x' })).toMatchObject([{ isDelivered: false }])
+    await expect(averba.consents.enrol({ cpf: samples.cpf })).rejects.toMatchObject({
+      code: 'STORE_UNSAFE',
+      message: expect.stringContaining('was moved, replaced or deleted'),
+    })
+    const { ready, reasons } = await averba.health()
+    expect(ready).toBe(false)
+    expect(reasons.join()).toContain('was moved, replaced or deleted')
+    await averba.close()
+  },
+)
