@@ -102,7 +102,16 @@ export function checkShape(options: AverbaOptions): void {
 }
 
 /** What is missing would be sent as `undefined`, in an address or as a credential. */
-function checkGiven({ tokenService, validationService }: AverbaOptions): void {
+function checkGiven({ consentService, tokenService, validationService, portal }: AverbaOptions): void {
+  const { redirectUrls = [] } = consentService ?? {}
+  // Of one text, every piece would count as listed.
+  if (!Array.isArray(redirectUrls) || redirectUrls.some(each => typeof each !== 'string'))
+    throw misconfigured('Cannot use consentService.redirectUrls: it is not a list of addresses')
+  if (portal && !portal.authenticate) {
+    throw misconfigured('Cannot use the portal: its authentication is missing', {
+      hint: 'Give portal.authenticate: staticHeaders, portalAccessKeys, portalSession, or a function',
+    })
+  }
   if (tokenService) {
     checkSecret('tokenService.consumerKey', tokenService.consumerKey)
     checkSecret('tokenService.consumerSecret', tokenService.consumerSecret)
@@ -118,7 +127,7 @@ function checkSecret(name: string, source: unknown): void {
   if (typeof source !== 'function') checkText(name, source instanceof Secret ? source.expose() : source)
 }
 
-function checkText(name: string, text: unknown): void {
+function checkText(name: string, text: unknown): asserts text is string {
   if (typeof text === 'string' && text !== '') return
   throw misconfigured(`Cannot use ${name}: it is missing, empty, or not a text`, {
     hint: 'Look at where it is read: a variable that is not set gives nothing',
@@ -211,17 +220,19 @@ function checkAddresses({
   portal,
   receiver,
 }: AverbaOptions): void {
-  const addresses = {
-    'consentService.baseUrl': consentService?.baseUrl,
-    'tokenService.url': tokenService?.url,
-    'validationService.baseUrl': validationService?.baseUrl,
-    'validationService.knownAs': validationService?.knownAs,
-    'portal.baseUrl': portal?.baseUrl,
-    'portal.knownAs': portal?.knownAs,
-    'receiver.publicUrl': receiver?.publicUrl,
+  const addresses: Readonly<Record<string, unknown>> = {
+    ...(consentService && { 'consentService.baseUrl': consentService.baseUrl }),
+    ...(tokenService && { 'tokenService.url': tokenService.url }),
+    ...(validationService && { 'validationService.baseUrl': validationService.baseUrl }),
+    ...(validationService?.knownAs !== undefined && {
+      'validationService.knownAs': validationService.knownAs,
+    }),
+    ...(portal && { 'portal.baseUrl': portal.baseUrl }),
+    ...(portal?.knownAs !== undefined && { 'portal.knownAs': portal.knownAs }),
+    ...(receiver && { 'receiver.publicUrl': receiver.publicUrl }),
   }
   for (const [name, address] of Object.entries(addresses)) {
-    if (address === undefined) continue
+    checkText(name, address)
     const url = URL.parse(address)
     if (url?.protocol !== 'https:') throw misconfigured(`Cannot use ${name}: it is not an https address`)
     if (url.username !== '' || url.password !== '') {

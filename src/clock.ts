@@ -74,6 +74,9 @@ export function stopwatchOf(clock: Clock): () => number {
 const poolBytes = 8_192
 let pool = new Uint8Array()
 
+/** As they were when this was loaded: a test runner may put its own in their place, which wait for it. */
+const [nextTurn, cancelTurn] = [setImmediate, clearImmediate]
+
 /** How many waits for a turn of the event loop there are. */
 let turnsAwaited = 0
 
@@ -89,13 +92,13 @@ export function afterTurn(work: () => void): () => void {
     if (isAwaited) turnsAwaited -= 1
     isAwaited = false
   }
-  const turn = setImmediate(() => {
+  const turn = nextTurn(() => {
     end()
     work()
   })
   return () => {
     end()
-    clearImmediate(turn)
+    cancelTurn(turn)
   }
 }
 
@@ -112,7 +115,7 @@ export function giveWay(): Promise<void> {
  * outside. When the event loop turns, no promise is left that could go on, and what waits for a turn is counted.
  */
 export async function whenQuiet(): Promise<void> {
-  do await new Promise<void>(resolve => setImmediate(resolve))
+  do await new Promise<void>(resolve => nextTurn(resolve))
   while (turnsAwaited > 0)
 }
 

@@ -11,6 +11,21 @@ describe('what is missing is said when the log is opened', () => {
   test.each([
     ['the store', { store: '' }],
     ['a certificate', { consentService: { baseUrl: 'https://a.exemplo.br', certificate: undefined } }],
+    ['an address of the consent service', { consentService: { certificate } }],
+    ['an address of the gateway', { tokenService: { consumerKey: 'a', consumerSecret: 'b' } }],
+    ['an address of the portal', { portal: { authenticate: async () => ({}) } }],
+    ['an address of the receiver', { receiver: {} }],
+    ['an authentication', { portal: { baseUrl: 'https://a.exemplo.br' } }],
+    [
+      'a list of addresses that a login returns to',
+      {
+        consentService: {
+          baseUrl: 'https://a.exemplo.br',
+          certificate: async () => certificate,
+          redirectUrls: 'x',
+        },
+      },
+    ],
     ['TLS', { consentService: { baseUrl: 'http://a.exemplo.br', certificate } }],
     ['an address', { tokenService: { url: 'gateway', consumerKey: 'a', consumerSecret: 'b' } }],
     ['a consumer key', { tokenService: { url: 'https://a.exemplo.br/token', consumerSecret: 'b' } }],

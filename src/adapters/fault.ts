@@ -56,8 +56,12 @@ export const faultSchema = z
     /** What it befalls; every service when absent. `receiver` stands for the deliveries of the portal. */
     service: z.enum([...serviceNames, 'receiver']).optional(),
     /** The method, and a part of the path; any when absent. */
-    method: z.string().max(10).optional(),
-    path: z.string().max(200).optional(),
+    method: z.enum(['GET', 'POST', 'PUT', 'DELETE', 'HEAD']).optional(),
+    path: z
+      .string()
+      .max(200)
+      .refine(path => !/[?#]|:\/\//.test(path), 'is a part of the path alone')
+      .optional(),
     /** How often it happens; for ever when absent. */
     times: z.int().positive().optional(),
     /** How likely it is each time, in percent; certain when absent. */

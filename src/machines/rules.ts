@@ -257,7 +257,7 @@ const portal: MachineRules = {
     'portal.harvestSoon': [{ event: 'portal.harvestHastened', owes: ['portal.listFailures'] }],
     'portal.observeForeignFailure': [{ event: 'portal.foreignFailure' }],
     'portal.subscriptionsListed': [{ event: 'portal.listed' }],
-    'portal.failuresListed': [{ event: 'portal.failuresListed' }],
+    'portal.failuresListed': [{ event: 'portal.failuresListed', owes: ['portal.listFailures'] }],
     'portal.declined': [{ event: 'portal.readDeclined' }],
   },
 }

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+
 /**
  * What is expected of a value: of an object the named members, of an array every element in order; a regular expression
  * stands for a text. A function decides for itself, and so does a matcher of a test runner, such as
@@ -55,6 +57,10 @@ export function misfitOf(actual: unknown, expected: unknown, place: string): str
   }
   if (typeof expected === 'object' && expected !== null) {
     if (typeof actual !== 'object' || actual === null) return `${place} to be an object, not ${show(actual)}`
+    if (isOpaque(expected))
+      return String(actual) === String(expected) && isDeepStrictEqual(actual, expected)
+        ? undefined
+        : `${place} to be ${show(expected)}, not ${show(actual)}`
     const members = new Map(Object.entries(actual))
     return firstOf(
       Object.entries(expected).map(
@@ -65,6 +71,11 @@ export function misfitOf(actual: unknown, expected: unknown, place: string): str
     )
   }
   return Object.is(actual, expected) ? undefined : `${place} to be ${show(expected)}, not ${show(actual)}`
+}
+
+/** What such an object holds is no member of it, or not all of it: it is the same, or it is not. */
+function isOpaque(expected: object): boolean {
+  return [Date, Error, Map, Set, URL].some(kind => expected instanceof kind) || ArrayBuffer.isView(expected)
 }
 
 function firstOf(looks: readonly (() => string | undefined)[]): string | undefined {

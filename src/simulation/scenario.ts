@@ -129,7 +129,10 @@ async function play<G, R>(
       await world.restart()
       await clock.advance(leaseMs + 1)
       await goQuiet(world)
-      await end(world, act)
+      const again = await end(world, act)
+      // What was done before may be refused, or have another outcome; anything else is a mistake of the host.
+      const isMistake = 'error' in again && !(again.error instanceof AverbaError)
+      if (isMistake && expected.error === undefined) throw again.error
     }
     const quiet = await goQuiet(world)
     events = await since(world, begin)

@@ -5,6 +5,7 @@ import type { Fetch } from '../adapters/transport.ts'
 import type { Averba } from '../averba.ts'
 import { AverbaError } from '../errors.ts'
 import type { AverbaOptions } from '../options.ts'
+import { checkOptionNames } from './check-option-names.ts'
 import { seededEntropy } from './seeded-entropy.ts'
 import { createSimulators, credentials, type Simulators, samples } from './services.ts'
 import { type CrashPoint, SimulatedProcess } from './simulated-process.ts'
@@ -72,7 +73,7 @@ const hosts = {
   portal: 'portal.exemplo.br',
 } as const
 
-/** Every option of a world: an unknown name is a slip, and would otherwise be ignored in silence. */
+/** Every option of a world. */
 const optionNames: Readonly<Record<keyof WorldOptions, true>> = {
   seed: true,
   store: true,
@@ -159,17 +160,9 @@ export async function simulate(options: WorldOptions = {}): Promise<World> {
   }
 }
 
-function checkWorldOptions({ seed = 1, ...options }: WorldOptions): void {
-  const unknown = Object.keys(options).find(name => !Object.hasOwn(optionNames, name))
-  if (unknown !== undefined) {
-    throw new AverbaError(
-      'MISCONFIGURED',
-      `Cannot use the option "${unknown}": a world has none of this name`,
-      {
-        hint: `Use one of ${Object.keys(optionNames).join(', ')}; those of the engine stand in averba`,
-      },
-    )
-  }
+function checkWorldOptions(options: WorldOptions): void {
+  const { seed = 1 } = options
+  checkOptionNames(options, optionNames, '; those of the engine stand in averba')
   if (!Number.isSafeInteger(seed) || seed < 0)
     throw new AverbaError('MISCONFIGURED', 'Cannot use the seed: it must be a whole number, 0 or more')
 }

@@ -120,7 +120,8 @@ export class SimulatedProcess {
     const life = this.#life
     if (!life) return
     this.#life = undefined
-    await this.#parts.clock.finish(life.averba.close())
+    // It may die while it closes.
+    await Promise.race([this.#parts.clock.finish(life.averba.close()), life.death.catch(() => undefined)])
   }
 
   /** Closes the store. */

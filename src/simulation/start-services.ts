@@ -9,6 +9,7 @@ import { type Clock, type Entropy, systemClock, systemEntropy } from '../clock.t
 import { AverbaError } from '../errors.ts'
 import type { AverbaOptions } from '../options.ts'
 import type { ServiceName } from '../service-name.ts'
+import { checkOptionNames } from './check-option-names.ts'
 import { deliverOverSockets } from './deliver-over-sockets.ts'
 import { createSimulators, credentials, type Simulators, samples } from './services.ts'
 
@@ -45,13 +46,23 @@ export interface ServicesOptions {
   readonly deliverFrom?: string
 }
 
+/** Every option of the services. */
+const optionNames: Readonly<Record<keyof ServicesOptions, true>> = {
+  clock: true,
+  entropy: true,
+  policies: true,
+  faults: true,
+  deliverFrom: true,
+}
+
 /**
  * Starts the four services as HTTPS servers, with certificates made for this run.
  *
  * @throws {AverbaError} `INVALID_INPUT` when `deliverFrom` is not an address of 127.0.0.0/8, or a fault or a policy is
- * not one
+ * not one; `MISCONFIGURED` for an option of another name
  */
 export async function startServices(options: ServicesOptions = {}): Promise<RunningServices> {
+  checkOptionNames(options, optionNames)
   const { clock = systemClock, entropy = systemEntropy, deliverFrom } = options
   if (deliverFrom !== undefined) checkLoopback(deliverFrom)
   const policies = options.policies !== undefined && { policies: options.policies }

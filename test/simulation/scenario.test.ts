@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { fromInstant, toInstant } from '../../src/clock.ts'
 import { valueOf } from '../../src/index.ts'
+import { meets } from '../../src/simulation/expectation.ts'
 import { ExpectationError, samples, scenario, type World } from '../../src/simulation/index.ts'
 
 const validation = { id: 'pedido', cpf: samples.cpf, claims: { sexo: 'F' } } as const
@@ -256,4 +257,32 @@ describe('a scenario that survives crashes', () => {
       /consent\.changeLost[\s\S]*in the world of seed 1, its process dead at point \d+/,
     )
   })
+})
+
+test('a mistake of the host after a crash is not swallowed', async () => {
+  let runs = 0
+  const forgetful = scenario({
+    given: () => {
+      runs = 0
+    },
+    async when(world) {
+      runs += 1
+      if (runs > 1) throw new RangeError('what was in memory is gone')
+      return validate(world)
+    },
+    survivesCrashes: true,
+    expected: { result: { status: 'settled' } },
+  })
+  await expect(forgetful).rejects.toThrow('what was in memory is gone')
+})
+
+test.each([
+  ['an address', new URL('https://a.exemplo.br/'), new URL('https://b.exemplo.br/')],
+  ['a time', new Date(0), new Date(1)],
+  ['a map', new Map([[1, 2]]), new Map([[1, 3]])],
+  ['a set', new Set([1]), new Set([2])],
+  ['bytes', new Uint8Array([1, 2]), new Uint8Array([1])],
+])('%s that is expected is that one, and no other', (_, actual, other) => {
+  meets('it', actual, actual)
+  expect(() => meets('it', actual, other)).toThrow(ExpectationError)
 })

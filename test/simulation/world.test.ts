@@ -1,10 +1,17 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { giveWay } from '../../src/clock.ts'
 import { valueOf } from '../../src/index.ts'
-import { type CrashPoint, samples, simulate, type World } from '../../src/simulation/index.ts'
+import {
+  type CrashPoint,
+  type Fault,
+  samples,
+  simulate,
+  startServices,
+  type World,
+} from '../../src/simulation/index.ts'
 
 const inFile = () => join(mkdtempSync(join(tmpdir(), 'averba-world-')), 'log.sqlite')
 const leaseMs = 60_000
@@ -221,8 +228,8 @@ test('run of an engine ends by its signal, and with the engine when that is clos
 })
 
 test.each([
-  [{ sed: 3 }, 'Cannot use the option "sed": a world has none of this name'],
-  [{ schedules: true }, 'Cannot use the option "schedules": a world has none of this name'],
+  [{ sed: 3 }, 'Cannot use the option "sed": there is none of this name'],
+  [{ schedules: true }, 'Cannot use the option "schedules": there is none of this name'],
   [{ seed: 'x' }, 'Cannot use the seed: it must be a whole number, 0 or more'],
   [{ seed: 1.5 }, 'Cannot use the seed: it must be a whole number, 0 or more'],
   [{ seed: -1 }, 'Cannot use the seed: it must be a whole number, 0 or more'],
@@ -282,4 +289,34 @@ test('what is quiet stays quiet: however often the event loop turns, nothing mor
   await world.clock.runToIdle()
   await running
   await world.close()
+})
+
+test('a process that dies while it closes is closed', async () => {
+  let isFatal = false
+  const world = await simulate({ crashAt: () => isFatal })
+  isFatal = true
+  await world.close()
+  expect(world.isDown).toBe(true)
+})
+
+test('a world goes on where a test runner fakes the timers', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const world = await simulate()
+  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  expect(await world.averba.consents.sync({ subject })).toMatchObject({ status: 'settled' })
+  await world.close()
+})
+
+test.each([{ method: 'get' }, { method: 'FETCH' }, { path: '?cnpj=' }, { path: 'https://a.exemplo.br' }])(
+  'a fault that could befall nothing is refused: %o',
+  async where => {
+    const fault = { kind: 'refuse', ...where } as Fault
+    await expect(simulate({ faults: [fault] })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  },
+)
+
+test('services refuse an option that they do not have', async () => {
+  const misspelt = { fault: [{ kind: 'refuse' }] } as object
+  await expect(startServices(misspelt)).rejects.toMatchObject({ code: 'MISCONFIGURED' })
 })
