@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { Database, Statement as Prepared } from 'better-sqlite3'
 import {
   type CompiledQuery,
@@ -165,14 +165,16 @@ class SqliteConnection implements Connection {
   readonly listTables: CompiledQuery<{ name: string }>
   readonly foreignWrites = { sql: 'pragma data_version', parameters: [] }
   readonly #path: string
-  readonly #file: string | undefined
+  /** Where the file is and which it is: the process may change its folder. */
+  readonly #file: { readonly path: string; readonly id: string } | undefined
   readonly #database: Database
   readonly #runner: SqliteRunner
   readonly #tablesRead: TablesRead
 
   constructor(path: string, database: Database) {
     this.#path = path
-    this.#file = path === inMemory ? undefined : fileAt(path)
+    const whole = resolve(path)
+    this.#file = path === inMemory ? undefined : { path: whole, id: fileAt(whole) }
     this.#database = database
     this.#runner = new SqliteRunner(database)
     this.#tablesRead = new TablesRead(database)
@@ -268,7 +270,7 @@ class SqliteConnection implements Connection {
 
   /** What is written into a file that has no name any more is lost: nothing may be acknowledged that stands there. */
   #checkFile(): void {
-    if (this.#file === undefined || fileAt(this.#path) === this.#file) return
+    if (this.#file === undefined || fileAt(this.#file.path) === this.#file.id) return
     const why = `Cannot write "${this.#path}": its file was moved, replaced or deleted`
     const hint =
       'Stop this process, and put the file in its place: nothing is recorded until it is opened again'

@@ -369,3 +369,18 @@ test.each([
     await averba.close()
   },
 )
+
+test('a process that changes its folder goes on with a store that was named from there', async () => {
+  const answer = await inChild(`
+    const { openAverba } = await import(${index})
+    const { basename, dirname } = await import('node:path')
+    const store = ${JSON.stringify(newPath())}
+    process.chdir(dirname(store))
+    const averba = await openAverba({ store: basename(store) })
+    process.chdir('/')
+    await averba.consents.enrol({ cpf: '52998224725' })
+    console.log(JSON.stringify(await averba.health({ only: ['store', 'writing'] })))
+    await averba.close()
+  `)
+  expect(answer).toMatchObject({ ready: true })
+})
