@@ -40,9 +40,9 @@ ${showTimeline(report.timeline, labels, headers)}
 ${showTimeline(report.later, labels, headers)}
 <h2>${labels.log}</h2>
 <h3>${labels.key}</h3>
-<pre>${exactly(proof.key)}</pre>
+<pre data-shown="key">${exactly(proof.key)}</pre>
 <h3>${labels.checkpoint}</h3>
-<pre>${exactly(proof.checkpoint)}</pre>
+<pre data-shown="checkpoint">${exactly(proof.checkpoint)}</pre>
 <details><summary>${labels.bytes}, ${labels.position} 1</summary><pre data-position="1">${exactly(began)}</pre></details>
 </main>
 <footer><p>${labels.footer}</p></footer>

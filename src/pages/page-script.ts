@@ -50,10 +50,14 @@ async function showPageCheck(
   if (!subtle) return say('doubt', texts.noCrypto, [])
   say('doubt', texts.checking, [])
   const { included, faults, signature } = await check(proof, subtle)
-  const headers = new Map(proof.events.map(({ header, index }) => [String(index + 1), header]))
-  const differing = [...page.querySelectorAll<HTMLElement>('pre[data-position]')].filter(
-    shown => shown.textContent !== headers.get(shown.dataset.position ?? ''),
-  )
+  const proven = new Map(proof.events.map(({ header, index }) => [String(index + 1), header]))
+  proven.set('key', proof.key).set('checkpoint', proof.checkpoint)
+  const pieces = [...page.querySelectorAll<HTMLElement>('pre')]
+  const nameOf = (piece: HTMLElement) => piece.dataset.position ?? piece.dataset.shown ?? ''
+  const differing = pieces.filter(piece => piece.textContent !== proven.get(nameOf(piece))).map(nameOf)
+  // What is checked and not shown leaves room for something else.
+  const shown = new Set(pieces.map(nameOf))
+  for (const name of proven.keys()) if (!shown.has(name)) differing.push(name)
   const signed = {
     right: texts.signatureRight,
     wrong: texts.signatureWrong,
@@ -63,10 +67,12 @@ async function showPageCheck(
     `${included} / ${proof.events.length} ${texts.included}`,
     ...faults.map(({ position, what }) => `${texts.faults[what]}${position === 0 ? '' : ` ${position}`}`),
     signed[signature],
-    ...differing.map(shown => `${texts.shownWrong} ${shown.dataset.position}`),
+    ...differing.map(name => `${texts.shownWrong} ${name}`),
     ...(differing.length === 0 ? [texts.shownRight] : []),
   ]
-  if (faults.length > 0 || differing.length > 0 || signature === 'wrong') say('no', texts.wrong, lines)
+  const isEmpty = proof.events.length === 0
+  if (isEmpty || faults.length > 0 || differing.length > 0 || signature === 'wrong')
+    say('no', texts.wrong, lines)
   else if (signature === 'unsupported') say('doubt', texts.partly, lines)
   else say('yes', texts.right, lines)
 }

@@ -30,9 +30,9 @@ export function scriptOf(page: string): string | undefined {
 export function openPage(page: string) {
   const textOf = (id: string) => new RegExp(`id="${id}">([\\s\\S]*?)</script>`).exec(page)?.[1] ?? ''
   const box = createElement()
-  const shown = [...page.matchAll(/<pre data-position="(\d+)">([\s\S]*?)<\/pre>/g)].map(
-    ([, position = '', text = '']) => ({
-      dataset: { position },
+  const shown = [...page.matchAll(/<pre(?: data-(position|shown)="(\w+)")?>([\s\S]*?)<\/pre>/g)].map(
+    ([, name, value = '', text = '']) => ({
+      dataset: name === undefined ? {} : { [name]: value },
       textContent: text.replace(/&(?:lt|gt|quot|#39|amp);/g, entity => entities[entity] ?? ''),
     }),
   )

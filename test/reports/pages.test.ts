@@ -141,6 +141,31 @@ test('the script of a page checks the page that it stands in, and finds what was
   expect(differing.text).toContain('NÃO é o que está na prova')
 })
 
+test('a page that shows another key or checkpoint, other bytes, or less than it checked, says so', async () => {
+  const { html } = await createReports()
+  const page = html.consent
+  const events = [...page.matchAll(/<pre data-position="\d+">[\s\S]*?<\/pre>/g)].map(([piece]) => piece)
+  const [one = ''] = events.slice(-2)
+  const bytes = one.slice(one.indexOf('>') + 1)
+  const forgeries: Record<string, string> = {
+    'another key': page.replace(/(<pre data-shown="key">)[^<]*/, '$1outra.exemplo+0badc0de+AbCdEf'),
+    'another checkpoint': page.replace(/(<pre data-shown="checkpoint">)[^<]*/, '$1outra.exemplo'),
+    'a key that is not named': page.replace(' data-shown="key"', ''),
+    'other bytes that are not named': page.replace(one, `<pre>${bytes.replace('position', 'other')}`),
+    'an event that is left out': page.replace(one, ''),
+    'no event at all': events
+      .reduce((rest, piece) => rest.replace(piece, ''), page)
+      .replace(
+        /(id="proof">)([^<]*)/,
+        (_, begin, proof) => begin + JSON.stringify({ ...JSON.parse(proof), events: [] }),
+      ),
+  }
+  for (const [what, forged] of Object.entries(forgeries)) {
+    expect(forged, what).not.toBe(page)
+    expect(await openPage(forged).run(subtle), what).toMatchObject({ className: 'card no' })
+  }
+})
+
 test('a page that cannot check says what it did not check', async () => {
   const { html } = await createReports()
   const none = await openPage(html.consent).run(undefined)
