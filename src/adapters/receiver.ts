@@ -58,6 +58,8 @@ export interface Receiver {
   fetch(request: Request, from?: { remoteAddress: string }): Promise<Response>
   /** The same for node:http and node:https, and for whatever hands on their requests. */
   listener(incoming: IncomingMessage, outgoing: ServerResponse): void
+  /** Reports whether a connection from an address can bring a notification that is not refused for it. */
+  takesFrom(remoteAddress: string): boolean
 }
 
 interface Answer {
@@ -213,6 +215,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
         write(outgoing, answer),
       )
     },
+    // A proxy stands for whoever is behind it.
+    takesFrom: remoteAddress => !isAllowed || trustedProxies > 0 || isAllowed(remoteAddress),
   }
 }
 

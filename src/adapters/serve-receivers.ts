@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { type Clock, systemClock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Certificate } from './certificate.ts'
@@ -12,7 +12,7 @@ export interface ServeReceiversOptions {
   /**
    * Receivers by the path of their endpoint, such as `/averba`; those of several logs, each under a path of its own.
    */
-  readonly receivers: Readonly<Record<string, Pick<Receiver, 'listener'>>>
+  readonly receivers: Readonly<Record<string, Served>>
   /** The server's certificate with its key; a function is asked again every minute, for one that was renewed. */
   readonly certificate: Source<Certificate>
   /**
@@ -27,11 +27,15 @@ export interface ServeReceiversOptions {
   readonly headersTimeoutMs?: number
   readonly requestTimeoutMs?: number
   readonly headerBytesMax?: number
+  /** Half of them are kept for addresses that may notify. */
   readonly connectionsMax?: number
   /** Told of a certificate that could not be renewed: the former one is shown until it can. */
   readonly onTrouble?: (error: unknown) => void
   readonly clock?: Clock
 }
+
+/** A receiver, and whether a connection from an address can bring it anything. */
+type Served = Pick<Receiver, 'listener'> & Partial<Pick<Receiver, 'takesFrom'>>
 
 /** A server that takes notifications, to be closed. */
 export interface ReceiverServer {
@@ -75,13 +79,27 @@ export async function serveReceivers(options: ServeReceiversOptions): Promise<Re
     },
   )
   shown.showTo(server)
-  server.maxConnections = options.connectionsMax ?? 1_000
+  const { connectionsMax = 1_000 } = options
+  server.maxConnections = connectionsMax
+  keepRoom(server, Object.values(receivers), connectionsMax / 2)
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => reject(cannotListen(port, cause)))
     server.listen(port, host, resolve)
   })
   const { port: taken } = server.address() as AddressInfo // It listens on a port, not on a pipe.
   return { port: taken, close: () => close(server, clock) }
+}
+
+/** Whoever may not notify is told so while there is room, and keeps nobody else out who says nothing. */
+function keepRoom(server: Server, receivers: readonly Served[], strangersMax: number): void {
+  const strangers = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    const { remoteAddress = '' } = socket
+    if (receivers.some(({ takesFrom }) => takesFrom?.(remoteAddress) ?? true)) return
+    if (strangers.size >= strangersMax) socket.destroy()
+    else strangers.add(socket)
+    socket.once('close', () => strangers.delete(socket))
+  })
 }
 
 function cannotListen(port: number, cause: NodeJS.ErrnoException): AverbaError {

@@ -4,7 +4,7 @@ import { createConnection } from 'node:net'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type Authority, createAuthority } from '../../src/adapters/authority.ts'
-import { createReceiver, type Incoming } from '../../src/adapters/receiver.ts'
+import { createReceiver, type Incoming, type ReceiverOptions } from '../../src/adapters/receiver.ts'
 import { type ServeReceiversOptions, serveReceivers } from '../../src/adapters/serve-receivers.ts'
 import { systemClock, toInstant } from '../../src/clock.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
@@ -16,7 +16,11 @@ beforeAll(async () => {
 
 /** A receiver that keeps what it is given in memory. */
 function receiverOf(stored: Incoming[], store?: () => Promise<void>) {
-  return createReceiver({
+  return createReceiver(receiving(stored, store))
+}
+
+function receiving(stored: Incoming[], store?: () => Promise<void>): ReceiverOptions {
+  return {
     clock: systemClock,
     sources: ['127.0.0.0/8'],
     secretsOf: async () => [],
@@ -24,7 +28,7 @@ function receiverOf(stored: Incoming[], store?: () => Promise<void>) {
     bodyBytesMax: 1_000,
     onRefused: () => undefined,
     onStoreError: () => undefined,
-  })
+  }
 }
 
 /** Two tenants behind one server. */
@@ -56,7 +60,10 @@ function post(port: number, path: string, { headers = {}, body = '{}' } = {}): P
 }
 
 /** Opens a connection, and tells how it ends when nothing is done with it. */
-async function open(port: number, options: ConnectionOptions = {}): Promise<TLSSocket> {
+async function open(
+  port: number,
+  options: ConnectionOptions & { localAddress?: string } = {},
+): Promise<TLSSocket> {
   const socket = connect({ host: '127.0.0.1', servername: 'localhost', port, ca: authority.ca, ...options })
   await new Promise<void>((resolve, reject) => {
     socket.once('secureConnect', resolve)
@@ -194,6 +201,23 @@ test('a function that never gives the next certificate keeps nobody from being s
   await clock.advance(60_000)
   for (let i = 0; i < 3; i++) (await open(port, { servername: 'localhost' })).destroy()
   expect(asked).toBe(2)
+})
+
+test('strangers who send nothing leave room for those who may notify', async () => {
+  const stored: Incoming[] = []
+  const own = createReceiver({ ...receiving(stored), sources: ['127.0.0.2/32'] })
+  const { port } = await given({ receivers: { '/norte': own }, connectionsMax: 8 })
+  const silent = Array.from({ length: 20 }, () => createConnection({ host: '127.0.0.1', port }))
+  onTestFinished(() => {
+    for (const each of silent) each.destroy()
+  })
+  for (const each of silent) each.on('error', () => undefined)
+  await expect.poll(() => silent.filter(each => each.destroyed || each.readableEnded).length).toBe(16)
+  const socket = await open(port, { localAddress: '127.0.0.2' })
+  socket.destroy()
+  // One of them is told why, as long as there is room.
+  for (const each of silent) each.destroy()
+  await expect.poll(() => post(port, '/norte').catch(() => undefined)).toBe(403)
 })
 
 test('closing takes no more, and lets what is under way be answered', async () => {
