@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { backupStore } from '../index.ts'
 import { counted } from './counted.ts'
 import { describeBytes, describeOwed } from './describe-owed.ts'
-import { createProgress } from './progress.ts'
+import { createStoppableProgress } from './progress.ts'
 
 /** The command `averba backup`. */
 export function backupCommand(): Command {
@@ -19,7 +19,7 @@ export function backupCommand(): Command {
 }
 
 async function backup(store: string, to: string, { json = false }: { json?: boolean }): Promise<void> {
-  const made = await backupStore({ store, to, onProgress: createProgress() })
+  const made = await backupStore({ store, to, onProgress: createStoppableProgress() })
   if (json) return console.log(JSON.stringify(made))
   const { position, at, bytes, parts, archivedParts, keyring, epochs, owed } = made
   const extent = `${counted(position, 'event')} up to ${at}, ${counted(parts, 'part')}`

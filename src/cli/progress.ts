@@ -1,3 +1,5 @@
+import { AverbaError } from '../index.ts'
+
 /** Where it is drawn. */
 interface Terminal {
   readonly isTTY?: boolean
@@ -20,5 +22,20 @@ export function createProgress(
     if (text === shown) return
     shown = text
     terminal.write(`\r\x1b[K${done >= end ? '' : text}`)
+  }
+}
+
+/** The same for a task that makes a copy: the first signal ends it there, so that what is half made is removed. */
+export function createStoppableProgress(terminal?: Terminal): ReturnType<typeof createProgress> {
+  const show = createProgress(terminal)
+  let stoppedBy: string | undefined
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      stoppedBy = signal
+    })
+  }
+  return (what, done, end) => {
+    if (stoppedBy !== undefined) throw new AverbaError('CLOSED', `Ended by ${stoppedBy}: nothing was made`)
+    show(what, done, end)
   }
 }

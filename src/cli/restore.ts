@@ -3,7 +3,7 @@ import { type Restored, restoreStore } from '../index.ts'
 import { counted } from './counted.ts'
 import { describeOwed } from './describe-owed.ts'
 import { print } from './print.ts'
-import { createProgress } from './progress.ts'
+import { createStoppableProgress } from './progress.ts'
 import { type RootKeyOption, rootKeyOf, rootKeyOption } from './root-key.ts'
 
 /** The command `averba restore`. */
@@ -30,7 +30,7 @@ async function restore(
   options: RootKeyOption & { json?: boolean; keys?: string; acceptRollback?: boolean },
 ): Promise<void> {
   const { json = false, keys, acceptRollback = false } = options
-  const onProgress = createProgress()
+  const onProgress = createStoppableProgress()
   const restored = await restoreStore({
     backup,
     store,
