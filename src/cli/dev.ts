@@ -133,6 +133,10 @@ export async function trigger(evento: string, body: string): Promise<Triggered[]
   }).catch(cause => {
     throw notRunning(cause)
   })
+  if (!response.ok) {
+    const hint = 'An event is named by 1 to 40 characters, as in averba trigger dimp-situacao-import'
+    throw new AverbaError('INVALID_INPUT', 'Cannot trigger: the simulated portal refuses it', { hint })
+  }
   const { deliveries } = (await response.json()) as { deliveries: Triggered[] } // As the control server answers.
   return deliveries
 }

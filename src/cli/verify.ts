@@ -58,7 +58,10 @@ export function verifyCommand(): Command {
 async function verify(store: string, options: Options): Promise<void> {
   const { key, mark, witness, json = false } = options
   const proof = readProof(store)
-  if (proof !== undefined) return verifyProof(proof, readLines([...(key ?? []), ...(witness ?? [])]), json)
+  if (proof !== undefined) {
+    checkOfProof(options)
+    return verifyProof(proof, readLines([...(key ?? []), ...(witness ?? [])]), json)
+  }
   const verdict = await verifyLog({
     store,
     onProgress: createProgress(),
@@ -77,6 +80,16 @@ function readProof(path: string): string | undefined {
   if (!existsSync(path) || !statSync(path).isFile() || statSync(path).size > proofBytesMax) return undefined
   const text = readFileSync(path, 'utf8')
   return text.startsWith('c2sp.org/tlog-proof@v1\n') || text.startsWith('{') ? text : undefined
+}
+
+/** A proof stands alone: what is given beside it would be taken for checked. */
+function checkOfProof({ mark, rootKeyFrom }: Options): void {
+  const given = mark !== undefined ? '--mark' : rootKeyFrom !== undefined ? '--root-key-from' : undefined
+  if (given === undefined) return
+  const hint = 'Verify the store, or an export of it, to hold it against a checkpoint that was kept'
+  throw new AverbaError('INVALID_INPUT', `Cannot verify a proof with ${given}: that is for a whole log`, {
+    hint,
+  })
 }
 
 async function verifyProof(text: string, lines: readonly string[], json: boolean): Promise<void> {
@@ -109,9 +122,9 @@ async function verifyAlone(
 /** Key lines as given: either the lines themselves, or files that hold them. */
 function readLines(given: readonly string[]): string[] {
   return given.flatMap(each => {
-    if (!existsSync(each)) return [each]
+    if (!statSync(each, { throwIfNoEntry: false })?.isFile()) return [each]
     const lines = readFileSync(each, 'utf8').split('\n')
-    const found = lines.filter(line => line !== '')
+    const found = lines.map(line => line.trim()).filter(line => line !== '')
     if (found.length > 0) return found
     throw new AverbaError('INVALID_INPUT', `Cannot use "${each}": it holds no verifier key line`)
   })

@@ -296,6 +296,16 @@ test('one record is disclosed to whoever has its file and the key of the log, an
   const { isProven, opened } = JSON.parse((await averba('verify', file, '--key', key, '--json')).stdout)
   expect(isProven).toBe(true)
   expect(opened).toMatchObject([{ name: 'claims', value: { nome: 'X' } }])
+  // What would not be looked at is not taken.
+  const held = await averba('verify', file, '--key', key, '--mark', 'nosuch')
+  expect(held).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('Cannot verify a proof with --mark'),
+  })
+  const lines = join(newFolder(), 'key')
+  writeFileSync(lines, `${key}\r\n`)
+  expect((await averba('verify', file, '--key', lines)).code).toBe(0)
+  expect((await averba('verify', file, '--key', newFolder())).code).toBe(1)
   // Without the key of the log nobody tells whose it is.
   expect((await averba('verify', file)).code).toBe(1)
 

@@ -38,6 +38,10 @@ async function start(...args: string[]) {
 test('a newcomer sees the first notification arrive with two commands', async () => {
   const { lines, trigger, running, ended } = await start()
   expect((await trigger('dimp-situacao-import')).stdout).toBe('delivered\n')
+  await expect(trigger('')).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('INVALID_INPUT'),
+  })
   await expect.poll(() => lines.at(-1)).toBe('received dimp-situacao-import: 27 bytes, stored')
   await expect(trigger('outro')).rejects.toMatchObject({
     code: 1,
