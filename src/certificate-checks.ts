@@ -30,7 +30,7 @@ async function checkCertificate(
     const detail = `it ends in ${daysLeft} days: renew it, and put the new one where it is read from`
     return { ok: false, detail, daysLeft }
   } catch (error) {
-    if (!(error instanceof AverbaError)) throw error
+    if (!(error instanceof AverbaError)) return { ok: false, detail: 'it cannot be looked at' }
     return { ok: false, detail: [error.message, error.hint].filter(Boolean).join(': ') }
   }
 }

@@ -137,16 +137,18 @@ class Harvest {
       if (failures) failures.push(failure)
       else linked.set(notification, [failure])
     }
-    for (const { notification, evento, failed_at } of await this.#linkedNearby())
-      if (notification !== null) link(notification, { evento, failedAt: failed_at, content: '' })
+    const nearby = await this.#linkedNearby()
     let looked = 0
     for (const item of new Map(items.map(each => [each.remoteId, each])).values()) {
-      const { isOpen, notification } = await this.#look(item)
+      const { isOpen, failure, notification } = await this.#look(item)
+      if (failure !== undefined) nearby.delete(failure)
       if (isOpen) open.push(item)
       if (notification !== undefined) link(notification, sought(item))
       looked += 1
       if (looked % portionItems === 0) await giveWay()
     }
+    for (const { notification, evento, failed_at } of nearby.values())
+      if (notification !== null) link(notification, { evento, failedAt: failed_at, content: '' })
     const lost = this.#recovers ? open : []
     const stored = await StoredNotifications.around(this.#area, lost.map(sought), items.map(sought), linked)
     // The portal says nothing of their order, and what was recovered stands for what failed after it.
@@ -167,37 +169,50 @@ class Harvest {
     return versions
   }
 
-  /** Reports whether there is anything left to do about a record, and the notification that it is linked to. */
-  async #look({ remoteId }: ListedFailure): Promise<{ isOpen: boolean; notification: string | undefined }> {
+  async #look({ remoteId }: ListedFailure): Promise<Looked> {
     const { store } = this.#area
-    const isKnown = (await store.lookUp('failure', String(remoteId))) !== undefined
+    const failure = await store.lookUp('failure', String(remoteId))
     const notification = this.#recovers ? await store.lookUp('recovery', String(remoteId)) : undefined
-    return { isOpen: !isKnown || (this.#recovers && notification === undefined), notification }
+    return {
+      isOpen: failure === undefined || (this.#recovers && notification === undefined),
+      failure,
+      notification,
+    }
   }
 
   /**
    * The failures just before the day and just after it, which the portal lists with another one: what they are linked
-   * to stands for that many failures fewer of this day.
+   * to stands for that many failures fewer of this day. By our ids: it may list them with this one all the same.
    */
-  async #linkedNearby(): Promise<readonly Pick<FailureRow, 'notification' | 'evento' | 'failed_at'>[]> {
-    if (!this.#recovers || this.#dayFrom === null) return []
+  async #linkedNearby(): Promise<Map<string, Nearby>> {
+    const found = new Map<string, Nearby>()
+    if (!this.#recovers || this.#dayFrom === null) return found
     const from = fromInstant(this.#dayFrom)
-    const found: Pick<FailureRow, 'notification' | 'evento' | 'failed_at'>[] = []
     for (const [first, until] of [
       [from - answerMs, from],
       [from + dayMs, from + dayMs + answerMs],
     ] as const) {
       const rows = this.#area.views
         .selectFrom('failures')
-        .select(['notification', 'evento', 'failed_at'])
+        .select(['failure', 'notification', 'evento', 'failed_at'])
         .where('failed_at', '>=', toInstant(first))
         .where('failed_at', '<', toInstant(until))
         .where('notification', 'is not', null)
         .execute()
-      found.push(...((await unlessStopped(rows)) ?? []))
+      for (const row of (await unlessStopped(rows)) ?? []) found.set(row.failure, row)
     }
     return found
   }
+}
+
+type Nearby = Pick<FailureRow, 'failure' | 'notification' | 'evento' | 'failed_at'>
+
+/** What is known of a record: our ids of it, and of the notification that it is linked to. */
+interface Looked {
+  /** There is anything left to do about it. */
+  readonly isOpen: boolean
+  readonly failure: string | undefined
+  readonly notification: string | undefined
 }
 
 /** As many of the records that cannot be read as one part may hold: the portal has the others for thirty days. */

@@ -148,6 +148,13 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
     }
   }
 
+  /** The days whose failures are going to be read by themselves. */
+  async function waitingDays(): Promise<string[]> {
+    const owed = await store.effects({ stream: portalStream, states: ['owed', 'started', 'deferred'] })
+    const readings = owed.filter(({ type }) => type === 'portal.listFailures')
+    return readings.flatMap(({ data }) => (data as { day: string | null }).day ?? []) // As the machine writes it.
+  }
+
   return {
     failures({ day, recover = false } = {}) {
       const reading = read(day, recover)
@@ -178,13 +185,15 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
       const days = daysBetween(since === undefined ? now : since, now)
       const asked = days.filter(day => harvestDueAt(soon.get(day), now) !== undefined)
       if (asked.length === 0) return
-      const message = { type: 'portal.harvestSoon', data: { reason, days: asked, now } }
       // Before anything is waited for: of a thousand that fail at once only one gets this far.
       for (const day of asked) soon.set(day, harvestDueAt(soon.get(day), now) ?? now)
       for (const day of [...soon.keys()].sort().slice(0, -keptDays)) soon.delete(day)
       const input = { method: 'subscriptions.harvestSoon', reason, days: asked, now }
       await commands
-        .record(input, async () => ({ targets: [{ stream: portalStream, message }] }))
+        .record(input, async () => {
+          const data = { reason, days: asked, now, waiting: await waitingDays() }
+          return { targets: [{ stream: portalStream, message: { type: 'portal.harvestSoon', data } }] }
+        })
         .catch(() => {
           // The store may be what failed: the next failure tries again.
           for (const day of asked) soon.delete(day)

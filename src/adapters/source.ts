@@ -17,12 +17,19 @@ export async function valueFrom<T>(source: Source<T>, what: string, maxMs = sour
   if (typeof source !== 'function') return source
   const cannot = `Cannot get the ${what}: the function that gives it`
   try {
-    const given = (source as () => T | Promise<T>)() // A function is never a value here.
-    return given instanceof Promise ? await inTime(given, `${cannot} did not answer`, maxMs) : given
+    const given = (source as () => T | PromiseLike<T>)() // A function is never a value here.
+    return isAwaitable(given)
+      ? await inTime(Promise.resolve(given), `${cannot} did not answer`, maxMs)
+      : given
   } catch (cause) {
     if (cause instanceof UnansweredError) throw new AverbaError('MISCONFIGURED', cause.message)
     throw new AverbaError('MISCONFIGURED', `${cannot} failed`, { cause })
   }
+}
+
+/** Promises of other libraries and realms are none of ours. */
+function isAwaitable<T>(given: T | PromiseLike<T>): given is PromiseLike<T> {
+  return typeof given === 'object' && given !== null && 'then' in given && typeof given.then === 'function'
 }
 
 class UnansweredError extends Error {}

@@ -121,8 +121,9 @@ export function openSocket(options: SocketOptions): Socket {
 
   async function send(request: Request, onConnected?: () => void): Promise<Dispatcher.ResponseData> {
     const withinMs = limitsOf(request)?.budgetMs ?? budgetMs
-    const signal = AbortSignal.any([AbortSignal.timeout(withinMs), request.signal])
+    // A vault that hangs has a limit of its own: its time is none in which a request is on its way.
     const agent = await current()
+    const signal = AbortSignal.any([AbortSignal.timeout(withinMs), request.signal])
     return exchange(request, onConnected ? agent.compose(telling(onConnected)) : agent, signal)
   }
 

@@ -52,7 +52,7 @@ async function report(options: Options): Promise<void> {
   const text = await withExisting(config, averba => {
     return who ? reportOn(averba, who, options, page) : reportProcessing(averba, options, page)
   })
-  if (out === undefined) return void process.stdout.write(printableText(text))
+  if (out === undefined) return void process.stdout.write(html ? text : printableText(text))
   new NewFile(out, 0o600).write(text)
   console.error(`Wrote ${out}.`)
 }

@@ -55,6 +55,14 @@ interface ForeignFailure {
  */
 export type HarvestReason = 'unstored' | 'late' | 'downtime' | 'adopted'
 
+interface HarvestSoon {
+  readonly reason: HarvestReason
+  readonly days: readonly string[]
+  readonly now: Instant
+  /** The days of which a reading is owed that goes by itself, by the ledger: a parked one is none. */
+  readonly waiting?: readonly string[]
+}
+
 interface AskedFailures {
   readonly day: string | null
   /** Whether content that is in no inbox yet goes into it. */
@@ -97,7 +105,7 @@ type PortalMessage =
   | Message<'portal.listFailures', AskedFailures & Addressed>
   /** The time for the failures up to a day has come; `since` is the day on which the log began. */
   | Message<'portal.harvest', { day: string; today: string; since: string } & Addressed>
-  | Message<'portal.harvestSoon', { reason: HarvestReason; days: readonly string[]; now: Instant }>
+  | Message<'portal.harvestSoon', HarvestSoon>
   | Message<'portal.observeForeignFailure', ForeignFailure>
   | Message<'portal.subscriptionsListed', Listed>
   | Message<'portal.failuresListed', ListedFailures>
@@ -205,17 +213,15 @@ export function harvestDueAt(lastDueAt: Instant | undefined, now: Instant): Inst
   return last >= soon ? undefined : toInstant(Math.max(soon, last + intervalMs))
 }
 
-function harvestSoon(
-  { soon }: Context,
-  { reason, days, now }: Extract<PortalMessage, { type: 'portal.harvestSoon' }>['data'],
-): Decision<PortalEvent> {
+function harvestSoon({ soon }: Context, { reason, days, now, waiting }: HarvestSoon): Decision<PortalEvent> {
   const [due, again]: [DueDay[], DueDay[]] = [[], []]
   for (const day of days.slice(-soonMax)) {
     const known = soon.find(each => each.day === day)
-    if (known?.againAt !== undefined) continue
+    const isOpen = known?.isOpen === true && (waiting?.includes(day) ?? true)
+    if (isOpen && known?.againAt !== undefined) continue
     const dueAt = harvestDueAt(known?.dueAt, now)
     // One that is under way may have been answered before this failed: a second one beside it would be one too many.
-    if (dueAt !== undefined) (known?.isOpen ? again : due).push({ day, dueAt })
+    if (dueAt !== undefined) (isOpen ? again : due).push({ day, dueAt })
   }
   if (due.length + again.length === 0) return record()
   const data = { reason, days: due, ...(again.length > 0 && { again }) }

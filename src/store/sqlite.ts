@@ -150,10 +150,14 @@ function mark(database: Database): void {
   }
 }
 
-/** Which file has a path now. */
-function fileAt(path: string): string {
-  const found = statSync(path, { throwIfNoEntry: false })
-  return found ? `${found.dev} ${found.ino}` : ''
+/** Which file has a path now; `undefined` where this process may no longer look. */
+function fileAt(path: string): string | undefined {
+  try {
+    const found = statSync(path, { throwIfNoEntry: false })
+    return found ? `${found.dev} ${found.ino}` : ''
+  } catch {
+    return undefined
+  }
 }
 
 /** A host's text may have a question mark anywhere, so it is not changed. */
@@ -166,7 +170,7 @@ class SqliteConnection implements Connection {
   readonly foreignWrites = { sql: 'pragma data_version', parameters: [] }
   readonly #path: string
   /** Where the file is and which it is: the process may change its folder. */
-  readonly #file: { readonly path: string; readonly id: string } | undefined
+  readonly #file: { readonly path: string; readonly id: string | undefined } | undefined
   readonly #database: Database
   readonly #runner: SqliteRunner
   readonly #tablesRead: TablesRead
@@ -270,7 +274,9 @@ class SqliteConnection implements Connection {
 
   /** What is written into a file that has no name any more is lost: nothing may be acknowledged that stands there. */
   #checkFile(): void {
-    if (this.#file === undefined || fileAt(this.#file.path) === this.#file.id) return
+    if (this.#file === undefined) return
+    const id = fileAt(this.#file.path)
+    if (id === this.#file.id || id === undefined) return
     const why = `Cannot write "${this.#path}": its file was moved, replaced or deleted`
     const hint =
       'Stop this process, and put the file in its place: nothing is recorded until it is opened again'

@@ -15,3 +15,23 @@ test('a function that never answers is given up, in words, and one that answers 
   await expect(valueFrom(async () => 'x', 'secret', 10)).resolves.toBe('x')
   await expect(valueFrom(() => 'x', 'secret', 10)).resolves.toBe('x')
 })
+
+test('promises of other libraries are waited for no longer, and what they fail with is wrapped', async () => {
+  class Foreign {
+    readonly settle: (resolve: (text: string) => void, reject: (error: unknown) => void) => void
+    constructor(settle: Foreign['settle']) {
+      this.settle = settle
+    }
+    // biome-ignore lint/suspicious/noThenProperty: as libraries make them: awaitable, and no Promise
+    then(resolve: (text: string) => void, reject: (error: unknown) => void): void {
+      this.settle(resolve, reject)
+    }
+  }
+  const foreign = (settle: Foreign['settle']) => new Foreign(settle) as unknown as Promise<string> // Awaitable.
+  await expect(valueFrom(() => foreign(() => undefined), 'secret', 10)).rejects.toMatchObject({
+    code: 'MISCONFIGURED',
+  })
+  const failing = valueFrom(() => foreign((_, reject) => reject(new Error('password=x'))), 'secret', 10)
+  await expect(failing).rejects.toMatchObject({ message: expect.not.stringContaining('password') })
+  await expect(valueFrom(() => foreign(resolve => resolve('x')), 'secret', 10)).resolves.toBe('x')
+})

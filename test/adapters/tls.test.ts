@@ -248,6 +248,22 @@ test('a certificate whose time has not come does not take the place of the one b
   await socket.close()
 })
 
+test('the time that a vault takes is none in which a request is on its way', async () => {
+  const clock = new VirtualClock(toInstant(Date.now()))
+  let isSlow = false
+  const certificate = async () => {
+    if (isSlow) await systemClock.sleep(400)
+    return client
+  }
+  const socket = openSocket({ clock, ca: authority.ca, certificate, budgetMs: 300 })
+  const send = () => socket.fetch(new Request(`https://localhost:${server.port}/`))
+  await send()
+  isSlow = true
+  await clock.advance(60_000)
+  expect((await send()).status).toBe(200)
+  await socket.close()
+})
+
 test('a connection that ends before TLS is there carried nothing', async () => {
   const rude = createServer(socket => void socket.once('data', () => socket.resetAndDestroy()))
   await new Promise<void>(resolve => rude.listen(0, '127.0.0.1', resolve))

@@ -184,3 +184,51 @@ test('reading failures lets others have their turn, however many notifications a
   expect(await bodiesOf(averba)).toHaveLength(stored + 1)
   await world.close()
 })
+
+test('a reading that is parked keeps later failures of its day from being found for some hours at most', async () => {
+  let isDown = true
+  const world = await given({
+    intercept: async (request, forward) =>
+      isDown && request.url.includes('/falhas') ? new Response(null, { status: 503 }) : forward(request),
+  })
+  const { averba, clock } = world
+  await world.lose({ n: 1 })
+  await averba.subscriptions.harvestSoon('unstored')
+  await clock.advance(10_000)
+  await averba.settle()
+  const [waiting] = await averba.effects.list({ state: 'deferred' })
+  await averba.effects.park(waiting?.id ?? '')
+  isDown = false
+  for (let i = 0; i < 20; i++) {
+    await clock.advance(10 * minuteMs)
+    await averba.subscriptions.harvestSoon('unstored')
+    await averba.settle()
+  }
+  expect(await bodiesOf(averba)).toEqual([{ n: 1 }])
+  await world.close()
+})
+
+test('a failure just after midnight that the portal lists with the day before counts once', async () => {
+  const body = '{"aviso":"greve"}'
+  const record = (id: number, data: string) => ({ id, data, descricao: 'x', evento, conteudo: body })
+  const records = [record(1, '20-11-2026 23:59:58'), record(2, '21-11-2026 00:00:03')]
+  const world = await given({
+    intercept: async (request, forward) =>
+      request.url.includes('/falhas') ? Response.json(records) : forward(request),
+  })
+  const { averba, clock } = world
+  await clock.advance(Date.parse('2026-11-21T02:59:52Z') - clock.now())
+  await world.notify({ aviso: 'greve' })
+  await clock.advance(8_000)
+  await world.notify({ aviso: 'greve' })
+  await clock.advance(hourMs)
+  const day = '2026-11-20'
+  records.pop()
+  await averba.subscriptions.failures({ day, recover: true })
+  records.push(record(2, '21-11-2026 00:00:03'))
+  await averba.subscriptions.failures({ day, recover: true })
+  expect(await bodiesOf(averba)).toHaveLength(1)
+  await averba.subscriptions.failures({ day: '2026-11-21', recover: true })
+  expect(await bodiesOf(averba)).toHaveLength(1)
+  await world.close()
+})
