@@ -8,6 +8,7 @@ import { readHeaderText } from './header-text.ts'
 import { interleave, medianOf, rateOf, ratioOf } from './measure.ts'
 import { openEmmett } from './peers.ts'
 import { RawLog } from './raw-log.ts'
+import { RawRows } from './raw-rows.ts'
 import { Callers, consentEvent, createId, eventsPerStream, openStore } from './workload.ts'
 
 const callers = 64
@@ -32,18 +33,19 @@ export async function benchAppends(
   const amended = { type: 'consent.amended', header: await readHeaderText(store), eventsPerStream }
   const raw = new RawLog(join(folder, 'raw.sqlite'), { ...amended, callers })
   const rawOne = new RawLog(join(folder, 'raw-one.sqlite'), { ...amended, callers: 1 })
-  // What `handle` writes has a longer header, and each validation is a stream of its own.
-  const requested = { type: 'validation.requested', header: await readHeaderText(full), eventsPerStream: 1 }
-  const rawFull = new RawLog(join(folder, 'raw-full.sqlite'), { ...requested, callers })
+  const rawFull = new RawRows(join(folder, 'raw-full.sqlite'), join(folder, 'full.sqlite'), createId)
   const { data } = consentEvent(`consent-${createId()}`, 2).event
   say(
-    `appends: headers of ${amended.header.length} bytes bare, ${requested.header.length} full, synchronous=FULL`,
+    `appends: headers of ${amended.header.length} bytes bare, ${(await readHeaderText(full)).length} full, synchronous=FULL`,
   )
   const rates = await interleave(
     {
       raw64: () => rateOf(manyEvents, () => raw.insert(manyEvents)),
       bare64: () => rateOf(manyEvents, () => many.append(manyEvents)),
-      rawFull64: () => rateOf(manyEvents, () => rawFull.insert(manyEvents)),
+      rawFull64: () => {
+        const rows = rawFull.make(manyEvents / 2)
+        return rateOf(rows.length, () => rawFull.insert(rows, callers))
+      },
       full64: () => rateOf(manyEvents / 2, () => validateAll(engine, manyEvents / 2)),
       raw1: () => rateOf(fewEvents, () => rawOne.insert(fewEvents)),
       bare1: () => rateOf(fewEvents, () => one.append(fewEvents)),
