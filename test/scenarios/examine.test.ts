@@ -158,7 +158,7 @@ test('options, secrets and certificates that cannot work are said by their name'
     },
     subscription: { configuration: expect.stringContaining('Cannot get the chaveSecreta') },
     accessKeys: { configuration: expect.stringContaining('Cannot get the clientSecret of the portal') },
-    nothing: { certificate: expect.stringContaining('it is not a certificate: give { cert, key }') },
+    nothing: { certificate: expect.stringContaining('it is none: Give { cert, key }') },
     expired: { certificate: expect.stringMatching(/it expired on .*: Renew it/) },
     mismatch: { certificate: expect.stringContaining('its key belongs to another certificate') },
   })

@@ -78,7 +78,7 @@ async function rotated(): Promise<(string | undefined)[]> {
     },
     { ...server, clientCa: authority.ca },
   )
-  const clock = new VirtualClock()
+  const clock = new VirtualClock(new Date().toISOString())
   let certificate = client
   const socket = openSocket({ clock, ca: authority.ca, certificate: () => certificate })
   const send = () => socket.fetch(new Request(`https://localhost:${running.port}/`))
