@@ -74,13 +74,12 @@ export async function useNextCertificate(
   throw new AverbaError('MISCONFIGURED', why, { hint: 'The one before stays in use until then' })
 }
 
-/** What a function or a configuration gives may be anything. */
+/** What a function or a configuration gives may be anything; a text may come as the bytes of its file. */
 function isGiven(certificate: unknown): certificate is Certificate {
   if (typeof certificate !== 'object' || certificate === null) return false
-  if ('pfx' in certificate)
-    return typeof certificate.pfx === 'string' || certificate.pfx instanceof Uint8Array
-  const { cert, key } = certificate as { cert?: unknown; key?: unknown } // Looked at.
-  return typeof cert === 'string' && typeof key === 'string'
+  const { cert, key, pfx } = certificate as { cert?: unknown; key?: unknown; pfx?: unknown } // Looked at.
+  const needed = 'pfx' in certificate ? [pfx] : [cert, key]
+  return needed.every(each => typeof each === 'string' || each instanceof Uint8Array)
 }
 
 /**

@@ -3,6 +3,7 @@ import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo, Server as NetServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Authority, createAuthority, type Issued } from '../../src/adapters/authority.ts'
+import { exchange } from '../../src/adapters/exchange.ts'
 import { type Server, serve } from '../../src/adapters/serve.ts'
 import type { SocketOptions } from '../../src/adapters/transport.ts'
 import { systemClock } from '../../src/clock.ts'
@@ -240,4 +241,23 @@ describe('answered', () => {
       expect(received, kind).toBe(status === 401 && kind === 'paid' ? 2 : 1)
     }
   })
+})
+
+test.each([
+  [
+    'that may take most of a lease is not waited for twice within it',
+    { budgetMs: 45_000, bodyBytesMax: 1_000 },
+    1,
+  ],
+  ['of the usual time is asked for again at once', undefined, 3],
+])('a reading %s, where no answer came in time', async (_, limits, times) => {
+  let sent = 0
+  const fetch = async () => {
+    sent += 1
+    throw new DOMException('The budget is over', 'TimeoutError')
+  }
+  const write = () => new Request('https://localhost/')
+  const ended = await exchange({ fetch, clock: systemClock, ...(limits && { limits }) }, 'read', write)
+  expect(ended).toMatchObject({ status: 'lost', because: 'no answer in time' })
+  expect(sent).toBe(times)
 })

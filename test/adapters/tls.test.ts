@@ -248,6 +248,14 @@ test('a certificate whose time has not come does not take the place of the one b
   await socket.close()
 })
 
+test('a certificate whose texts come as bytes is used like one of texts', async () => {
+  const bytes = { cert: Buffer.from(client.cert), key: Buffer.from(client.key) }
+  const socket = openSocket({ clock: systemClock, ca: authority.ca, certificate: bytes as never }) // As files are read.
+  await socket.fetch(new Request(`https://localhost:${server.port}/`))
+  expect(seen.at(-1)?.clientName).toBe('gestora')
+  await socket.close()
+})
+
 test('the time that a vault takes is none in which a request is on its way', async () => {
   const clock = new VirtualClock(toInstant(Date.now()))
   let isSlow = false
