@@ -1,7 +1,7 @@
 import { giveWay } from './clock.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Machine, MachineState } from './machines/machine.ts'
-import type { Carried, Event, Given } from './message.ts'
+import type { Carried, Event, Given, Recorded } from './message.ts'
 import type { Append, Claim, ExpectedStream } from './store/append.ts'
 import type { Destruction } from './store/destruction.ts'
 import type { Move } from './store/ledger.ts'
@@ -121,15 +121,13 @@ export class Decisions {
   }
 
   /** Remembers where the machines stand after an append. */
-  remember(
-    { standings }: Decided,
-    appended: readonly { stream: string; version: number; position: number; type: string }[],
-  ): void {
+  remember({ standings }: Decided, appended: readonly Recorded[]): void {
     const told = new Map<string, number>()
-    for (const { stream, version, position, type } of appended) {
+    for (const event of appended) {
+      const { stream, version, position } = event
       const standing = standings.get(stream)
       if (!standing) continue
-      const isSilent = this.#machineOf(stream).silent.has(type)
+      const isSilent = this.#machineOf(stream).isSilent(event)
       const toldAt = isSilent ? (told.get(stream) ?? standing.toldAt) : position
       told.set(stream, toldAt)
       this.#keep(stream, { standing: { ...standing, toldAt }, version, position })
@@ -164,9 +162,9 @@ export class Decisions {
       const fromVersion: number = loaded.version + 1
       const page = await this.#store.read({ stream, fromVersion, limit: pageRows })
       for (const event of page) {
-        const { version, position, type } = event
+        const { version, position } = event
         const state = machine.evolve(loaded.standing.state, event)
-        const toldAt = machine.silent.has(type) ? loaded.standing.toldAt : position
+        const toldAt = machine.isSilent(event) ? loaded.standing.toldAt : position
         loaded = { standing: { state, pending: [], toldAt }, version, position }
       }
       if (page.length < pageRows) break

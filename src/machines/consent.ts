@@ -236,21 +236,31 @@ function missing(state: State): string {
   return state.matches({ status: 'vanished' }) ? 'the service no longer lists it' : 'nothing is known of it'
 }
 
+/**
+ * Reports whether an event is of a reading in full that may be older than what is known. Nothing is taken from it:
+ * were another reading old for it, two that overlap would make each other old, and be repeated, for ever.
+ */
+function isOldReading(event: ConsentEvent): boolean {
+  return event.type === 'consent.described' && event.data.isOld === true
+}
+
+const silent: ReadonlySet<ConsentEvent['type']> = new Set([
+  'consent.detailRequested',
+  'consent.readDeclined',
+  'consent.readGivenUp',
+  'consent.answeredLate',
+  'consent.changeWithheld',
+  'consent.lapsed',
+  'consent.used',
+  'consent.useRefused',
+  'consent.erased',
+])
+
 /** A consent request of one data subject, as the consent service keeps it (document 1). */
 export const consentMachine: Machine = defineMachine({
   name: 'consent',
   version: 1,
   chart,
   decide,
-  silent: [
-    'consent.detailRequested',
-    'consent.readDeclined',
-    'consent.readGivenUp',
-    'consent.answeredLate',
-    'consent.changeWithheld',
-    'consent.lapsed',
-    'consent.used',
-    'consent.useRefused',
-    'consent.erased',
-  ],
+  isSilent: event => silent.has(event.type) || isOldReading(event),
 })

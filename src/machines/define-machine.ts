@@ -14,7 +14,7 @@ export function defineMachine<C extends AnyStateMachine, M extends Message, E ex
   version: number
   chart: C
   decide: (state: SnapshotFrom<C>, message: M) => Decision<E>
-  silent?: readonly E['type'][]
+  isSilent?: (event: E) => boolean
 }): Machine {
   const { name, version } = definition
   const chart: AnyStateMachine = definition.chart
@@ -25,7 +25,7 @@ export function defineMachine<C extends AnyStateMachine, M extends Message, E ex
     version,
     chart,
     initial,
-    silent: new Set(definition.silent),
+    isSilent: event => definition.isSilent?.(event as E) ?? false, // Of its own streams, which it alone writes.
     evolve: (state, event) => chart.transition(state as SnapshotFrom<C>, event as never, scope), // Ours: made above.
     // Streams are only sent what their machine knows.
     decide: (state, message) => definition.decide(state as SnapshotFrom<C>, message as M),

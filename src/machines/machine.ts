@@ -21,8 +21,8 @@ export interface Machine {
   /** Raised by hand when the same history would be decided differently. */
   readonly version: number
   readonly initial: MachineState
-  /** Events that change nothing a reading shows: a reading that was under way stays valid. */
-  readonly silent: ReadonlySet<string>
+  /** Reports whether an event changes nothing a reading shows: a reading that was under way stays valid. */
+  isSilent(event: Message): boolean
   /** The state after an event. An event that the chart does not expect changes nothing. */
   evolve(state: MachineState, event: Message): MachineState
   /** What a command or a fact from outside leads to. */

@@ -281,29 +281,31 @@ function unreadableIn({ unreadable }: { unreadable: number }): Pick<Event, 'anom
   return unreadable === 0 ? {} : { anomaly: 'records could not be read' }
 }
 
+// Only what tells of awareness records makes a list of them old.
+const silent: ReadonlySet<SubjectEvent['type']> = new Set([
+  'subject.enrolled',
+  'subject.syncRequested',
+  'subject.awarenessRequested',
+  'subject.loginRequested',
+  'subject.scheduled',
+  'subject.unscheduled',
+  'subject.synced',
+  'subject.awarenessDetailRequested',
+  'subject.awarenessDescribed',
+  'subject.loginRead',
+  'subject.loginAddressRequested',
+  'subject.loginAddressRead',
+  'subject.readDeclined',
+  'subject.useRefused',
+  'subject.held',
+  'subject.released',
+])
+
 /** A data subject: who they are is sealed, what was read of them is counted (document 1). */
 export const subjectMachine: Machine = defineMachine({
   name: 'subject',
   version: 1,
   chart,
   decide,
-  // Only what tells of awareness records makes a list of them old.
-  silent: [
-    'subject.enrolled',
-    'subject.syncRequested',
-    'subject.awarenessRequested',
-    'subject.loginRequested',
-    'subject.scheduled',
-    'subject.unscheduled',
-    'subject.synced',
-    'subject.awarenessDetailRequested',
-    'subject.awarenessDescribed',
-    'subject.loginRead',
-    'subject.loginAddressRequested',
-    'subject.loginAddressRead',
-    'subject.readDeclined',
-    'subject.useRefused',
-    'subject.held',
-    'subject.released',
-  ],
+  isSilent: ({ type }) => silent.has(type),
 })

@@ -308,18 +308,20 @@ function ending(state: State, shown: SubscriptionReading): SubscriptionEvent[] {
   return state.matches({ changing: 'uncertain' }) ? [changedOrNot(state.context, shown)] : []
 }
 
+// What became of deliveries says nothing of what the portal holds: were a list older for it, no list of a day on
+// which something failed would count.
+const silent: ReadonlySet<SubscriptionEvent['type']> = new Set([
+  'subscription.failing',
+  'subscription.failureRecovered',
+  'subscription.recovered',
+  'subscription.threatened',
+])
+
 /** A subscription to one event, as we want the portal to notify us (document 3). */
 export const subscriptionMachine: Machine = defineMachine({
   name: 'subscription',
   version: 1,
   chart,
   decide,
-  // What became of deliveries says nothing of what the portal holds: were a list older for it, no list of a day on
-  // which something failed would count.
-  silent: [
-    'subscription.failing',
-    'subscription.failureRecovered',
-    'subscription.recovered',
-    'subscription.threatened',
-  ],
+  isSilent: ({ type }) => silent.has(type),
 })

@@ -263,6 +263,8 @@ export class Box {
     let { activity } = this.clock
     for (let turns = 0; turns < quietTurns; turns++) {
       if (isThere()) return true
+      if (this.clock.isEndless)
+        throw new TypeError('So many requests are made at one time that there is no end of them')
       await turn()
       if (activity === this.clock.activity) continue
       activity = this.clock.activity

@@ -105,3 +105,14 @@ test('a campaign that is told to go no further says what came of the seeds that 
   expect(seen.length).toBeLessThan(20)
   expect(campaign.seeds).toBe(seen.length)
 })
+
+test('a seed that does not end fails, and holds up no other', async () => {
+  const wrongs: unknown[] = []
+  const campaign = await runSeeds({ first: 1, seeds: 4, days: 1, seedMaxMs: 1 }, ran => {
+    wrongs.push(...ran.wrongs)
+    return true
+  })
+  expect(campaign).toMatchObject({ seeds: 4, failures: 4 })
+  expect(wrongs).toHaveLength(4)
+  expect(wrongs[0]).toEqual({ check: 'comes-to-an-end', what: 'it did not end within 1 ms' })
+})

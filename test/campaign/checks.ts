@@ -4,6 +4,7 @@ import { erasedForGood } from './checks/erased-for-good.ts'
 import { followerOrder } from './checks/follower-order.ts'
 import { inTheInbox } from './checks/in-the-inbox.ts'
 import { noLeak } from './checks/no-leak.ts'
+import { noStorm } from './checks/no-storm.ts'
 import { nothingLost } from './checks/nothing-lost.ts'
 import { nothingOwed } from './checks/nothing-owed.ts'
 import { oneToken } from './checks/one-token.ts'
@@ -23,6 +24,7 @@ export const checks: Readonly<Record<string, MakeCheck>> = {
   'follower-order': followerOrder,
   'in-the-inbox': inTheInbox,
   'no-leak': noLeak,
+  'no-storm': noStorm,
   'nothing-lost': nothingLost,
   'nothing-owed': nothingOwed,
   'one-token': oneToken,

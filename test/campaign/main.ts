@@ -1,7 +1,7 @@
 /** `npm run campaign`: runs worlds with faults and crashes, one for each seed, and ends with what did not hold. */
 import { type Flags, readFlags, usage, WrongFlags } from './flags.ts'
 import { planOf } from './plan.ts'
-import { runSeeds } from './run-seeds.ts'
+import { endCheck, runSeeds } from './run-seeds.ts'
 import { type Ran, runSteps } from './run-steps.ts'
 import { shrink as shorten } from './shrink.ts'
 import type { Step } from './step.ts'
@@ -58,7 +58,8 @@ async function runMany({ until, json, ...numbers }: Extract<Flags, { seeds: numb
   failed.sort((a, b) => a.seed - b.seed)
   for (const [i, ran] of failed.entries()) {
     tell(ran)
-    if (i < shrunkMax && until === undefined) await tellShortest(ran, numbers.days)
+    const isShrunk = i < shrunkMax && until === undefined
+    if (isShrunk && !ran.wrongs.some(({ check }) => check === endCheck)) await tellShortest(ran, numbers.days)
   }
   if (!json && campaign.unreached.length > 0)
     console.log(`never reached:\n  ${campaign.unreached.join('\n  ')}`)

@@ -22,20 +22,33 @@ export interface Campaign {
   readonly digest: string
 }
 
-/** Runs so many seeds from one on, on all processors, while `onRan` says to go on. */
+/** What a seed takes at most, by far. */
+const seedDefaultMaxMs = 15 * 60_000
+/** The check that a seed fails which does not end. */
+export const endCheck = 'comes-to-an-end'
+
+/**
+ * Runs so many seeds from one on, on all processors, while `onRan` says to go on. One that does not end within
+ * `seedMaxMs` of real time has failed.
+ */
 export async function runSeeds(
-  options: { first: number; seeds: number; days: number },
+  options: { first: number; seeds: number; days: number; seedMaxMs?: number },
   onRan: (ran: Ran) => boolean,
 ): Promise<Campaign> {
-  const { first, seeds, days } = options
+  const { first, seeds, days, seedMaxMs = seedDefaultMaxMs } = options
   const began = performance.now()
   const waiting = Array.from({ length: seeds }, (_, i) => first + i)
   const all: Ran[] = []
   const work = async () => {
-    const worker = new Worker(new URL('./worker.ts', import.meta.url))
+    let worker = begin()
     try {
       for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
-        const ran = await ask(worker, { seed, days })
+        let ran = await ask(worker, { seed, days }, seedMaxMs)
+        if (ran === undefined) {
+          await worker.terminate()
+          worker = begin()
+          ran = endless(seed, seedMaxMs)
+        }
         all.push(ran)
         if (!onRan(ran)) waiting.length = 0
       }
@@ -58,14 +71,28 @@ export async function runSeeds(
   }
 }
 
-function ask(worker: Worker, work: { seed: number; days: number }): Promise<Ran> {
+function begin(): Worker {
+  return new Worker(new URL('./worker.ts', import.meta.url))
+}
+
+/** What became of a seed; nothing where it takes too long. */
+function ask(worker: Worker, work: { seed: number; days: number }, maxMs: number): Promise<Ran | undefined> {
   return new Promise((resolve, reject) => {
-    const failed = (error: Error) => reject(error)
-    worker.once('error', failed)
-    worker.once('message', (ran: Ran) => {
+    const timer = setTimeout(() => end(() => resolve(undefined)), maxMs)
+    const failed = (error: Error) => end(() => reject(error))
+    const end = (how: () => void) => {
+      clearTimeout(timer)
       worker.off('error', failed)
-      resolve(ran)
-    })
+      worker.removeAllListeners('message')
+      how()
+    }
+    worker.once('error', failed)
+    worker.once('message', (ran: Ran) => end(() => resolve(ran)))
     worker.postMessage(work)
   })
+}
+
+function endless(seed: number, maxMs: number): Ran {
+  const wrongs = [{ check: endCheck, what: `it did not end within ${maxMs} ms` }]
+  return { seed, wrongs, events: 0, reached: [], digest: '' }
 }
