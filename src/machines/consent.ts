@@ -244,7 +244,7 @@ function isOldReading(event: ConsentEvent): boolean {
   return event.type === 'consent.described' && event.data.isOld === true
 }
 
-const silent: ReadonlySet<ConsentEvent['type']> = new Set([
+const silent = [
   'consent.detailRequested',
   'consent.readDeclined',
   'consent.readGivenUp',
@@ -254,7 +254,7 @@ const silent: ReadonlySet<ConsentEvent['type']> = new Set([
   'consent.used',
   'consent.useRefused',
   'consent.erased',
-])
+] as const
 
 /** A consent request of one data subject, as the consent service keeps it (document 1). */
 export const consentMachine: Machine = defineMachine({
@@ -262,5 +262,6 @@ export const consentMachine: Machine = defineMachine({
   version: 1,
   chart,
   decide,
-  isSilent: event => silent.has(event.type) || isOldReading(event),
+  silent,
+  isSilent: isOldReading,
 })

@@ -14,10 +14,14 @@ export function defineMachine<C extends AnyStateMachine, M extends Message, E ex
   version: number
   chart: C
   decide: (state: SnapshotFrom<C>, message: M) => Decision<E>
+  /** Types of events that change nothing a reading shows. */
+  silent?: readonly E['type'][]
+  /** Of the other types: whether this event changes nothing a reading shows. */
   isSilent?: (event: E) => boolean
 }): Machine {
   const { name, version } = definition
   const chart: AnyStateMachine = definition.chart
+  const silent: ReadonlySet<string> = new Set(definition.silent)
   const [initial] = initialTransition(chart) // No chart here takes an input.
   const scope = inertScope(chart)
   return {
@@ -25,7 +29,9 @@ export function defineMachine<C extends AnyStateMachine, M extends Message, E ex
     version,
     chart,
     initial,
-    isSilent: event => definition.isSilent?.(event as E) ?? false, // Of its own streams, which it alone writes.
+    // Streams hold nothing but what their machine wrote.
+    isSilent: event => silent.has(event.type) || definition.isSilent?.(event as E) === true,
+    passedOver: [...silent].filter(type => !chart.events.includes(type)),
     evolve: (state, event) => chart.transition(state as SnapshotFrom<C>, event as never, scope), // Ours: made above.
     // Streams are only sent what their machine knows.
     decide: (state, message) => definition.decide(state as SnapshotFrom<C>, message as M),

@@ -23,6 +23,8 @@ export interface Machine {
   readonly initial: MachineState
   /** Reports whether an event changes nothing a reading shows: a reading that was under way stays valid. */
   isSilent(event: Message): boolean
+  /** Types of events that are silent and change no state: a replay may leave them out. */
+  readonly passedOver: readonly string[]
   /** The state after an event. An event that the chart does not expect changes nothing. */
   evolve(state: MachineState, event: Message): MachineState
   /** What a command or a fact from outside leads to. */

@@ -282,7 +282,7 @@ function unreadableIn({ unreadable }: { unreadable: number }): Pick<Event, 'anom
 }
 
 // Only what tells of awareness records makes a list of them old.
-const silent: ReadonlySet<SubjectEvent['type']> = new Set([
+const silent = [
   'subject.enrolled',
   'subject.syncRequested',
   'subject.awarenessRequested',
@@ -299,7 +299,7 @@ const silent: ReadonlySet<SubjectEvent['type']> = new Set([
   'subject.useRefused',
   'subject.held',
   'subject.released',
-])
+] as const
 
 /** A data subject: who they are is sealed, what was read of them is counted (document 1). */
 export const subjectMachine: Machine = defineMachine({
@@ -307,5 +307,5 @@ export const subjectMachine: Machine = defineMachine({
   version: 1,
   chart,
   decide,
-  isSilent: ({ type }) => silent.has(type),
+  silent,
 })

@@ -310,12 +310,12 @@ function ending(state: State, shown: SubscriptionReading): SubscriptionEvent[] {
 
 // What became of deliveries says nothing of what the portal holds: were a list older for it, no list of a day on
 // which something failed would count.
-const silent: ReadonlySet<SubscriptionEvent['type']> = new Set([
+const silent = [
   'subscription.failing',
   'subscription.failureRecovered',
   'subscription.recovered',
   'subscription.threatened',
-])
+] as const
 
 /** A subscription to one event, as we want the portal to notify us (document 3). */
 export const subscriptionMachine: Machine = defineMachine({
@@ -323,5 +323,5 @@ export const subscriptionMachine: Machine = defineMachine({
   version: 1,
   chart,
   decide,
-  isSilent: ({ type }) => silent.has(type),
+  silent,
 })

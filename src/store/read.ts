@@ -80,7 +80,8 @@ function pageOf(filter: ReadFilter): Statement {
   if (after !== undefined) where(`position ${later} ?`, after)
   if (fromVersion !== undefined) where(`version ${earlier} ?`, fromVersion)
   if (types) where(`type in (${types.map(() => '?')})`, ...types)
-  if (exceptTypes) where(`type not in (${exceptTypes.map(() => '?')})`, ...exceptTypes)
+  if (exceptTypes && exceptTypes.length > 0)
+    where(`type not in (${exceptTypes.map(() => '?')})`, ...exceptTypes)
   // Events are named after their machine, and '/' is the character after '.'.
   if (kind !== undefined) where('type > ? and type < ?', `${kind}.`, `${kind}/`)
   const which = conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''
