@@ -24,6 +24,8 @@ export type LogLine = {
   /** The HTTP status of an answer of ours. */
   readonly status?: number
   readonly daysLeft?: number
+  /** How often it has happened since it was last told, where that is more than once. */
+  readonly times?: number
   /** Where a server of ours listens. */
   readonly host?: string
   readonly port?: number
@@ -45,6 +47,7 @@ const fields: Readonly<Record<keyof LogLine, 'string' | 'number'>> = {
   position: 'number',
   status: 'number',
   daysLeft: 'number',
+  times: 'number',
   host: 'string',
   port: 'number',
   signal: 'string',

@@ -5,9 +5,11 @@ import type { Area } from './area.ts'
 import type { Desired } from './desired.ts'
 import { nameOf } from './handler-time.ts'
 import { inWords } from './health.ts'
+import type { LogLine } from './log-line.ts'
 import type { HarvestReason } from './machines/portal.ts'
 import { routeNotification } from './notifications.ts'
 import { RefusedNotifications } from './refused-notifications.ts'
+import { Seldom } from './seldom.ts'
 
 /** What a receiver of notifications is made of. */
 export interface ReceivingParts {
@@ -28,6 +30,11 @@ export function createReceiving({ area, desired, accepted, tracing, onMissed }: 
   const refused = new RefusedNotifications(evento => desired.isDeclared(evento))
   /** Anybody may send any name: only declared ones are told. */
   const named = (evento: string) => desired.isDeclared(evento) && { evento }
+  const seldom = new Seldom(clock)
+  const tell = (line: LogLine) =>
+    seldom.tell(`${line.message} ${line.error} ${line.evento}`, times =>
+      log({ ...line, ...(times > 1 && { times }) }),
+    )
   const receiver = createReceiver({
     clock,
     ...options.receiver,
@@ -44,7 +51,7 @@ export function createReceiving({ area, desired, accepted, tracing, onMissed }: 
     onRefused(status, because, evento, detail) {
       refused.refused(evento, status)
       const more = { ...(detail !== undefined && { detail }), ...named(evento) }
-      log({ message: `a notification was refused: ${because}`, status, ...more })
+      tell({ message: `a notification was refused: ${because}`, status, ...more })
     },
     onStoreError: error =>
       log({ message: 'a notification was not stored: answered 503', error: nameOf(error) }),
@@ -52,7 +59,7 @@ export function createReceiving({ area, desired, accepted, tracing, onMissed }: 
     onMiswired(error, evento) {
       refused.refused(evento, error.code)
       const more = { error: error.code, detail: inWords(error), ...named(evento) }
-      log({ message: 'a notification did not reach the receiver whole', ...more })
+      tell({ message: 'a notification did not reach the receiver whole', ...more })
     },
   })
   return { receiver, refused }

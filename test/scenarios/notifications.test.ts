@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { AverbaOptions, Notification } from '../../src/index.ts'
+import type { AverbaOptions, LogLine, Notification } from '../../src/index.ts'
 import { simulate, type World } from '../../src/simulation/index.ts'
 
 const evento = 'dimp-situacao-import'
@@ -214,6 +214,28 @@ test('an event that is named like a CPF stands nowhere in clear, and a CPF is kn
   expect(subject?.subject).toBe(await world.averba.consents.enrol({ cpf: '25774435016' }))
   const unnamed = { evento: 'sem-nome', recipient: { tipo: 'CPF', id: '257.744.350-16' } }
   expect(await inbox(world)).toMatchObject([unnamed, unnamed, unnamed])
+  await world.close()
+})
+
+test('a stranger who is refused again and again makes a line a minute, which says how often', async () => {
+  const lines: LogLine[] = []
+  const world = await given({ logger: line => void lines.push(line) })
+  const knock = (headers: Record<string, string> = {}) =>
+    world.averba.receiver.fetch(notification(headers), { remoteAddress: '203.0.113.7' })
+  for (let i = 0; i < 500; i++) {
+    expect((await knock({ 'event-type': `x${i}` })).status).toBe(403)
+    await world.clock.advance(100)
+  }
+  expect((await knock()).status).toBe(403)
+  const refused = expect.stringContaining('a notification was refused') as unknown
+  expect(lines).toEqual([
+    { message: refused, status: 403, detail: '0 forwarded hops, trustedProxies 0' },
+    { message: refused, status: 403, detail: '0 forwarded hops, trustedProxies 0', evento },
+  ])
+  await world.clock.advance(60_000)
+  await knock({ 'event-type': 'y' })
+  expect(lines[2]).toMatchObject({ message: refused, times: 500 })
+  expect(lines).toHaveLength(3)
   await world.close()
 })
 
