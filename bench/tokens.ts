@@ -91,8 +91,8 @@ async function overhead(): Promise<{ overheadUs: number; callUs: number }> {
       throw new Error(what, { cause: error })
     },
   })
-  const tokens = new Tokens({ engine, store, clock }, credentials)
   const url = 'https://gateway.exemplo.br/token'
+  const tokens = new Tokens({ engine, store, clock }, { ...credentials, url })
   Object.assign(performers, createTokenClient({ ...way, ...credentials, url, keeper: tokens.keeper }))
 
   const address = { baseUrl: 'https://validacao.exemplo.br', service: 'demo' }

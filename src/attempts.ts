@@ -43,6 +43,15 @@ export interface AttemptParts {
   readonly tracing?: Tracing
 }
 
+/** Who asked for an effect. */
+type Asker = Omit<About, 'commandId'>
+
+/** An effect that was taken for an attempt. */
+interface Taken extends Claimed {
+  readonly performer: Performer
+  readonly about: Asker
+}
+
 /** Makes single attempts at owed effects, and records what they came to. */
 export class Attempts {
   readonly #parts: AttemptParts
@@ -66,7 +75,9 @@ export class Attempts {
   async make(id: string): Promise<void> {
     const claimed = await this.#claim(id)
     if (!claimed) return
-    const { owed, performer, since } = claimed
+    const { owed, performer } = claimed
+    const settle = (fact: Carried, as: Settlement, because: string) =>
+      this.#settle(claimed, fact, as, because)
     if (isLost(claimed, performer)) {
       const { type: operation, attempts: attempt } = owed
       this.#onAttempted({
@@ -76,13 +87,13 @@ export class Attempts {
         outcome: 'unknown',
         ms: 0,
       })
-      return this.#settle(owed, performer.lost(owed), 'unknown', 'the attempt never reported back', since)
+      return settle(performer.lost(owed), 'unknown', 'the attempt never reported back')
     }
     if (this.#isFromBeforeRestore(owed, performer))
-      return this.#settle(owed, performer.lost(owed), 'unknown', 'it was owed before a restore', since)
+      return settle(performer.lost(owed), 'unknown', 'it was owed before a restore')
     const outcome = await this.#perform(owed, performer)
     if (outcome.status === 'deferred') return this.#putOff(owed, performer, outcome)
-    return this.#settle(owed, outcome.fact, outcome.status, outcome.because ?? '', since)
+    return settle(outcome.fact, outcome.status, outcome.because ?? '')
   }
 
   /** A restored log cannot know what was done after the backup was made. */
@@ -143,14 +154,16 @@ export class Attempts {
    * Takes an effect. Where the attempt may change something or costs something, an event says so in the same
    * transaction: the log alone then tells what may have left. An attempt that only reads stands in the ledger only.
    */
-  async #claim(id: string): Promise<(Claimed & { performer: Performer }) | undefined> {
+  async #claim(id: string): Promise<Taken | undefined> {
     const { store, clock, performers } = this.#parts
     const found = await store.findClaimable(id, clock.now())
     const performer = found && performers[found.owed.type]
     if (!performer || (await this.#isForOthers(found, performer))) return undefined
+    // Before it leaves: no answer is lost because this cannot be read.
+    const about = await this.#aboutOf(found.owed)
     if (!this.#isRecorded(found)) {
       const read = await store.claimEffect(id, clock.now())
-      return read && { ...read, performer }
+      return read && { ...read, performer, about }
     }
     let claimed: Claimable | undefined
     const deliver = async (): Promise<Delivery> => {
@@ -162,9 +175,8 @@ export class Attempts {
       const message = { type: 'effect.attempt', data }
       return { targets: [{ stream: effectStream(owed), message }], moves: move }
     }
-    const about = await this.#aboutOf(found.owed)
     const { position } = await this.#recorder.record(deliver, { about })
-    return claimed && { ...claimed, performer, since: position }
+    return claimed && { ...claimed, performer, about, since: position }
   }
 
   /**
@@ -251,8 +263,12 @@ export class Attempts {
     return isOurs
   }
 
-  async #settle(owed: Owed, learned: Carried, as: Settlement, because: string, since: number): Promise<void> {
-    const about = await this.#aboutOf(owed)
+  async #settle(
+    { owed, since, about }: Taken,
+    learned: Carried,
+    as: Settlement,
+    because: string,
+  ): Promise<void> {
     const record: RecordPortion = deliver => this.#recorder.record(deliver, { isAnswer: true, about })
     const fact = (await this.#parts.preludes?.[learned.type]?.(owed, learned, record)) ?? learned
     const route = this.#parts.routers[fact.type]
@@ -263,7 +279,7 @@ export class Attempts {
   }
 
   /** Who asked for an effect is kept with the event that ends it. */
-  async #aboutOf(owed: Owed): Promise<Omit<About, 'commandId'>> {
+  async #aboutOf(owed: Owed): Promise<Asker> {
     const { correlationId, actor, basis } = (await this.#parts.store.readAt(owed.position)) ?? {}
     return { ...(correlationId && { correlationId }), ...(actor && { actor }), ...(basis && { basis }) }
   }

@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts'
-import { AverbaError } from './errors.ts'
+import { AverbaError, type ErrorCode } from './errors.ts'
 
 /** How long to wait before knocking again: at first, and at most. */
 const [waitMinMs, waitMaxMs] = [1_000, 60_000]
@@ -30,7 +30,7 @@ export class Knocking {
     let attempt = await this.#try(work)
     if ('cannot' in attempt)
       this.#waiting.onTrouble(
-        'what a call came to cannot be recorded: it waits until the disk takes it',
+        'what a call came to cannot be recorded: it waits until the store takes it',
         attempt.cannot,
       )
     while ('cannot' in attempt) {
@@ -73,7 +73,15 @@ export class Knocking {
   }
 }
 
+/** A disk that is full or held, and keys that cannot be had, such as from a key service that is away. */
+const passing: ReadonlySet<ErrorCode> = new Set([
+  'STORE_UNSAFE',
+  'STORE_BUSY',
+  'KEYS_MISSING',
+  'KEYS_MISMATCH',
+])
+
 /** Whether a store may take later what it does not take now. */
 function isUnwritable(error: unknown): boolean {
-  return error instanceof AverbaError && (error.code === 'STORE_UNSAFE' || error.code === 'STORE_BUSY')
+  return error instanceof AverbaError && passing.has(error.code)
 }

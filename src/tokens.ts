@@ -13,6 +13,8 @@ const pollMs = 50
 const pollsMax = 300
 /** How often the newest facts are looked at before a call is put off: each further look follows a change. */
 const turnsMax = 20
+/** How many refused credentials of a name are known: each was another key or secret. */
+const refusalsMax = 1_000
 
 /** A token that an operation answered 401 to, with the code that said why. */
 interface Rejected {
@@ -20,13 +22,15 @@ interface Rejected {
   readonly code: string | undefined
 }
 
+type Locked = Recorded<'token.locked', Holder & { httpStatus: number }>
+
 /** What the log last says of the token. */
 type Standing =
   | Recorded<'token.requested'>
   | Recorded<'token.renewed', Holder & { generation: number }>
   | Recorded<'token.rejected', Holder & { times: number; until?: string; code?: string }>
   | Recorded<'token.repeated', Holder & { until: string; code?: string }>
-  | Recorded<'token.locked', Holder & { httpStatus: number }>
+  | Locked
   | Recorded<'token.requestFailed'>
 
 /**
@@ -48,7 +52,7 @@ export class Tokens implements TokenSource {
 
   constructor(
     parts: { engine: Engine; store: Store; clock: Clock },
-    options: { consumerKey: SecretSource; consumerSecret: SecretSource; credential?: string },
+    options: { url: string; consumerKey: SecretSource; consumerSecret: SecretSource; credential?: string },
   ) {
     this.#engine = parts.engine
     this.#store = parts.store
@@ -56,14 +60,16 @@ export class Tokens implements TokenSource {
     const stream = `token-${options.credential ?? 'default'}`
     this.#stream = stream
     const { secrets } = parts.store
+    const digestOf = (what: string, ...texts: string[]) =>
+      short(parts.store.digest(what, [options.url, ...texts].join('\0')))
     this.keeper = {
       stream,
       find: () => secrets.find(stream),
       keep: token => secrets.keep(stream, token),
       drop: before => secrets.drop(stream, before),
       holderOf: (key, secret) => ({
-        contract: short(parts.store.digest('contract', key)),
-        credential: short(parts.store.digest('credential', `${key}\0${secret}`)),
+        contract: digestOf('contract', key),
+        credential: digestOf('credential', key, secret),
       }),
     }
     this.#holder = async () => {
@@ -201,10 +207,8 @@ export class Tokens implements TokenSource {
    * process was faster: then the newest fact says what to do.
    */
   async #request(need: TokenNeed): Promise<NoToken | undefined> {
-    const types = ['token.locked']
-    const newest = await this.#store.readLast({ stream: this.#stream, types })
-    const refusal = newest as Extract<Standing, { type: 'token.locked' }> | undefined // Of the type that was asked for.
-    if (refusal && !refusal.anomaly && (await this.#isRefused(refusal))) return locked(refusal)
+    for (const refusal of await this.#refusals())
+      if (!refusal.anomaly && (await this.#isRefused(refusal))) return locked(refusal)
     const data = { need, ...(await this.#holder()), at: toInstant(this.#clock.now()) }
     try {
       await this.#engine.handle({ method: 'token.request' }, async () =>
@@ -214,6 +218,12 @@ export class Tokens implements TokenSource {
       if (!(error instanceof AverbaError) || error.code !== 'REFUSED') throw error
     }
     return undefined
+  }
+
+  /** The newest refusals of credentials: those of other processes, or of a secret before, may lie between ours. */
+  async #refusals(): Promise<readonly Locked[]> {
+    const filter = { stream: this.#stream, types: ['token.locked'], backward: true, limit: refusalsMax }
+    return (await this.#store.read(filter)) as readonly Recorded[] as readonly Locked[] // Of the type that is asked for.
   }
 
   #deliver(message: Message) {
@@ -248,7 +258,7 @@ function short(digest: Uint8Array): string {
   return Buffer.from(digest).toString('hex', 0, 16)
 }
 
-function locked({ data }: Extract<Standing, { type: 'token.locked' }>): NoToken {
+function locked({ data }: Locked): NoToken {
   return deferred(
     `CREDENTIALS_REFUSED: the gateway answered ${data.httpStatus} to the consumer key and secret`,
   )

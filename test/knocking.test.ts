@@ -24,7 +24,7 @@ function givenFullDisk() {
   return { clock, closing, disk, told, taken: Promise.allSettled(answers) }
 }
 
-const waits = 'what a call came to cannot be recorded: it waits until the disk takes it'
+const waits = 'what a call came to cannot be recorded: it waits until the store takes it'
 
 test('one knocks for all that wait for a full disk, and all are taken when it has space', async () => {
   const { clock, disk, told, taken } = givenFullDisk()

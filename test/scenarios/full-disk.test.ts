@@ -2,8 +2,15 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type LogLine, replayLog, valueOf, verifyLog } from '../../src/index.ts'
-import { samples, simulate, type World } from '../../src/simulation/index.ts'
+import {
+  type AverbaOptions,
+  type LogLine,
+  openAverba,
+  replayLog,
+  valueOf,
+  verifyLog,
+} from '../../src/index.ts'
+import { samples, simulate, VirtualClock, type World } from '../../src/simulation/index.ts'
 import { cpfOf } from '../crash/cpf-of.ts'
 
 const input = { id: 'a', cpf: samples.cpf, claims: { nome: 'MARIA DE EXEMPLO SOUZA' } }
@@ -50,7 +57,7 @@ async function fillUp({ averba, digest }: World): Promise<void> {
   }
 }
 
-const waits = 'what a call came to cannot be recorded: it waits until the disk takes it STORE_UNSAFE'
+const waits = 'what a call came to cannot be recorded: it waits until the store takes it STORE_UNSAFE'
 
 test('a paid answer waits for a full disk, is told of once, and is recorded as soon as there is space', async () => {
   const { world, store, outcome, told } = await givenFullDisk()
@@ -109,4 +116,52 @@ test('an answer that has space again when the log is closed is recorded before t
   await world.restart()
   expect(valueOf(await outcome).state).toBe('answered')
   await world.close()
+})
+
+test('a paid answer waits for a key service that is away, and is recorded when it is back', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'averba-away-'))
+  const store = join(folder, 'log.sqlite')
+  const clock = new VirtualClock()
+  let isAway = false
+  const swap = async (bytes: Uint8Array) => bytes.map(byte => byte ^ 1)
+  const keys: NonNullable<AverbaOptions['keys']> = {
+    id: 'kms-1',
+    wrap: swap,
+    destroyEpoch: async () => undefined,
+    unwrap: (bytes: Uint8Array) => (isAway ? Promise.reject(new Error('ETIMEDOUT')) : swap(bytes)),
+  }
+  const [asked, mayCome] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const lines: string[] = []
+  let paid = 0
+  const open = (fetch: () => Promise<Response>) =>
+    openAverba({
+      ...{ store, clock, fetch, keys, schedules: false },
+      logger: line => void lines.push(`${line.message} ${line.error}`),
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo', bearer: 'dado' },
+    })
+  const one = await open(async () => {
+    paid += 1
+    asked.resolve()
+    await mayCome.promise
+    return Response.json({ nome: true })
+  })
+  const outcome = one.validations.validate({ ...input, claims: { nome: 'MARIA' } })
+  await asked.promise
+  // With an erasure by another process, this one needs the keys of a new epoch.
+  const two = await open(async () => Response.json({ nome: true }))
+  const other = { cpf: cpfOf(7) }
+  await two.consents.enrol(other)
+  await two.subjects.erase(other, { requester: 'titular', legalBasis: 'LGPD 18 VI' })
+  await two.settle()
+  isAway = true
+  lines.length = 0
+  mayCome.resolve()
+  await clock.advance(10 * minuteMs)
+  expect(await outcome).toMatchObject({ status: 'pending' })
+  expect(lines).toEqual([expect.stringMatching(/^what a call came to cannot be recorded: .* KEYS_/)])
+  isAway = false
+  await clock.advance(2 * minuteMs)
+  expect(await one.validations.get(input.id)).toMatchObject({ state: 'answered' })
+  expect(paid).toBe(1)
+  for (const averba of [one, two]) await averba.close()
 })

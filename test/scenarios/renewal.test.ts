@@ -27,12 +27,10 @@ test('a renewal that joins a look-up of the rejected token is made all the same'
     machines: [effectMachine, tokenMachine],
   }
   const engine = new Engine({ ...parts, onTrouble: () => undefined })
-  const open = () => new Tokens({ engine, store, clock }, credentials)
+  const url = 'https://gateway.exemplo.br/token'
+  const open = () => new Tokens({ engine, store, clock }, { ...credentials, url })
   const { keeper } = open()
-  Object.assign(
-    performers,
-    createTokenClient({ ...credentials, clock, fetch, keeper, url: 'https://gateway.exemplo.br/token' }),
-  )
+  Object.assign(performers, createTokenClient({ ...credentials, clock, fetch, keeper, url }))
   const held = { status: 'held', value: 't1' }
   expect(await open().current()).toEqual(held)
   // A process that begins anew: one call looks the token up while another one learns that it is not valid any more.

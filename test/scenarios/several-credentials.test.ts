@@ -131,3 +131,64 @@ test.each([1, 9])(
     await third.close()
   },
 )
+
+test('two secrets that are both refused are asked with once each, however often their processes call in turn', async () => {
+  const clock = new VirtualClock()
+  const store = newPath()
+  const asked: Record<string, number> = {}
+  async function fetch(request: Request): Promise<Response> {
+    const given = request.headers.get('authorization') ?? ''
+    if (request.url.endsWith('/token')) asked[given] = (asked[given] ?? 0) + 1
+    return Response.json({ error: 'invalid_client' }, { status: 401 })
+  }
+  const engines = []
+  for (const consumerSecret of ['antigo', 'novo'])
+    engines.push(
+      await openAverba({
+        ...{ store, clock, fetch, schedules: false },
+        tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey: 'k', consumerSecret },
+        validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
+      }),
+    )
+  for (let n = 0; n < 20; n++) {
+    for (const [i, averba] of engines.entries())
+      expect(await averba.validations.validate({ id: `v-${n}-${i}`, cpf, claims })).toMatchObject({
+        status: 'deferred',
+        because: expect.stringMatching(/^CREDENTIALS_REFUSED: /),
+      })
+    await clock.advance(minuteMs)
+  }
+  expect(Object.values(asked)).toEqual([1, 1])
+  for (const averba of engines) await averba.close()
+})
+
+test('a token goes to the services of its own gateway only, also where another one has the same key and secret', async () => {
+  const clock = new VirtualClock()
+  const store = newPath()
+  const astray: string[] = []
+  const asked: Record<string, number> = {}
+  const open = (place: string) =>
+    openAverba({
+      ...{ store, clock, schedules: false },
+      async fetch(request) {
+        if (request.url.endsWith('/token')) {
+          asked[place] = (asked[place] ?? 0) + 1
+          return Response.json({ access_token: `${place}-${asked[place]}`, expires_in: 3_600 })
+        }
+        const given = request.headers.get('authorization') ?? ''
+        if (!given.startsWith(`Bearer ${place}-`)) astray.push(`${place} was given ${given}`)
+        return Response.json({ nome: true })
+      },
+      tokenService: { url: `https://${place}.exemplo.br/token`, consumerKey: 'k', consumerSecret: 's' },
+      validationService: { baseUrl: `https://${place}.exemplo.br`, service: place },
+    })
+  for (let n = 0; n < 3; n++) {
+    for (const place of ['demonstracao', 'producao']) {
+      const averba = await open(place)
+      valueOf(await averba.validations.validate({ id: `${place}-${n}`, cpf, claims }))
+      await averba.close()
+    }
+  }
+  expect(astray).toEqual([])
+  expect(asked).toEqual({ demonstracao: 3, producao: 3 })
+})
