@@ -223,7 +223,8 @@ export class Tokens implements TokenSource {
   /** The newest refusals of credentials: those of other processes, or of a secret before, may lie between ours. */
   async #refusals(): Promise<readonly Locked[]> {
     const filter = { stream: this.#stream, types: ['token.locked'], backward: true, limit: refusalsMax }
-    return (await this.#store.read(filter)) as readonly Recorded[] as readonly Locked[] // Of the type that is asked for.
+    // Of the type that is asked for.
+    return (await this.#store.read(filter)) as readonly Recorded[] as readonly Locked[]
   }
 
   #deliver(message: Message) {

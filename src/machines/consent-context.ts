@@ -33,12 +33,17 @@ export interface Context extends History {
   readonly since: Instant | null
   /** When the history was read, or a list owed another reading because of it. */
   readonly historyAskedAt: Instant | null
+  /** How many readings in full in a row may have been older than what was known, up to `oldReadingsMax`. */
+  readonly oldReadings: number
   /** Statuses recorded since then whose entries have not been read. */
   readonly untimed: readonly ConsentStatus[]
   /** The expiry that was recorded as passed. */
   readonly lapsed: Instant | null
   readonly isErased: boolean
 }
+
+/** After so many readings in a row that may be old, the next one waits. */
+export const oldReadingsMax = 2
 
 /** No doubt about a status. */
 export const noDoubt = {
@@ -53,7 +58,13 @@ export const noDoubt = {
 } as const
 
 /** No reading in full. */
-const unread = { history: [], historyStatus: null, historyAskedAt: null, untimed: [] } as const
+const unread = {
+  history: [],
+  historyStatus: null,
+  historyAskedAt: null,
+  oldReadings: 0,
+  untimed: [],
+} as const
 
 /** What is held of a consent that nobody has seen. */
 export const unseen: Context = {
@@ -111,11 +122,12 @@ export function historyAfter(
 ): Partial<Context> {
   const { entries = [], status = null, askedAt = null, isOld } = event.data
   const isReadingOwed = owes(event)
-  if (isOld) return { isReadingOwed }
+  if (isOld) return { isReadingOwed, oldReadings: Math.min(context.oldReadings + 1, oldReadingsMax) }
   // One that leads to the status that is shown has an entry for all that will ever get one.
   const isBehind = entries.at(-1)?.status !== status && isBeginning(context.history, entries)
   const untimed = isBehind ? passEntries(entries, context.history.length, context.untimed).missing : []
-  return { history: entries, historyStatus: status, historyAskedAt: askedAt, untimed, isReadingOwed }
+  const read = { history: entries, historyStatus: status, historyAskedAt: askedAt, oldReadings: 0 }
+  return { ...read, untimed, isReadingOwed }
 }
 
 function moved(context: Context, { status, since, askedAt, isOut }: Move): Partial<Context> {

@@ -2,6 +2,7 @@ import { fromInstant, toInstant } from '../clock.ts'
 import type { Carried, Effect, Instant } from '../message.ts'
 import { answered, lost, refused } from './consent-answers.ts'
 import { chart, heldOf, isUnknown, type State } from './consent-chart.ts'
+import { oldReadingsMax } from './consent-context.ts'
 import { changeStatus, readConsent } from './consent-effects.ts'
 import {
   type ConsentEvent,
@@ -15,6 +16,7 @@ import { movesOf } from './consent-moves.ts'
 import {
   crossed,
   crossedMiss,
+  type Held,
   lapse,
   lateChangeMs,
   maybeOlderUntil,
@@ -158,13 +160,26 @@ function readInFull(
   if (isStale || dueAt !== undefined) {
     const news = crossed(held, reading)
     const isOpen = news.length > 0 || held.shown !== null || held.isDoubtful || dueAt !== undefined
-    const later = { ...readConsent(state.context), ...(dueAt !== undefined && { dueAt }) }
+    const laterAt = dueAt ?? pausedUntil(held, data)
+    const later = { ...readConsent(state.context), ...(laterAt !== undefined && { dueAt: laterAt }) }
     return [described({ ...data, isOld: true }, isOpen ? [later] : []), ...news]
   }
   return [
     described(data, readLater(state, data)),
     ...observed(held, { ...reading, consent, subject }, history),
   ]
+}
+
+/**
+ * Until when the next reading waits where several in a row crossed something newer: those of two engines could make
+ * each other old for ever, without a pause.
+ */
+function pausedUntil(
+  { oldReadings }: Held,
+  { askedAt }: { readonly askedAt?: Instant },
+): Instant | undefined {
+  if (oldReadings < oldReadingsMax || askedAt === undefined) return undefined
+  return toInstant(fromInstant(askedAt) + lateChangeMs)
 }
 
 /** A change that may still be made is looked for once more, when it should have been made. */
