@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname } from 'node:path'
 import type { Database, Statement as Prepared } from 'better-sqlite3'
 import {
   type CompiledQuery,
@@ -15,6 +15,7 @@ import { AverbaError, closed } from '../errors.ts'
 import { endOfLinks } from '../vault/durable-file.ts'
 import type { CheckTables, Connection, Searched, Steps } from './connection.ts'
 import { onlyRead } from './only-read.ts'
+import { OwnFiles } from './own-files.ts'
 import type { Schema } from './schema.ts'
 import { searchFile } from './search-file.ts'
 import { guarded, isNamingNone, tablesOf } from './sqlite-errors.ts'
@@ -150,16 +151,6 @@ function mark(database: Database): void {
   }
 }
 
-/** Which file has a path now; `undefined` where this process may no longer look. */
-function fileAt(path: string): string | undefined {
-  try {
-    const found = statSync(path, { throwIfNoEntry: false })
-    return found ? `${found.dev} ${found.ino}` : ''
-  } catch {
-    return undefined
-  }
-}
-
 /** A host's text may have a question mark anywhere, so it is not changed. */
 const asItIs = (sql: string) => sql
 
@@ -169,16 +160,14 @@ class SqliteConnection implements Connection {
   readonly listTables: CompiledQuery<{ name: string }>
   readonly foreignWrites = { sql: 'pragma data_version', parameters: [] }
   readonly #path: string
-  /** Where the file is and which it is: the process may change its folder. */
-  readonly #file: { readonly path: string; readonly id: string | undefined } | undefined
+  readonly #files: OwnFiles | undefined
   readonly #database: Database
   readonly #runner: SqliteRunner
   readonly #tablesRead: TablesRead
 
   constructor(path: string, database: Database) {
     this.#path = path
-    const whole = resolve(path)
-    this.#file = path === inMemory ? undefined : { path: whole, id: fileAt(whole) }
+    this.#files = path === inMemory ? undefined : new OwnFiles(path)
     this.#database = database
     this.#runner = new SqliteRunner(database)
     this.#tablesRead = new TablesRead(database)
@@ -205,7 +194,7 @@ class SqliteConnection implements Connection {
     }
     for (let knocks = 1; ; knocks++) {
       try {
-        this.#checkFile()
+        this.#files?.check()
         return this.#within('begin immediate', begun)
       } catch (error) {
         const isBusy = error instanceof AverbaError && error.code === 'STORE_BUSY'
@@ -270,17 +259,6 @@ class SqliteConnection implements Connection {
   async close(): Promise<void> {
     this.#runner.forget()
     this.#database.close()
-  }
-
-  /** What is written into a file that has no name any more is lost: nothing may be acknowledged that stands there. */
-  #checkFile(): void {
-    if (this.#file === undefined) return
-    const id = fileAt(this.#file.path)
-    if (id === this.#file.id || id === undefined) return
-    const why = `Cannot write "${this.#path}": its file was moved, replaced or deleted`
-    const hint =
-      'Stop this process, and put the file in its place: nothing is recorded until it is opened again'
-    throw new AverbaError('STORE_UNSAFE', why, { hint, path: this.#path })
   }
 
   #checkOpen(): void {

@@ -348,6 +348,8 @@ test.each([
       renameSync(`${store}-copy`, store)
     },
   ],
+  ['left without its -wal', (store: string) => rmSync(`${store}-wal`)],
+  ['left without its -shm', (store: string) => rmSync(`${store}-shm`)],
 ])(
   'nothing is acknowledged that would be written into a file that was %s, and probes say so',
   async (_, act) => {
