@@ -77,12 +77,26 @@ export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
     }
     return verifyBundle(readExported(store), { ...known, ...(mark !== undefined && { mark }), ...progress })
   }
+  // Before the log: a mark that is written meanwhile is ahead of what is looked at.
+  const mark = markNow(others.mark ?? `${store}.mark`)
   const snapshot = await Snapshot.open(store)
   try {
-    const all = { ...others, ...(onProgress && { onProgress }), views, claimedKinds, entropy: systemEntropy }
+    const given = { ...others, ...(mark !== undefined && { mark }), ...(onProgress && { onProgress }) }
+    const all = { ...given, views, claimedKinds, entropy: systemEntropy }
     return await verifyStore(snapshot, all)
   } finally {
     snapshot.close()
+  }
+}
+
+/** The text of a mark; what cannot be read as one is looked at later, where it is a fault. */
+function markNow(mark: string): string | undefined {
+  if (mark.includes('\n')) return mark
+  try {
+    const text = readMark(mark)
+    return text?.includes('\n') ? text : undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -47,8 +47,15 @@ export class Retention {
     const { clock, options } = this.#area
     const rules = Object.entries(options.retention ?? {}) as [PartKind, RetentionRule][] // As checkOptions has seen.
     if (rules.length === 0 || isWithin(dayMs, this.#lookedAt, clock.now())) return
+    const before = this.#lookedAt
     this.#lookedAt = clock.now()
-    for (const [kind, rule] of rules) await this.#apply(kind, rule)
+    try {
+      for (const [kind, rule] of rules) await this.#apply(kind, rule)
+    } catch (error) {
+      // What is over is not kept for another day.
+      this.#lookedAt = before
+      throw error
+    }
   }
 
   async #apply(kind: PartKind, rule: RetentionRule): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import { type Clock, isWithin } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Signer } from '../proof/note.ts'
 import { isStampOf, readTimeStamp } from '../proof/time-stamp.ts'
@@ -62,7 +62,7 @@ export class Checkpointer {
   /** Hears of a commit, and passes it on. */
   hear(position: number): number {
     this.#position = position
-    const isDue = position - this.#size >= eventsMax || this.#parts.clock.now() - this.#at >= everyMs
+    const isDue = position - this.#size >= eventsMax || !isWithin(everyMs, this.#at, this.#parts.clock.now())
     if (!isDue || this.#isDue) return position
     this.#isDue = true
     this.make()

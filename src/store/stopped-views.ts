@@ -1,4 +1,4 @@
-import { backoffMs, type Clock } from '../clock.ts'
+import { backoffMs, type Clock, isWaitOver } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { View } from '../view.ts'
 import { type CatchUpParts, catchUp } from './catch-up.ts'
@@ -79,11 +79,11 @@ export class StoppedViews implements ViewHearer {
     const stopped = await this.#listStopped()
     const isStill = (name: string) => stopped.some(({ view }) => view.name === name)
     for (const [name, { dueAt }] of this.#tried)
-      if (dueAt <= clock.now() && !isStill(name)) this.#tried.delete(name)
+      if (isWaitOver(dueAt, clock.now(), waitMaxMs) && !isStill(name)) this.#tried.delete(name)
     for (const { view } of stopped) {
       const tried = this.#tried.get(view.name)
       if (signal.aborted) return
-      if (tried && tried.dueAt > clock.now()) continue
+      if (tried && !isWaitOver(tried.dueAt, clock.now(), waitMaxMs)) continue
       // Building it beside the serving rows would take it from another rebuild: this way neither disturbs the other.
       await this.#bring(view, async () => {
         if (await catchUp(this.#parts, view, signal)) options.onViewBack?.(view.name)

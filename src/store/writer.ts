@@ -123,7 +123,11 @@ export class Writer {
     try {
       const { connection, vault, onCommitted } = this.#parts
       const { keyring } = vault
-      const results = await keyring.whenRefreshed(() => connection.transact(() => this.#steps(batch)))
+      let tries = 0
+      const results = await keyring.whenRefreshed(() => {
+        tries += 1
+        return connection.transact(() => this.#steps(batch, tries > 1))
+      })
       // Even where no other key is wrapped anew: what was erased must no longer open in memory.
       if (batch.some(({ input }) => input.destroys?.person)) vault.forget()
       if (this.#known) onCommitted(this.#known.position)
@@ -148,7 +152,7 @@ export class Writer {
     }
   }
 
-  *#steps(waiting: readonly Waiting[]): Steps<Result[]> {
+  *#steps(waiting: readonly Waiting[], isRefreshed: boolean): Steps<Result[]> {
     const { connection, vault, schemas, project } = this.#parts
     const known = yield* this.#refresh(connection)
     // Another process has begun an epoch: a key under an older one would be lost with that.
@@ -160,6 +164,8 @@ export class Writer {
       try {
         results.push({ appended: yield* stage(desk, input) })
       } catch (error) {
+        // An epoch that another process began and did not come to record: the keyring may have it by now.
+        if (error instanceof EpochMissingError && !isRefreshed) throw error
         results.push({ error })
       }
     }

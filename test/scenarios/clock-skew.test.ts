@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { expect, test, vi } from 'vitest'
 import { valueOf } from '../../src/index.ts'
+import { parseCheckpoint } from '../../src/proof/checkpoint.ts'
 import { simulate, type World } from '../../src/simulation/index.ts'
+import { newPath } from '../store/sample-store.ts'
 
 const evento = 'dimp-situacao-import'
 const subscriptions = [{ evento, chaveSecreta: 'um' }]
@@ -97,3 +100,16 @@ test.each([2 * hourMs, -dayMs, dayMs])(
     await world.close()
   },
 )
+
+test('a clock that is put back keeps no checkpoint from being signed', async () => {
+  const store = newPath()
+  const { averba, clock, samples, close } = await simulate({ store })
+  const held = () => parseCheckpoint(readFileSync(`${store}.mark`, 'utf8'))?.size
+  await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.audit.checkpoint()
+  const before = held()
+  clock.jump(-10 * dayMs)
+  await averba.consents.enrol({ cpf: '52998224725' })
+  await vi.waitFor(() => expect(held()).not.toBe(before))
+  await close()
+})

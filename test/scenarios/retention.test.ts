@@ -327,3 +327,17 @@ test('without schedules nothing is destroyed, and the logger is told so at the s
     await close()
   }
 })
+
+test('a disk that is full at the daily look puts off by minutes what is to be destroyed', async () => {
+  const { averba, clock, samples, fillDisk, destroyed, close } = await worldWith({
+    'validation.claims': 'until-settled',
+  })
+  valueOf(await averba.validations.validate({ id: 'v', cpf: samples.cpf, claims: { nome: 'Maria' } }))
+  await fillDisk(true)
+  await expect(averba.settle()).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
+  await fillDisk(false)
+  await clock.advance(60_000)
+  await averba.settle()
+  expect(await destroyed()).toHaveLength(1)
+  await close()
+})

@@ -239,3 +239,16 @@ test('a login state is told by the log while its view stands still', async () =>
   mend()
   await world.close()
 })
+
+test('a view that stopped while the clock was ahead is tried again soon after the clock was put right', async () => {
+  const { clock, averba, breakIt, mend, isRunning, close } = await given()
+  breakIt()
+  await averba.consents.enrol({ cpf: cpfs[0] ?? '' })
+  await averba.settle()
+  clock.jump(-10 * 86_400_000)
+  mend()
+  await clock.advance(1_000)
+  await averba.settle()
+  expect(await isRunning()).toBe(true)
+  await close()
+})

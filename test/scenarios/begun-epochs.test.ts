@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { systemEntropy } from '../../src/clock.ts'
+import { openAverba } from '../../src/index.ts'
+import { simulate } from '../../src/simulation/index.ts'
+import { openKeyringFile } from '../../src/vault/keyring.ts'
+import { newPath } from '../store/sample-store.ts'
+
+const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
+
+test('an epoch that a process began and died of is no trouble to those that were running', async () => {
+  const store = newPath()
+  const { averba, clock, close } = await simulate({ averba: { store } })
+  const deliver = async (to: typeof averba, n: number) => {
+    const request = new Request(receiver.publicUrl, {
+      method: 'POST',
+      headers: { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '11222333000181' },
+      body: `{"n":${n}}`,
+    })
+    return (await to.receiver.fetch(request, { remoteAddress: '161.148.0.1' })).status
+  }
+  await averba.consents.enrol({ cpf: '25774435016' })
+  // The keyring is replaced first; what dies then has not told the log.
+  const keyring = openKeyringFile(`${store}.keys`, systemEntropy)
+  keyring.beginEpoch(await keyring.prepareEpoch())
+  const later = await openAverba({ store, clock, receiver })
+  expect(await deliver(later, 1)).toBe(200)
+  expect(await deliver(averba, 2)).toBe(200)
+  await later.close()
+  await close()
+})
