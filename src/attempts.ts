@@ -6,6 +6,7 @@ import type { Delivery } from './decisions.ts'
 import { AverbaError, recordable } from './errors.ts'
 import type { Attempted } from './hints.ts'
 import type { Carried, Json, Outcome, Owed, Recorded, Settlement } from './message.ts'
+import { OwnWaits } from './own-waits.ts'
 import type { About, Recorder } from './recorder.ts'
 import { choose, retryPolicyOf } from './retry-policy.ts'
 import type { Claimable, Claimed } from './store/ledger.ts'
@@ -58,6 +59,7 @@ export class Attempts {
   readonly #recorder: Recorder
   readonly #tracing: Tracing
   readonly #elapsedMs: () => number
+  readonly #waits: OwnWaits
   readonly #onAttempted: (hint: Attempted) => void
 
   constructor(parts: AttemptParts, recorder: Recorder, onAttempted: (hint: Attempted) => void) {
@@ -65,6 +67,7 @@ export class Attempts {
     this.#recorder = recorder
     this.#tracing = parts.tracing ?? noTracing
     this.#elapsedMs = stopwatchOf(parts.clock)
+    this.#waits = new OwnWaits(this.#elapsedMs)
     this.#onAttempted = onAttempted
   }
 
@@ -158,7 +161,7 @@ export class Attempts {
     const { store, clock, performers } = this.#parts
     const found = await store.findClaimable(id, clock.now())
     const performer = found && performers[found.owed.type]
-    if (!performer || (await this.#isForOthers(found, performer))) return undefined
+    if (!performer || this.#isPutOff(found) || (await this.#isForOthers(found, performer))) return undefined
     // Before it leaves: no answer is lost because this cannot be read.
     const about = await this.#aboutOf(found.owed)
     if (!this.#isRecorded(found)) {
@@ -177,6 +180,11 @@ export class Attempts {
     }
     const { position } = await this.#recorder.record(deliver, { about })
     return claimed && { ...claimed, performer, about, since: position }
+  }
+
+  /** Whether this process has put it off, and no operator has let it go since. */
+  #isPutOff({ owed: { id, attempts } }: Claimable): boolean {
+    return attempts > 1 && !this.#waits.isOver(id)
   }
 
   /**
@@ -212,6 +220,7 @@ export class Attempts {
       return
     }
     const dueAt = clock.now() + choice.waitMs
+    this.#waits.note(effect, choice.waitMs)
     // What becomes of a reading stands in the ledger only: there are many, and they change nothing.
     if (effectClass === 'read') return store.deferEffect(effect, dueAt, because)
     const deferred = { ...data, wait: choice.wait, dueAt: toInstant(dueAt) }

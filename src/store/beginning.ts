@@ -88,6 +88,14 @@ export function refuseOtherKeyring(path: string, { data }: Recorded, keyring: Pi
   })
 }
 
+/** The error for a keyring from before an erasure that the log knows of: nothing could be written with it. */
+export function olderKeyring(path: string): AverbaError {
+  return new AverbaError('KEYS_MISMATCH', `Cannot open "${path}": its keyring is an older copy`, {
+    hint: 'Put the newest keyring back: an erasure since that copy has begun keys that it does not have',
+    path: keyringOf(path),
+  })
+}
+
 function keyringOf(path: string): string {
   return `${path}.keys`
 }

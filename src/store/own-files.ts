@@ -10,7 +10,8 @@ interface OwnFile {
 
 /**
  * The files of an open store: the file itself, its journal and the index of that. What is written into one that has no
- * name any more is lost: nothing may be acknowledged that stands there. While a connection is open, SQLite replaces none.
+ * name any more is lost: nothing may be acknowledged that stands there. While a connection is open, SQLite itself
+ * replaces none of them.
  */
 export class OwnFiles {
   readonly #store: string

@@ -5,7 +5,7 @@ import { Vault } from '../vault/vault.ts'
 import type { View } from '../view.ts'
 import type { Append, Appended, Receipt } from './append.ts'
 import { findReceipt, lookUp } from './batch.ts'
-import { begin, openFile, openKeyring, prepareTables, refuseOtherKeyring } from './beginning.ts'
+import { begin, olderKeyring, openFile, openKeyring, prepareTables, refuseOtherKeyring } from './beginning.ts'
 import { checkEnd } from './check-end.ts'
 import { Checkpointer } from './checkpointer.ts'
 import type { StoredCheckpoint } from './checkpoints.ts'
@@ -46,6 +46,7 @@ import { countOwed, type OwedCount } from './store-facts.ts'
 import type { StoreOptions } from './store-options.ts'
 import { timed } from './timed.ts'
 import { treeRoot } from './tree.ts'
+import { isOlderThanLog } from './unopened-keys.ts'
 import { ViewReader } from './view-reader.ts'
 import { WriteTrial } from './write-trial.ts'
 import { Writer, type WriterParts } from './writer.ts'
@@ -129,6 +130,7 @@ export class Store {
       const keyring = await (medium?.keyring(open) ?? open())
       // Before anything is written: a log that is refused is left as it is.
       if (began) refuseOtherKeyring(options.path, began, keyring)
+      if (await connection.read(() => isOlderThanLog(keyring))) throw olderKeyring(options.path)
       const mark = markOf(options)
       const vault = new Vault(keyring, options.entropy, options.recordKeys)
       const store = new Store({ connection, vault, trial }, options, mark)

@@ -1,5 +1,5 @@
 import type { Keyring } from '../vault/keyring.ts'
-import { rows, type Steps } from './connection.ts'
+import { first, rows, type Steps } from './connection.ts'
 
 interface WrappedKey {
   readonly owner: string
@@ -7,9 +7,14 @@ interface WrappedKey {
   readonly wrapped: Uint8Array
 }
 
-/** Says which owners' keys do not open with the keyring. One that does not keeps every later erasure from its end. */
-export function* unopenedKeys(keyring: Pick<Keyring, 'unwrap'>): Steps<string[]> {
-  const faults: string[] = []
+/**
+ * Says which owners' keys do not open with the keyring, and whether it is older than the log. A key that does not open
+ * keeps every later erasure from its end; with an older keyring nothing can be written.
+ */
+export function* unopenedKeys(keyring: Pick<Keyring, 'unwrap' | 'epoch'>): Steps<string[]> {
+  const faults = (yield* isOlderThanLog(keyring))
+    ? ['the keyring is older than the log: a newer one exists']
+    : []
   for (const { epoch, owner, wrapped } of yield* rows<WrappedKey>({ sql: selectKeys, parameters: [] })) {
     try {
       keyring.unwrap(wrapped, epoch, owner)
@@ -18,6 +23,12 @@ export function* unopenedKeys(keyring: Pick<Keyring, 'unwrap'>): Steps<string[]>
     }
   }
   return faults
+}
+
+/** Reports whether the log goes by a later epoch than any that a keyring has: it is an older copy. */
+export function* isOlderThanLog({ epoch }: Pick<Keyring, 'epoch'>): Steps<boolean> {
+  const head = yield* first<{ epoch: number }>({ sql: 'select epoch from head', parameters: [] })
+  return head !== undefined && head.epoch > epoch
 }
 
 /** An erased owner has a row without a key; whether that is right is checked elsewhere. */

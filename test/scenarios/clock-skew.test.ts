@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
-import { valueOf } from '../../src/index.ts'
+import type { Clock } from '../../src/clock.ts'
+import { openAverba, valueOf } from '../../src/index.ts'
 import { parseCheckpoint } from '../../src/proof/checkpoint.ts'
 import { simulate, type World } from '../../src/simulation/index.ts'
 import { newPath } from '../store/sample-store.ts'
@@ -113,3 +114,40 @@ test('a clock that is put back keeps no checkpoint from being signed', async () 
   await vi.waitFor(() => expect(held()).not.toBe(before))
   await close()
 })
+
+test.each([
+  [0, undefined],
+  [2 * hourMs, undefined],
+  [2 * hourMs, '3600'],
+])(
+  'two engines whose clocks are %i ms apart both wait between two tries at a service that is down (Retry-After: %s)',
+  async (ms, after) => {
+    let asked = 0
+    const down = async () => {
+      asked += 1
+      return new Response('', {
+        status: 503,
+        ...(after !== undefined && { headers: { 'retry-after': after } }),
+      })
+    }
+    const store = newPath()
+    const { averba, clock, samples, close } = await simulate({ averba: { store }, intercept: down })
+    const ahead: Clock = { now: () => clock.now() + ms, sleep: (...args) => clock.sleep(...args) }
+    const other = await openAverba({
+      ...{ store, clock: ahead, fetch: down, schedules: false },
+      consentService: { baseUrl: 'https://consentimento.exemplo.br', certificate: { cert: '', key: '' } },
+    })
+    const stop = new AbortController()
+    const running = [averba, other].map(each => each.run({ signal: stop.signal }))
+    const subject = await averba.consents.enrol({ cpf: samples.cpf })
+    await averba.consents.sync({ subject }, { waitMs: 0 })
+    await clock.advance(15 * 60_000)
+    expect(asked).toBeGreaterThan(0)
+    expect(asked).toBeLessThan(after === undefined ? 40 : 3)
+    expect(await averba.effects.list()).toMatchObject([{ state: 'deferred' }])
+    stop.abort()
+    await clock.finish(Promise.all(running))
+    await other.close()
+    await close()
+  },
+)
