@@ -74,6 +74,7 @@ const engine = [
   'throttle',
   'decisions',
   'knocking',
+  'own-waits',
   'recorder',
   'places',
   'turns',

@@ -194,6 +194,7 @@ class SqliteConnection implements Connection {
     }
     for (let knocks = 1; ; knocks++) {
       try {
+        this.#checkOpen()
         this.#files?.check()
         return this.#within('begin immediate', begun)
       } catch (error) {
