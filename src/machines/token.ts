@@ -62,6 +62,8 @@ interface Rejection extends Asked {
   readonly times: number
   /** A call with it got another answer before. */
   readonly hasServed?: boolean
+  /** It had ended by what it said of itself, within a minute of its issue. */
+  readonly isOver?: boolean
   readonly until?: Instant
   readonly policy?: string
   /** The code in the 401, where there was one: all that says why. */
@@ -136,12 +138,13 @@ const chart = setup({
       // One that served says that the gateway's tokens work: it is the first again, for those that do not.
       rejections: ({ context, event }) => {
         if (event.type !== 'token.rejected') return context.rejections
+        if (event.data.isOver) return context.rejections
         return event.data.hasServed ? 1 : event.data.times
       },
       servedRejections: ({ context, event }) => {
         if (event.type !== 'token.rejected') return context.servedRejections
-        const { hasServed, times } = event.data
-        if (hasServed) return times
+        const { hasServed, isOver, times } = event.data
+        if (hasServed || isOver) return times
         return times === 1 ? 0 : context.servedRejections
       },
       code: ({ event }) => (event.type === 'token.rejected' && event.data.code) || '',
@@ -244,13 +247,21 @@ function rejection(
 ): Rejection {
   // One that lived longer has served, maybe in another process, or was ended by something else.
   const ageMs = Math.abs(fromInstant(at) - fromInstant(issuedAt))
-  const isEarly = at < expiresAt && ageMs < freshMs
-  const times = isEarly ? (hasServed ? servedRejections : rejections) + 1 : 1
-  const told = { ...(hasServed && { hasServed }), ...(code !== undefined && { code }) }
+  const isEnded = at >= expiresAt
+  const isEarly = ageMs < freshMs && !(isEnded && hasServed)
+  // Whether it would have served is not known: the gateway gives none for longer, or it is the rest of an older one.
+  const isOver = isEarly && isEnded
+  const isAtOnce = hasServed || isOver
+  const times = isEarly ? (isAtOnce ? servedRejections : rejections) + 1 : 1
+  const told = {
+    ...(hasServed && { hasServed }),
+    ...(isOver && { isOver }),
+    ...(code !== undefined && { code }),
+  }
   const rejected = { generation, contract, credential, times, ...told }
   const { name, baseMs, maxMs, servedMax } = rejectionPolicy
-  if (times <= (hasServed ? servedMax : 1)) return rejected
-  const waitMs = hasServed ? baseMs : Math.min(baseMs * 2 ** (times - 2), maxMs)
+  if (times <= (isAtOnce ? servedMax : 1)) return rejected
+  const waitMs = isAtOnce ? baseMs : Math.min(baseMs * 2 ** (times - 2), maxMs)
   return { ...rejected, until: toInstant(fromInstant(at) + waitMs), policy: name }
 }
 

@@ -188,6 +188,31 @@ test('a token that ended in its time was not refused, though nobody here knows t
   const twice = [request('absent'), issued(1), reject(1), request('rejected'), second]
   expect(eventOf(...twice, reject(2, '2026-11-20T12:00:29.999Z'))).toMatchObject({ times: 2 })
   expect(eventOf(...twice, reject(2, endsAt))).toMatchObject({ times: 1 })
+  const often = [
+    ...twice,
+    reject(2, endsAt, true),
+    request('rejected', 'k1', endsAt),
+    issued(3, { expiresAt: endsAt }),
+  ]
+  expect(eventOf(...often, reject(3, endsAt, true))).toMatchObject({ times: 1 })
+})
+
+test('tokens that end by their own word before they serve are replaced ten times in a row, and then once a minute', () => {
+  const history = [request('absent'), issued(1, { expiresAt: at })]
+  const waits: (number | null)[] = []
+  let now = at
+  for (let generation = 1; generation <= 13; generation++) {
+    now = new Date(Date.parse(now) + 1_500).toISOString()
+    const { until } = eventOf(...history, reject(generation, now))
+    waits.push(until === undefined ? null : (Date.parse(until) - Date.parse(now)) / 60_000)
+    history.push(reject(generation, now))
+    now = until ?? now
+    history.push(
+      request('rejected', 'k1', now),
+      issued(generation + 1, { issuedAt: now, expiresAt: new Date(Date.parse(now) + 1_000).toISOString() }),
+    )
+  }
+  expect(waits).toEqual([...Array(10).fill(null), 1, 1, 1])
 })
 
 test('a token that lived for a minute was not refused as soon as it was there, and the gateway is not left alone for it', () => {
