@@ -5,6 +5,8 @@ import { AverbaError } from './errors.ts'
 interface FoundValidation {
   readonly stream: string
   readonly subject: string
+  /** Which service it was asked of, where it was asked of one. */
+  readonly environment: string | undefined
 }
 
 /** Finds the stream of a validation by the host's id, which is its command id: the receipt leads to its event. */
@@ -12,8 +14,13 @@ export async function findValidation({ store }: Area, id: string): Promise<Found
   const receipt = await store.receipt(id)
   const event = receipt && (await store.readAt(receipt.position))
   if (event?.type !== 'validation.requested' && event?.type !== 'validation.reused') return undefined
-  const { id: own, subject } = event.data as { id: string; subject: string } // As the machine writes both.
-  return own === id ? { stream: event.stream, subject } : undefined
+  // As the machine writes both.
+  const {
+    id: own,
+    subject,
+    environment,
+  } = event.data as { id: string; subject: string; environment?: string }
+  return own === id ? { stream: event.stream, subject, environment } : undefined
 }
 
 /** The same, for one that has to be there. */

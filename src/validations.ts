@@ -89,6 +89,13 @@ const pageRows = 100
 /** Of a text that is kept sealed. */
 const textMax = 2_000
 
+/** The error for an id of another service: an answer of a demonstration is never taken for one of the real service. */
+function ofAnother(): AverbaError {
+  return new AverbaError('COMMAND_REUSED', 'Cannot validate: this id was asked of another service', {
+    hint: 'Use another id. Where the same service has moved, give its former address as validationService.knownAs',
+  })
+}
+
 /** Makes the area `validations`. `standings` records the use of a named consent, or throws where it does not stand. */
 export function createValidations(area: Area, standings: Pick<Standings, 'use' | 'standing'>): Validations {
   const { commands, rows, subjects, views } = area
@@ -144,6 +151,8 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
       const validation = area.createId()
       const stream = `validation-${validation}`
       const read = async () => {
+        const asked = (await findValidation(area, id))?.environment
+        if (asked !== undefined && asked !== environment) throw ofAnother()
         const answered = await get(id)
         if (!answered) throw new TypeError('A validation was answered and is not in its view')
         return answered

@@ -84,6 +84,26 @@ test.each([
   },
 )
 
+test('an answer of the demonstration is not given again as one of production', async () => {
+  const { state, sent, open } = givenServices()
+  state.isBusy = false
+  const demonstration = await open({ ...production, service: 'demonstracao' })
+  expect(valueOf(await demonstration.validations.validate(input))).toMatchObject({ state: 'answered' })
+  await demonstration.close()
+  const live = await open(production)
+  await expect(live.validations.validate(input)).rejects.toMatchObject({
+    code: 'COMMAND_REUSED',
+    hint: expect.stringContaining('knownAs'),
+  })
+  expect(sent).toHaveLength(1)
+  await live.close()
+  // The same service at another address gives its own answers again.
+  const place = { ...production, service: 'demonstracao' }
+  const moved = await open({ ...place, baseUrl: 'https://nova.exemplo.br', knownAs: production.baseUrl })
+  expect(await moved.validations.validate(input)).toMatchObject({ status: 'settled', replayed: true })
+  await moved.close()
+})
+
 test('very many calls that are left to another process are looked at in few readings, and what is behind them is done', async () => {
   const { clock, state, sent, open } = givenServices()
   const first = await open(production)
