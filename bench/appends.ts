@@ -13,7 +13,7 @@ import { Callers, consentEvent, createId, eventsPerStream, openStore } from './w
 
 const callers = 64
 const manyEvents = 12_800
-const fewEvents = 600
+const fewEvents = 2_000
 const emmettEvents = 1_280
 
 /** Appends bare and through the engine, by 64 callers and by one, against raw inserts and against Emmett. */

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
+import { stopwatchOf, systemClock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import { endOfLinks } from '../vault/durable-file.ts'
 
@@ -7,6 +8,9 @@ interface OwnFile {
   readonly path: string
   id: string | undefined
 }
+
+/** Folders whose time of change is coarse, or does not change with what is in them, are not believed for longer. */
+const believedMs = 1_000
 
 /**
  * The files of an open store: the file itself, its journal and the index of that. What is written into one that has no
@@ -16,19 +20,40 @@ interface OwnFile {
 export class OwnFiles {
   readonly #store: string
   readonly #own: readonly OwnFile[]
+  readonly #folders: readonly string[]
+  readonly #idAt: typeof idAt
+  readonly #stopwatch = stopwatchOf(systemClock)
+  #seen = ''
+  #lookedAt = Number.NEGATIVE_INFINITY
 
   /** Notes the files as they are. Where they are does not change with the folder of the process. */
-  constructor(store: string) {
+  constructor(store: string, look = idAt) {
     this.#store = store
+    this.#idAt = look
     const whole = resolve(store)
     const real = endOfLinks(whole)
-    this.#own = [whole, `${real}-wal`, `${real}-shm`].map(path => ({ path, id: idAt(path) }))
+    this.#own = [whole, `${real}-wal`, `${real}-shm`].map(path => ({ path, id: look(path) }))
+    this.#folders = [...new Set([dirname(whole), dirname(real)])]
   }
 
-  /** @throws {AverbaError} `STORE_UNSAFE` when one of them is not the file that it was */
+  /**
+   * Looks at the folders first: Linux writes a file whose times were read more slowly the next time, and the journal is
+   * written by each transaction.
+   *
+   * @throws {AverbaError} `STORE_UNSAFE` when one of them is not the file that it was
+   */
   check(): void {
+    const now = this.#stopwatch()
+    const seen = this.#folders.map(changedAt).join()
+    if (seen === this.#seen && now - this.#lookedAt < believedMs) return
+    this.#checkEach()
+    this.#seen = seen
+    this.#lookedAt = now
+  }
+
+  #checkEach(): void {
     for (const own of this.#own) {
-      const id = idAt(own.path)
+      const id = this.#idAt(own.path)
       if (id === undefined || id === own.id) continue
       // The journal comes with the first transaction.
       if (own.id) throw this.#foul()
@@ -44,8 +69,19 @@ export class OwnFiles {
   }
 }
 
+/** Changes when something in a folder gets another name, or none. */
+function changedAt(folder: string): string {
+  try {
+    // Not the time that a copying program may set back.
+    const { dev, ino, ctimeMs } = statSync(folder)
+    return `${dev} ${ino} ${ctimeMs}`
+  } catch {
+    return ''
+  }
+}
+
 /** Which file has a path now: empty where there is none, `undefined` where this process may no longer look. */
-function idAt(path: string): string | undefined {
+export function idAt(path: string): string | undefined {
   try {
     const found = statSync(path, { throwIfNoEntry: false })
     return found ? `${found.dev} ${found.ino}` : ''
