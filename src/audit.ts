@@ -98,10 +98,7 @@ export function createAudit(area: Area): Audit {
       const { keys: rootKey } = area.options
       return verifyLog({ ...(rootKey && { rootKey }), ...options, store: onFile() })
     },
-    async export(dir) {
-      await store.checkpoint()
-      return exportUpTo({ store: onFile(), dir })
-    },
+    export: async dir => exportUpTo({ store: onFile(), dir }, () => store.checkpoint()),
     processing: ({ language, ...period }) =>
       readProcessing(area, period, checkPage(language === undefined ? {} : { language }).language),
     processingReport: (period, page) =>

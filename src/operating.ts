@@ -11,7 +11,7 @@ import { type Replayed, type ReplayOptions, replay } from './replay.ts'
 import { moveOut, putBack } from './store/archive.ts'
 import { type BackupMade, type BackupOptions, makeBackup } from './store/backup.ts'
 import { type DiagnoseOptions, type Diagnosis, diagnose } from './store/diagnose.ts'
-import { type Exported, exportLog, readExported } from './store/export-log.ts'
+import { type Exported, exportLog, openSigned, readExported } from './store/export-log.ts'
 import { readMark } from './store/high-water-mark.ts'
 import { migrations, statementsFrom } from './store/migrations.ts'
 import type { PartsBack, PartsMoved } from './store/moved-parts.ts'
@@ -121,17 +121,15 @@ export type VerifyLogOptions = { readonly store: string } & Omit<
  * @throws {AverbaError} `INVALID_INPUT` when something is in the folder, and as `openAverba`
  */
 export async function exportBundle(options: OpenedWith & ExportTo): Promise<Exported> {
-  await withStore(options, store => store.checkpoint())
-  return exportUpTo(options)
+  return exportUpTo(options, () => withStore(options, store => store.checkpoint()))
 }
 
-/** Writes a log to a new folder, up to the checkpoint that stands in it. */
-export async function exportUpTo({
-  store,
-  dir,
-  onProgress,
-}: { store: string } & ExportTo): Promise<Exported> {
-  const snapshot = await Snapshot.open(store)
+/** Writes a log to a new folder, up to a checkpoint that `sign` makes. */
+export async function exportUpTo(
+  { store, dir, onProgress }: { store: string } & ExportTo,
+  sign: () => Promise<unknown>,
+): Promise<Exported> {
+  const snapshot = await openSigned(store, sign)
   try {
     return await exportLog(snapshot, dir, onProgress)
   } finally {

@@ -8,6 +8,9 @@ export interface MissingPart {
   readonly owner: string
 }
 
+/** The events that explain why a part is missing, or that one is there again. */
+export const absenceTypes = ['subject.erased', 'retention.applied', archivedType, restoredType] as const
+
 /** The members of an event that may explain an absence. */
 export interface ExplainingEvent {
   readonly position: unknown

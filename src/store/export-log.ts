@@ -2,13 +2,14 @@ import { createReadStream, existsSync, mkdirSync, readdirSync, statSync } from '
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AverbaError } from '../errors.ts'
+import { absenceTypes } from '../proof/absence.ts'
 import type { BundleFile, ReadFile } from '../proof/verify-bundle.ts'
 import { readCheckpointNotes, readOrigin } from './checkpoints.ts'
-import { rows, type Steps } from './connection.ts'
+import { first, rows, type Steps } from './connection.ts'
 import { exportReadme } from './export-readme.ts'
 import { readKeyLines } from './key-lines.ts'
 import { isOfFiles } from './new-file.ts'
-import type { Snapshot } from './snapshot.ts'
+import { Snapshot } from './snapshot.ts'
 
 /** What was exported. */
 export interface Exported {
@@ -20,6 +21,24 @@ export interface Exported {
 }
 
 const pageRows = 100
+
+/**
+ * Opens a log for `exportLog`, with a checkpoint behind every event that says why a part is missing: one that is erased
+ * or moved after it was signed would be missing without a reason.
+ */
+export async function openSigned(path: string, sign: () => Promise<unknown>): Promise<Snapshot> {
+  for (;;) {
+    await sign()
+    const snapshot = await Snapshot.open(path)
+    try {
+      if (!snapshot.run(readMovedSince)) return snapshot
+    } catch (error) {
+      snapshot.close()
+      throw error
+    }
+    snapshot.close()
+  }
+}
 
 /**
  * Writes the log up to its newest checkpoint to a folder that anyone can verify.
@@ -125,6 +144,10 @@ function* readLeaves(after: number, size: number): Steps<readonly { header: stri
   return yield* rows({ sql: selectLeaves, parameters: [after, size, pageRows] })
 }
 
+function* readMovedSince(): Steps<boolean> {
+  return (yield* first({ sql: selectMovedSince, parameters: absenceTypes })) !== undefined
+}
+
 interface PartRow {
   readonly position: number
   readonly name: string
@@ -137,6 +160,8 @@ function* readParts(last: { position: number; name: string }, size: number): Ste
 }
 
 const selectLeaves = 'select header from event where position > ? and position <= ? order by position limit ?'
+const selectMovedSince = `select position from event
+  where position > (select max(size) from checkpoint) and type in (${absenceTypes.map(() => '?')}) limit 1`
 const selectParts = `select part.position, part.name, owner_key.owner, part.sealed from part
   join owner_key on owner_key.key = part.owner
   where (part.position, part.name) > (?, ?) and part.position <= ? order by part.position, part.name limit ?`

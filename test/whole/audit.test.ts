@@ -191,7 +191,7 @@ describe('a bundle', () => {
     const limitKb = Math.floor((largest - 1) / 1024)
     const script = `
       import { exportUpTo } from './src/operating.ts'
-      await exportUpTo({ store: process.argv[1], dir: process.argv[2] })
+      await exportUpTo({ store: process.argv[1], dir: process.argv[2] }, async () => 'signed before')
         .then(() => console.log('exported'), error => console.log(error.code))`
     const command = `trap '' XFSZ; ulimit -S -f ${limitKb}; exec "$0" --input-type=module -e "$@"`
     const given = [script, store, join(newFolder(), 'bundle')]
