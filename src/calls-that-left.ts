@@ -1,5 +1,6 @@
 import { parseEffectId } from './addresses.ts'
 import { effectStream } from './attempts.ts'
+import { GenerationalCache } from './generational-cache.ts'
 import type { Effect, Recorded } from './message.ts'
 import { serviceNames, serviceOf } from './service-name.ts'
 import type { Store } from './store/store.ts'
@@ -15,8 +16,8 @@ export interface Left {
   readonly owing: Recorded
 }
 
-/** How many events are kept in memory; older ones are read again. */
-const keptMax = 10_000
+/** How many events are kept in memory at least; older ones are read again. */
+const owingKept = 5_000
 
 /** What ends a call that was not sent, or not once more. */
 const withheld: ReadonlySet<string> = new Set(['validation.withheld', 'consent.changeWithheld'])
@@ -31,7 +32,7 @@ const told: ReadonlySet<string> = new Set(serviceNames.filter(name => name !== '
 export class CallsThatLeft {
   readonly #store: Store
   /** The events of calls that were owed since the reading began, and have not ended. */
-  readonly #owing = new Map<string, Recorded>()
+  readonly #owing = new GenerationalCache<string, Recorded>(owingKept)
   readonly #doubted = new Set<string>()
 
   constructor(store: Store) {
@@ -41,7 +42,7 @@ export class CallsThatLeft {
   /** The calls that, by this event, have left. */
   async hear(event: Recorded): Promise<Left[]> {
     for (const [n, effect] of (event.effects ?? []).entries())
-      if (isTold(effect)) this.#keep(`${event.id}/${n}`, event)
+      if (isTold(effect)) this.#owing.set(`${event.id}/${n}`, event)
     const left: Left[] = []
     for (const id of await this.#endedBy(event)) {
       const owing = this.#owing.get(id) ?? (await this.#read(id))
@@ -51,12 +52,6 @@ export class CallsThatLeft {
       if (owing && effect && isTold(effect)) left.push(toLeft(effect, owing))
     }
     return left
-  }
-
-  #keep(id: string, event: Recorded): void {
-    this.#owing.set(id, event)
-    const [oldest] = this.#owing.size > keptMax ? this.#owing.keys() : []
-    if (oldest !== undefined) this.#owing.delete(oldest)
   }
 
   /** A call whose answer was lost may still be answered: it left once, not twice. */

@@ -1,5 +1,6 @@
 import { giveWay } from './clock.ts'
 import type { ErrorCode } from './errors.ts'
+import { GenerationalCache } from './generational-cache.ts'
 import type { Machine, MachineState } from './machines/machine.ts'
 import type { Carried, Event, Given, Recorded } from './message.ts'
 import type { Append, Claim, ExpectedStream } from './store/append.ts'
@@ -59,9 +60,12 @@ interface Loaded {
   readonly standing: Standing
   readonly version: number
   readonly position: number
+  /** It has gone on since: what comes after that is read before the next decision. */
+  readonly isOutdated?: boolean
 }
 
-const statesMax = 10_000
+/** How many streams are remembered at least. */
+const statesKept = 5_000
 /** A stream with more events is read without those that change nothing. */
 const shortRows = 100
 
@@ -74,9 +78,7 @@ const shortRows = 100
 export class Decisions {
   readonly #store: Store
   readonly #machines: ReadonlyMap<string, Machine>
-  readonly #loaded = new Map<string, Loaded>()
-  /** Streams that have gone on since they were remembered: what comes after that is read. */
-  readonly #outdated = new Set<string>()
+  readonly #loaded = new GenerationalCache<string, Loaded>(statesKept)
 
   constructor(store: Store, machines: readonly Machine[]) {
     this.#store = store
@@ -94,7 +96,7 @@ export class Decisions {
       const machine = this.#machineOf(stream)
       const known = this.#loaded.get(stream)
       const isUnseen = isNew === true && !known
-      const isCurrent = known ? !this.#outdated.has(stream) : isUnseen
+      const isCurrent = known ? !known.isOutdated : isUnseen
       const from = known ?? begin(machine)
       const found = isCurrent ? from : await this.#load(stream, machine, from)
       if (!standings.has(stream)) {
@@ -132,32 +134,23 @@ export class Decisions {
       const isSilent = this.#machineOf(stream).isSilent(event)
       const toldAt = isSilent ? (told.get(stream) ?? standing.toldAt) : position
       told.set(stream, toldAt)
-      this.#keep(stream, { standing: { ...standing, toldAt }, version, position })
-    }
-  }
-
-  /** Bounds its memory: the stream that was kept least recently is replayed when it is asked for again. */
-  #keep(stream: string, loaded: Loaded): void {
-    this.#loaded.delete(stream)
-    this.#loaded.set(stream, loaded)
-    this.#outdated.delete(stream)
-    if (this.#loaded.size <= statesMax) return
-    for (const [oldest] of this.#loaded) {
-      this.#loaded.delete(oldest)
-      this.#outdated.delete(oldest)
-      return
+      this.#loaded.set(stream, { standing: { ...standing, toldAt }, version, position })
     }
   }
 
   /** Reads on, before the next decision, the streams that turned out to be newer than what was remembered. */
   distrust({ streams }: Decided): void {
-    for (const { stream } of streams) if (this.#loaded.has(stream)) this.#outdated.add(stream)
+    for (const { stream } of streams) {
+      const loaded = this.#loaded.get(stream)
+      if (loaded) this.#loaded.set(stream, { ...loaded, isOutdated: true })
+    }
   }
 
   /** Replays a stream from where it was remembered: some have as many events as there were calls in a day. */
   async #load(stream: string, machine: Machine, from: Loaded): Promise<Loaded> {
     let loaded: Loaded = {
       ...from,
+      isOutdated: false,
       standing: { ...from.standing, state: stateOf(machine, from.standing), pending: [] },
     }
     const readOn = async (filter: { limit: number; exceptTypes?: readonly string[] }) => {
@@ -177,7 +170,7 @@ export class Decisions {
       if (last && last.version > loaded.version)
         loaded = { ...loaded, version: last.version, position: last.position }
     }
-    if (loaded.version > 0) this.#keep(stream, loaded)
+    if (loaded.version > 0) this.#loaded.set(stream, loaded)
     return loaded
   }
 

@@ -73,6 +73,7 @@ const engine = [
   'retry-policy',
   'throttle',
   'decisions',
+  'generational-cache',
   'knocking',
   'own-waits',
   'recorder',
