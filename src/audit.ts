@@ -54,7 +54,7 @@ export interface Audit {
    * The same as one text, with what is true of all of them: JSON in the form of `ProcessingReport`, or one HTML page
    * that sums them up.
    *
-   * @throws {AverbaError} `INVALID_INPUT`
+   * @throws {AverbaError} `INVALID_INPUT`, also of more than 250,000 operations
    */
   processingReport(period: Period, page?: Page): Promise<string>
   /**

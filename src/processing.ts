@@ -13,6 +13,9 @@ import { endOfLog } from './store/end-of-log.ts'
 import { positionBefore } from './store/position-before.ts'
 import { describeLog } from './subject-report.ts'
 
+/** How many operations one text holds at most: some 100 MB. */
+const operationsMax = 250_000
+
 /** A period: `from` included, `until` not. */
 export interface Period {
   readonly from: Instant
@@ -47,7 +50,11 @@ export async function* readProcessing(
   }
 }
 
-/** Gathers the operations of a period as one report. */
+/**
+ * Gathers the operations of a period as one report.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when there are more of them than one text can hold
+ */
 export async function gatherProcessingReport(
   area: Area,
   { from, until }: Period,
@@ -59,13 +66,31 @@ export async function gatherProcessingReport(
   const retention = describeRetention(area, words)
   const end = await area.store.reader.read(endOfLog)
   const operations: ProcessingOperation[] = []
-  for await (const operation of readProcessing(area, { from, until }, language)) {
-    if (operation.position <= end) operations.push(operation)
+  for await (const operation of upTo(operationsMax, readProcessing(area, { from, until }, language))) {
+    if (operation.position > end) break
+    operations.push(operation)
   }
   const log = await describeLog(area.store, end)
   return {
     format: 'averba processing report 1',
     ...{ language, log, from, until, retention, security, operations },
+  }
+}
+
+/** Gives the operations on, and refuses to when there are more than so many. */
+export async function* upTo(
+  most: number,
+  operations: AsyncIterable<ProcessingOperation>,
+): AsyncGenerator<ProcessingOperation> {
+  let count = 0
+  for await (const operation of operations) {
+    count += 1
+    if (count > most) {
+      const cannot = `Cannot write the report: it holds ${most} operations, and the period has more, from ${operation.at} on`
+      const hint = 'End the period there, and ask for the rest by itself; audit.processing gives any number'
+      throw new AverbaError('INVALID_INPUT', cannot, { hint })
+    }
+    yield operation
   }
 }
 

@@ -1,18 +1,20 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { AverbaError, type ProcessingOperation, type ProcessingReport } from '../../src/index.ts'
+import { upTo } from '../../src/processing.ts'
 import { simulate, type World } from '../../src/simulation/index.ts'
 import { basis, createReportedWorld, type ReportedWorld } from './reported-world.ts'
 
 const golden = (name: string) => join(import.meta.dirname, 'golden', name)
 const period = { from: '2026-11-20T00:00:00.000Z', until: '2026-11-21T00:00:00.000Z' }
 
-async function operationsOf(
-  { world }: Pick<ReportedWorld, 'world'>,
-  of = period,
-): Promise<ProcessingOperation[]> {
+function operationsOf({ world }: Pick<ReportedWorld, 'world'>, of = period): Promise<ProcessingOperation[]> {
+  return gather(world.averba.audit.processing(of))
+}
+
+async function gather(from: AsyncIterable<ProcessingOperation>): Promise<ProcessingOperation[]> {
   const operations: ProcessingOperation[] = []
-  for await (const operation of world.averba.audit.processing(of)) operations.push(operation)
+  for await (const operation of from) operations.push(operation)
   return operations
 }
 
@@ -55,6 +57,19 @@ test('an operation says for what, on what basis, which data, of whom, and for wh
     sources: ['portal de comércio exterior'],
   })
   await reported.world.close()
+})
+
+test('a period of more operations than one report holds is refused, and says where to end it', async () => {
+  const { world } = await createReportedWorld()
+  const operations = await operationsOf({ world })
+  const read = (most: number) => gather(upTo(most, world.averba.audit.processing(period)))
+  expect(await read(operations.length)).toEqual(operations)
+  await expect(read(operations.length - 1)).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    message: expect.stringContaining(`more, from ${operations.at(-1)?.at} on`),
+    hint: expect.stringContaining('End the period there'),
+  })
+  await world.close()
 })
 
 test('every event that brings personal data or tells that it left is an operation', async () => {
