@@ -1,7 +1,9 @@
 import { EventEmitter } from 'eventemitter3'
 import type { EffectClass } from './adapters/performer.ts'
 import { type AttemptParts, Attempts } from './attempts.ts'
+import { stopwatchOf } from './clock.ts'
 import { Decisions, type Delivery } from './decisions.ts'
+import { DueCalls, type DueCallsParts } from './due-calls.ts'
 import { AverbaError, closed } from './errors.ts'
 import type { Hints } from './hints.ts'
 import type { Machine } from './machines/machine.ts'
@@ -32,6 +34,8 @@ const countedAs: Readonly<Partial<Record<EffectState, keyof Counts>>> = {
 }
 
 const closeWaitMs = 15_000
+/** How long `run` leaves a call alone after it made it, or another process had it. */
+const restMs = 1_000
 /** Of the calls that are due, when asked which of them are left to others. */
 const lookedAtMax = 100
 
@@ -193,52 +197,46 @@ export class Engine {
 
   /**
    * Performs what is due now, and what comes due by it, every service at its own pace, until the signal. What this
-   * process has already begun is no longer due, but is waited for as well.
+   * process has already begun is no longer due, but is waited for as well. Each call is made once; one that fails holds
+   * up no other.
    */
   async settle(counts: Counts, signal: AbortSignal): Promise<void> {
     const over = AbortSignal.any([this.#closing.signal, signal])
-    const begun = [...this.#performing.keys()]
-    const tried = new Set<string>()
-    for (let before = -1; tried.size > before; ) {
-      before = tried.size
-      for (const id of begun) tried.add(id)
-      // A service with nothing left may owe something again because of another.
-      const ended = await Promise.allSettled([
-        ...begun.splice(0).map(id => this.#settleOne(id, over, counts)),
-        ...this.services.map(service => this.settleService(service, { counts, tried, signal })),
-      ])
-      const failed = ended.find(each => each.status === 'rejected')
-      if (failed) throw failed.reason
-    }
-  }
-
-  /** The same for one service: no two services wait for each other. One effect that fails holds up no other. */
-  async settleService(
-    service: string,
-    {
-      counts,
-      tried = new Set(),
-      signal,
-    }: { counts?: Counts; tried?: Set<string>; signal?: AbortSignal } = {},
-  ): Promise<void> {
-    const { store, clock, performers } = this.#parts
-    const closing = this.#closing.signal
-    const over = signal ? AbortSignal.any([closing, signal]) : closing
-    const types = Object.keys(performers).filter(type => serviceOf(type) === service)
     const bugs: unknown[] = []
-    const page = this.#throttleOf(service).atOnceMax * 2 // Few are queued: a host's own call comes soon.
-    while (!over.aborted) {
-      // Those that were tried and are left to others stay due: each look goes further past them than the one before.
-      const filter = { types, limit: page + 2 * tried.size }
-      const due = (await store.dueEffects(clock.now(), filter)).filter(id => !tried.has(id))
-      if (due.length === 0) break
-      for (let from = 0; from < due.length && !over.aborted; from += page) {
-        const some = due.slice(from, from + page)
-        for (const id of some) tried.add(id)
-        await Promise.all(some.map(id => this.#settleOne(id, over, counts).catch(error => bugs.push(error))))
-      }
+    const onFailed = (error: unknown) => void bugs.push(error)
+    const make = (id: string) => this.#settleOne(id, over, counts)
+    const begun = [...this.#performing.keys()].map(id => make(id).catch(onFailed))
+    const services = this.services.map(service =>
+      this.#dueCalls(service, { make, restMs: Number.POSITIVE_INFINITY, onFailed }),
+    )
+    for (let made = -1; made !== 0; ) {
+      const all = await Promise.all(services.map(calls => calls.makeAll(over)))
+      await Promise.all(begun.splice(0))
+      // A service with nothing left may owe something again because of another.
+      made = all.reduce((sum, each) => sum + each, 0)
     }
     if (bugs.length > 0) throw bugs[0]
+  }
+
+  /** What comes due at one service, for as long as it is asked for. No two services wait for each other. */
+  callsOf(service: string, signal: AbortSignal, onFailed: (error: unknown) => void): DueCalls {
+    const over = AbortSignal.any([this.#closing.signal, signal])
+    const make = async (id: string) => {
+      await this.#performUntil(over, id)
+      return true
+    }
+    return this.#dueCalls(service, { make, restMs, onFailed })
+  }
+
+  #dueCalls(service: string, how: Pick<DueCallsParts, 'make' | 'restMs' | 'onFailed'>): DueCalls {
+    const { store, clock, performers } = this.#parts
+    const types = Object.keys(performers).filter(type => serviceOf(type) === service)
+    return new DueCalls({
+      ...how,
+      find: limit => store.dueEffects(clock.now(), { types, limit }),
+      max: this.#throttleOf(service).atOnceMax * 2, // Few are queued: a host's own call comes soon.
+      elapsedMs: stopwatchOf(clock),
+    })
   }
 
   /** Of the oldest calls that are due, those that this process leaves to one that is configured as they were asked. */
@@ -250,15 +248,17 @@ export class Engine {
     return due.filter((_, n) => areLeft[n])
   }
 
-  /** Performs one, and counts what became of it, also when that failed. */
-  async #settleOne(id: string, signal: AbortSignal, counts: Partial<Counts> = {}): Promise<void> {
+  /** Performs one, and counts what became of it, also when that failed. True where it has not ended. */
+  async #settleOne(id: string, signal: AbortSignal, counts: Counts): Promise<boolean> {
+    let count: keyof Counts | undefined
     try {
       await this.#performUntil(signal, id)
     } finally {
       const state = (await this.#parts.store.effect(id))?.state
-      const count = state && countedAs[state]
-      if (count) counts[count] = (counts[count] ?? 0) + 1
+      count = state && countedAs[state]
+      if (count) counts[count] += 1
     }
+    return count !== 'settled'
   }
 
   /** Tells of the work itself, as `on` tells of events. */

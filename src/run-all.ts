@@ -74,9 +74,7 @@ export async function runAll(parts: RunParts): Promise<void> {
   // Before anything else is written: it needs to know where the log ended.
   await begin().catch(error => tell(error, log))
   const work = Promise.all([
-    ...engine.services.map(service =>
-      again(`calls of ${service}`, () => engine.admit(() => engine.settleService(service, { signal }))),
-    ),
+    ...engine.services.map(service => serve(parts, service)),
     again('schedules', () => engine.admit(() => schedules.look()), scheduleEveryMs),
     again('subscriptions', () => engine.admit(() => troubles.tell()), scheduleEveryMs),
     again('views', () => engine.admit(closing => store.bringViewsBack(AbortSignal.any([closing, signal])))),
@@ -92,6 +90,19 @@ export async function runAll(parts: RunParts): Promise<void> {
   }
   await Promise.race([work, bound(), aborted(over)])
   ended.abort()
+}
+
+/** Makes the calls of one service as they come due. */
+async function serve({ engine, clock, signal, log }: RunParts, service: string): Promise<void> {
+  const calls = engine.callsOf(service, signal, error => tell(error, log))
+  const rest = async () => {
+    const ended = new AbortController()
+    const over = AbortSignal.any([signal, ended.signal])
+    await Promise.race([clock.sleep(lookEveryMs, over, `run: calls of ${service}`), calls.room()])
+    ended.abort()
+  }
+  await repeat(() => engine.admit(() => calls.begin()), rest, signal, log)
+  await calls.over()
 }
 
 /** Resolves when the signal comes. */

@@ -73,6 +73,7 @@ const engine = [
   'retry-policy',
   'throttle',
   'decisions',
+  'due-calls',
   'generational-cache',
   'knocking',
   'own-waits',

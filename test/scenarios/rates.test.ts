@@ -109,3 +109,59 @@ test('a bound that lets nothing through is refused', async () => {
     ).rejects.toMatchObject({ code: 'MISCONFIGURED' })
   }
 })
+
+test('a call that was put off goes again at its time, however steadily others come due', async () => {
+  const puts: number[] = []
+  const world: World = await simulate({
+    async intercept(request, forward) {
+      if (request.method === 'PUT') {
+        puts.push(world.clock.now())
+        if (puts.length <= 2) return new Response('', { status: 503, headers: { 'retry-after': '2' } })
+        return forward(request)
+      }
+      // With two readings a second, there is always one under way.
+      await world.clock.sleep(2_000)
+      return forward(request)
+    },
+  })
+  const { averba, clock, samples } = world
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  const people = 120
+  for (const cpf of cpfs(people)) {
+    await averba.consents.enrol({ cpf }, { syncEveryMs: 60_000 })
+    await clock.advance(60_000 / people)
+  }
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await clock.finish(averba.consents.sync({ subject }))
+  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
+  const began = clock.now()
+  const approving = averba.consents.approve({ subject, id: pending?.id ?? '' })
+  expect(await clock.finish(approving)).toMatchObject({ status: 'deferred' })
+  await clock.advance(20_000)
+  expect(puts).toHaveLength(3)
+  expect((puts[2] ?? 0) - began).toBeLessThan(10_000)
+  stop.abort()
+  await clock.finish(running)
+  await world.close()
+})
+
+test('calls that hang keep their own places, and no others', async () => {
+  const answered: number[] = []
+  const world = await givenOwedReadings(60, { requestsAtOnceMax: 4 }, async (world, request, forward) => {
+    // Two of four places are lost for as long as an answer is waited for.
+    if (hung < 2) {
+      hung += 1
+      await world.clock.sleep(3_600_000)
+    }
+    await world.clock.sleep(100)
+    answered.push(world.clock.now())
+    return forward(request)
+  })
+  let hung = 0
+  const began = world.clock.now()
+  await world.clock.finish(world.averba.settle())
+  const inTime = answered.filter(at => at - began < 5_000)
+  expect(inTime.length).toBeGreaterThanOrEqual(58)
+  await world.close()
+})

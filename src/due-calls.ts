@@ -1,0 +1,79 @@
+/** What due calls are taken from, and how. */
+export interface DueCallsParts {
+  /** The oldest that are due. */
+  readonly find: (limit: number) => Promise<string[]>
+  /** Makes one. True where it may be due again, or still is. */
+  readonly make: (id: string) => Promise<boolean>
+  /** How many are begun at a time, those that wait for their turn among them. */
+  readonly max: number
+  /** How long one that was made, and may be due again, is left alone: another process may have it, or it failed. */
+  readonly restMs: number
+  readonly elapsedMs: () => number
+  /** Told what one failed with. It holds up no other. */
+  readonly onFailed: (error: unknown) => void
+}
+
+/** The calls of one service that come due: each begins as soon as there is room, however long others take. */
+export class DueCalls {
+  readonly #parts: DueCallsParts
+  /** Those that were due at the last look, and have not begun. */
+  #found: string[] = []
+  readonly #begun = new Map<string, Promise<void>>()
+  /** Those left alone, by until when. */
+  readonly #resting = new Map<string, number>()
+  #anEnd = Promise.withResolvers<void>()
+
+  constructor(parts: DueCallsParts) {
+    this.#parts = parts
+  }
+
+  /** Begins what is due, as far as there is room. Says how many that were. */
+  async begin(): Promise<number> {
+    const { find, max, elapsedMs } = this.#parts
+    const now = elapsedMs()
+    for (const [id, until] of this.#resting) if (until <= now) this.#resting.delete(id)
+    if (this.#found.length === 0) {
+      // Those under way and those left alone may still be due: each look goes further past them than the one before.
+      const found = await find(max + 2 * (this.#begun.size + this.#resting.size))
+      this.#found = found.filter(id => !this.#begun.has(id) && !this.#resting.has(id))
+    }
+    const due = this.#found.splice(0, max - this.#begun.size)
+    for (const id of due) this.#begun.set(id, this.#make(id))
+    return due.length
+  }
+
+  /** Begins what is due, and what comes due by it, and waits for all of it. Says how many that were. */
+  async makeAll(signal: AbortSignal): Promise<number> {
+    for (let made = 0; ; ) {
+      const begun = signal.aborted ? 0 : await this.begin()
+      made += begun
+      if (this.#begun.size > 0) await this.room()
+      else if (begun === 0) return made
+    }
+  }
+
+  /** Resolves with the next call that ends and leaves at least half of the room. */
+  async room(): Promise<void> {
+    do await this.#anEnd.promise
+    while (this.#begun.size > this.#parts.max / 2)
+  }
+
+  /** Waits for what is under way. */
+  async over(): Promise<void> {
+    await Promise.all(this.#begun.values())
+  }
+
+  async #make(id: string): Promise<void> {
+    const { make, restMs, elapsedMs, onFailed } = this.#parts
+    let mayBeDue = true
+    try {
+      mayBeDue = await make(id)
+    } catch (error) {
+      onFailed(error)
+    }
+    if (mayBeDue) this.#resting.set(id, elapsedMs() + restMs)
+    this.#begun.delete(id)
+    this.#anEnd.resolve()
+    this.#anEnd = Promise.withResolvers()
+  }
+}
