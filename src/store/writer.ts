@@ -126,7 +126,14 @@ export class Writer {
       let tries = 0
       const results = await keyring.whenRefreshed(() => {
         tries += 1
-        return connection.transact(() => this.#steps(batch, tries > 1))
+        return connection
+          .transact(() => this.#steps(batch, tries > 1))
+          .catch(error => {
+            // What was staged is known already, and not there.
+            this.#known = undefined
+            this.recents.forget()
+            throw error
+          })
       })
       // Even where no other key is wrapped anew: what was erased must no longer open in memory.
       if (batch.some(({ input }) => input.destroys?.person)) vault.forget()
@@ -137,8 +144,6 @@ export class Writer {
         else reject(result?.error)
       }
     } catch (error) {
-      this.#known = undefined
-      this.recents.forget()
       for (const { reject } of batch) reject(error)
     } finally {
       this.#isScheduled = false
