@@ -88,7 +88,12 @@ export function createEffects({
   async function* pagesOf(state: EffectState | undefined) {
     if (state !== undefined) checkOneOf(state, effectStates, 'state of a call')
     for (let after: Owed | undefined; ; ) {
-      const filter = { limit: pageRows, ...(state && { states: [state] }), ...(after && { after }) }
+      const filter = {
+        withDamaged: true,
+        limit: pageRows,
+        ...(state && { states: [state] }),
+        ...(after && { after }),
+      }
       const page: Owed[] = await store.effects(filter)
       if (page.length > 0) yield page
       if (page.length < pageRows) return

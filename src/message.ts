@@ -150,6 +150,8 @@ export interface Owed<D = unknown> extends Effect<string, D> {
   readonly because: string
   /** The position of the event that ended it. */
   readonly settledAt?: number
+  /** The event that owes it cannot be read: what it was to do is not known, and it is not done. */
+  readonly isDamaged?: true
 }
 
 /**

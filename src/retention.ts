@@ -3,6 +3,7 @@ import type { Area } from './area.ts'
 import { isAwaited } from './awaited.ts'
 import { fromInstant, giveWay, isWithin, toInstant } from './clock.ts'
 import type { Delivery } from './decisions.ts'
+import { AverbaError, type ErrorCode } from './errors.ts'
 import type { Instant, Owed } from './message.ts'
 import { copyWindowMs } from './notification.ts'
 import type { RetentionRule } from './options.ts'
@@ -15,6 +16,9 @@ import { portalStream } from './subscription-routes.ts'
 import { readHandlings } from './views/notifications.ts'
 
 const dayMs = 86_400_000
+/** How long after a look that failed the next one is, unless a disk was full or held. */
+const againMs = 3_600_000
+const passing: ReadonlySet<ErrorCode> = new Set(['STORE_UNSAFE', 'STORE_BUSY'])
 /** The portal keeps failure records for thirty days; one more, for its clock. */
 const recordsKeptMs = 31 * dayMs
 /** The end of time, for rules that do not depend on age. */
@@ -52,8 +56,9 @@ export class Retention {
     try {
       for (const [kind, rule] of rules) await this.#apply(kind, rule)
     } catch (error) {
-      // What is over is not kept for another day.
-      this.#lookedAt = before
+      // What is over is not kept for another day; what fails by itself is not tried every minute either.
+      const isPassing = error instanceof AverbaError && passing.has(error.code)
+      this.#lookedAt = isPassing ? before : this.#lookedAt + againMs - dayMs
       throw error
     }
   }

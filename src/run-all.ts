@@ -3,8 +3,10 @@ import type { Counts, Engine } from './engine.ts'
 import { AverbaError } from './errors.ts'
 import type { Followers } from './followers.ts'
 import { nameOf } from './handler-time.ts'
+import { inTurn } from './in-turn.ts'
 import type { LogLine } from './log-line.ts'
 import type { Schedules } from './schedules.ts'
+import { Seldom } from './seldom.ts'
 import type { Store } from './store/store.ts'
 import type { SubscriptionTroubles } from './subscription-troubles.ts'
 
@@ -25,13 +27,15 @@ export async function settleAll(
 ): Promise<Counts> {
   const counts = { settled: 0, deferred: 0, unknown: 0 }
   const [over, done] = [new AbortController(), new AbortController()]
-  const work = async (closing: AbortSignal) => {
-    await store.bringViewsBack(AbortSignal.any([closing, over.signal]))
-    await schedules.look()
-    await engine.settle(counts, over.signal)
-    await troubles.tell()
-    await followers.settle(over.signal)
-  }
+  // What fails in one of them, such as at a damaged event, holds up none of the others.
+  const work = (closing: AbortSignal) =>
+    inTurn(
+      () => store.bringViewsBack(AbortSignal.any([closing, over.signal])),
+      () => schedules.look(),
+      () => engine.settle(counts, over.signal),
+      () => troubles.tell(),
+      () => followers.settle(over.signal),
+    )
   const settling = engine.admit(work)
   try {
     if (timeoutMs === undefined) await settling
@@ -68,13 +72,19 @@ export interface RunParts {
  */
 export async function runAll(parts: RunParts): Promise<void> {
   const { engine, followers, schedules, troubles, store, clock, signal, over, log } = parts
+  const seldom = new Seldom(clock)
+  /** Tells why something failed once a minute: most of it is tried again every second. */
+  const failed = (what: string) => (error: unknown) =>
+    seldom.tell(`${what} ${nameOf(error)}`, times =>
+      log({ message: 'running failed, and goes on', detail: what, error: nameOf(error), times }),
+    )
   const again = (what: string, work: () => Promise<unknown>, everyMs = lookEveryMs) =>
-    repeat(work, () => clock.sleep(everyMs, signal, `run: ${what}`), signal, log)
+    repeat(work, () => clock.sleep(everyMs, signal, `run: ${what}`), signal, failed(what))
   const begin = () => engine.admit(() => schedules.begin())
   // Before anything else is written: it needs to know where the log ended.
-  await begin().catch(error => tell(error, log))
+  await begin().catch(failed('schedules'))
   const work = Promise.all([
-    ...engine.services.map(service => serve(parts, service)),
+    ...engine.services.map(service => serve(parts, service, failed(`calls of ${service}`))),
     again('schedules', () => engine.admit(() => schedules.look()), scheduleEveryMs),
     again('subscriptions', () => engine.admit(() => troubles.tell()), scheduleEveryMs),
     again('views', () => engine.admit(closing => store.bringViewsBack(AbortSignal.any([closing, signal])))),
@@ -93,15 +103,19 @@ export async function runAll(parts: RunParts): Promise<void> {
 }
 
 /** Makes the calls of one service as they come due. */
-async function serve({ engine, clock, signal, log }: RunParts, service: string): Promise<void> {
-  const calls = engine.callsOf(service, signal, error => tell(error, log))
+async function serve(
+  { engine, clock, signal }: RunParts,
+  service: string,
+  failed: (error: unknown) => void,
+): Promise<void> {
+  const calls = engine.callsOf(service, signal, failed)
   const rest = async () => {
     const ended = new AbortController()
     const over = AbortSignal.any([signal, ended.signal])
     await Promise.race([clock.sleep(lookEveryMs, over, `run: calls of ${service}`), calls.room()])
     ended.abort()
   }
-  await repeat(() => engine.admit(() => calls.begin()), rest, signal, log)
+  await repeat(() => engine.admit(() => calls.begin()), rest, signal, failed)
   await calls.over()
 }
 
@@ -117,18 +131,14 @@ async function repeat(
   work: () => Promise<unknown>,
   rest: () => Promise<void>,
   signal: AbortSignal,
-  log: (line: LogLine) => void,
+  failed: (error: unknown) => void,
 ): Promise<void> {
   while (!signal.aborted) {
     await work().catch(error => {
       // A loop that outlives the store ends as if its process had died.
       const isClosed = error instanceof AverbaError && error.code === 'CLOSED'
-      if (!isClosed || !signal.aborted) tell(error, log)
+      if (!isClosed || !signal.aborted) failed(error)
     })
     await rest()
   }
-}
-
-function tell(error: unknown, log: (line: LogLine) => void): void {
-  log({ message: 'running failed, and goes on', error: nameOf(error) })
 }

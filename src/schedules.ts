@@ -7,6 +7,7 @@ import { fromInstant, giveWay, isWithin, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import { daysBetween } from './failures.ts'
 import { nameOf } from './handler-time.ts'
+import { inTurn } from './in-turn.ts'
 import type { Instant } from './message.ts'
 import { addressedTo } from './portal-address.ts'
 import { Retention } from './retention.ts'
@@ -60,21 +61,30 @@ export class Schedules {
   async look(): Promise<void> {
     const { consentService, portal, schedules = true } = this.#area.options
     if (!schedules) return
-    await this.#retention.look()
-    if (portal) await this.#harvest()
-    if (consentService) await this.#lapse()
-    if (isWithin(dayMs, this.#watchedAt, this.#area.clock.now())) return
-    this.#watchedAt = this.#area.clock.now()
-    if (consentService) await this.#watchFreshness()
-    for (const used of certificatesIn(this.#area.options)) {
-      await this.#watchCertificate(used).catch((error: unknown) => {
-        if (!(error instanceof AverbaError)) throw error
-        this.#area.log({ message: error.message, error: nameOf(error) })
-      })
-    }
+    await inTurn(
+      async () => portal && this.#harvest(),
+      async () => consentService && this.#lapse(),
+      () => this.#watch(),
+      () => this.#retention.look(),
+    )
   }
 
-  /** Once a day: whether consents can be kept as fresh as asked. */
+  /** Once a day: what only time changes. */
+  async #watch(): Promise<void> {
+    const { options, clock, log } = this.#area
+    if (isWithin(dayMs, this.#watchedAt, clock.now())) return
+    this.#watchedAt = clock.now()
+    const certificates = certificatesIn(options).map(
+      used => () =>
+        this.#watchCertificate(used).catch((error: unknown) => {
+          if (!(error instanceof AverbaError)) throw error
+          log({ message: error.message, error: nameOf(error) })
+        }),
+    )
+    await inTurn(async () => options.consentService && this.#watchFreshness(), ...certificates)
+  }
+
+  /** Whether consents can be kept as fresh as asked. */
   async #watchFreshness(): Promise<void> {
     const plan = await unlessStopped(planSync(this.#area))
     const { ok = true, detail = '' } = plan ?? {}
@@ -115,13 +125,17 @@ export class Schedules {
     const { clock, engine } = this.#area
     const now = toInstant(clock.now())
     const message = { type: 'consent.passTime', data: { now } }
+    let failed: PromiseRejectedResult | undefined
     for (let last = { consent: '', at: '' }; ; ) {
       // While the view stands still, nobody knows whom to tell: they are told once it has caught up.
       const rows = (await unlessStopped(this.#lapsing(now, last))) ?? []
       const tell = ({ consent: stream }: { consent: string }) =>
         engine.record(async () => ({ targets: [{ stream, message }] }))
-      await Promise.all(rows.map(tell)) // They meet in the same commits.
+      // They meet in the same commits, and one that cannot be told holds up no other.
+      const told = await Promise.allSettled(rows.map(tell))
+      failed ??= told.find(each => each.status === 'rejected')
       const end = rows.at(-1)
+      if (!end && failed) throw failed.reason
       if (!end) return
       last = end
       await giveWay()
@@ -143,7 +157,7 @@ export class Schedules {
     return rows.map(({ consent, lapses_at: at }) => ({ consent, at: at ?? now }))
   }
 
-  /** Once a day: the machine decides which counts of days left are worth an event. */
+  /** The machine decides which counts of days left are worth an event. */
   async #watchCertificate({ service, source, whose }: UsedCertificate): Promise<void> {
     const { engine, clock } = this.#area
     const certificate = await valueFrom(source, `${whose} certificate`)

@@ -3,9 +3,8 @@ import { clocksDifferMaxMs, fromInstant, toInstant } from '../clock.ts'
 import type { EffectState, Instant, Owed, Recorded, Settlement } from '../message.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
 import { endOfLog } from './end-of-log.ts'
-import { readHeader } from './header.ts'
 import { isOver, type Lease } from './leases.ts'
-import type { Schema } from './schema.ts'
+import { idOf, type Named, type EffectRow as Row, toOwed, toOwedOrDamaged } from './owed-row.ts'
 import type { Schemas } from './schemas.ts'
 
 // The ledger of calls owed to the outside. An effect's id is `<stream>/<version>/<n>`.
@@ -43,12 +42,6 @@ const selectGivenAhead = `${selectOpen} and effect.given_at > ?
   and ((effect.lease_until is null and effect.due_at > ?) or effect.lease_until > ?)`
 const inDueOrder = 'order by effect.due_at, effect.position, effect.n'
 const inGivenOrder = 'order by effect.given_at, effect.position, effect.n'
-
-/** An effect with the stream that owes it. */
-type Row = Schema['effect'] & { readonly version: number; readonly header: string; readonly name: string }
-
-/** What the id of an effect is made of. */
-type Named = Pick<Row, 'name' | 'version' | 'n'>
 
 /**
  * The row of each effect that an event owes. What is owed stands in the event itself. What is done to keys keeps its
@@ -231,10 +224,10 @@ export function* deferEffect(
   yield* rows({ sql: deferOne, parameters: [dueAt, now, because, ...parseEffectId(id), owner] })
 }
 
-/** Reads one effect. */
+/** Reads one effect; one whose event is damaged is marked. */
 export function* readEffect(schemas: Schemas, id: string): Steps<Owed | undefined> {
   const row = yield* first<Row>({ sql: selectEffect, parameters: parseEffectId(id) })
-  return row && toOwed(row, schemas)
+  return row && toOwedOrDamaged(row, schemas)
 }
 
 /** Reports whether an effect has neither been settled nor declined. */
@@ -247,6 +240,8 @@ export function* isOpen(id: string): Steps<boolean> {
 export interface EffectFilter {
   readonly stream?: string
   readonly states?: readonly EffectState[]
+  /** Also those whose event cannot be read, marked as such. */
+  readonly withDamaged?: boolean
   /** Only those after this one. */
   readonly after?: Pick<Owed, 'id' | 'position'>
   readonly limit?: number
@@ -254,7 +249,7 @@ export interface EffectFilter {
 
 /** Lists effects, the oldest first: those that are open, unless a state asks for others. */
 export function* listEffects(connection: Connection, schemas: Schemas, filter: EffectFilter): Steps<Owed[]> {
-  const { stream, states, after, limit } = filter
+  const { stream, states, withDamaged, after, limit } = filter
   const hasEnded = states?.some(state => endedStates.has(state)) ?? true
   let query = hasEnded ? allEffects(connection) : openEffects(connection)
   if (stream !== undefined) {
@@ -271,7 +266,8 @@ export function* listEffects(connection: Connection, schemas: Schemas, filter: E
       .where('effect.position', '>=', position)
       .where(eb => eb.or([eb('effect.position', '>', position), eb('effect.n', '>', n)]))
   }
-  return (yield* rows(query.orderBy('effect.position').orderBy('effect.n'))).map(row => toOwed(row, schemas))
+  const found = yield* rows(query.orderBy('effect.position').orderBy('effect.n'))
+  return found.map(row => (withDamaged ? toOwedOrDamaged(row, schemas) : toOwed(row, schemas)))
 }
 
 const endedStates: ReadonlySet<EffectState> = new Set(['settled', 'declined', 'cancelled'])
@@ -288,30 +284,4 @@ function allEffects({ compiler }: Connection) {
 /** A literal in place of a parameter, so that the small index of open effects is used. */
 function openEffects(connection: Connection) {
   return allEffects(connection).where('effect.is_open', '=', eb => eb.lit(1))
-}
-
-function idOf({ name, version, n }: Named): string {
-  return `${name}/${version}/${n}`
-}
-
-/** Makes an effect of its row. Addresses that begin with `./` are those of the event's own parts. */
-function toOwed(row: Row, schemas: Schemas): Owed {
-  const event = readHeader(row.header, schemas)
-  const { data = {}, opens = {} } = event.effects?.[row.n] ?? {}
-  const addresses = Object.entries(opens).map(([name, address]) => {
-    return [name, address.startsWith('./') ? `${event.id}/${address.slice(2)}` : address]
-  })
-  return {
-    id: idOf(row),
-    type: row.type,
-    stream: row.name,
-    position: row.position,
-    data,
-    opens: Object.fromEntries(addresses),
-    state: row.state,
-    dueAt: row.due_at,
-    attempts: row.attempts,
-    because: row.because,
-    ...(row.settled_at !== null && { settledAt: row.settled_at }),
-  }
 }
