@@ -1,7 +1,7 @@
 import { type SecretSource, secretFrom } from './adapters/secret.ts'
 import type { TokenKeeper } from './adapters/token/client.ts'
 import type { NoToken, TokenAnswer, TokenSource } from './adapters/token/with-token.ts'
-import { type Clock, fromInstant, toInstant } from './clock.ts'
+import { type Clock, fromInstant, isWithin, toInstant } from './clock.ts'
 import type { Engine } from './engine.ts'
 import { AverbaError } from './errors.ts'
 import { type Holder, remainingMs, type TokenNeed } from './machines/token.ts'
@@ -15,6 +15,10 @@ const pollsMax = 300
 const turnsMax = 20
 /** How many refused credentials of a name are known: each was another key or secret. */
 const refusalsMax = 1_000
+
+/** How often this process takes the place of another contract within ten minutes before it does so once a minute. */
+const exchangesMax = 10
+const [exchangedMs, exchangeEveryMs] = [600_000, 60_000]
 
 /** A token that an operation answered 401 to, with the code that said why. */
 interface Rejected {
@@ -49,6 +53,8 @@ export class Tokens implements TokenSource {
   /** The token that an operation was given last. */
   #served: string | undefined
   #renewal: Promise<TokenAnswer> | undefined
+  /** When this process last asked for a token of its own contract in place of another's. */
+  #exchanges: readonly number[] = []
 
   constructor(
     parts: { engine: Engine; store: Store; clock: Clock },
@@ -60,8 +66,10 @@ export class Tokens implements TokenSource {
     const stream = `token-${options.credential ?? 'default'}`
     this.#stream = stream
     const { secrets } = parts.store
+    // However it is spelled, it is one gateway.
+    const url = new URL(options.url).href
     const digestOf = (what: string, ...texts: string[]) =>
-      short(parts.store.digest(what, [options.url, ...texts].join('\0')))
+      short(parts.store.digest(what, [url, ...texts].join('\0')))
     this.keeper = {
       stream,
       find: () => secrets.find(stream),
@@ -129,7 +137,7 @@ export class Tokens implements TokenSource {
         return this.#await(`${standing.id}/0`)
       case 'token.renewed': {
         const { generation } = standing.data
-        if (await this.#isOther(standing)) return this.#request('changed')
+        if (await this.#isOther(standing)) return this.#exchange()
         const kept = await this.keeper.find()
         if (kept?.generation !== generation) return this.#replace(standing, kept?.generation)
         if (kept.value !== rejected?.value) return { status: 'held', value: kept.value }
@@ -139,12 +147,12 @@ export class Tokens implements TokenSource {
       case 'token.rejected': {
         const { times, until = '', code } = standing.data
         const afterMs = remainingMs(until, toInstant(this.#clock.now()))
-        if (await this.#isOther(standing)) return this.#request('changed')
+        if (await this.#isOther(standing)) return this.#exchange()
         if (afterMs === 0) return this.#request('rejected')
         return deferred(`TOKEN_REJECTED: ${times} tokens in a row were answered 401${told(code)}`, afterMs)
       }
       case 'token.repeated': {
-        if (await this.#isOther(standing)) return this.#request('changed')
+        if (await this.#isOther(standing)) return this.#exchange()
         const afterMs = remainingMs(standing.data.until, toInstant(this.#clock.now()))
         if (afterMs === 0) return this.#request('repeated')
         return deferred(`the gateway gave the rejected token again${told(standing.data.code)}`, afterMs)
@@ -202,14 +210,30 @@ export class Tokens implements TokenSource {
     await this.#engine.record(async () => this.#deliver({ type: 'token.reject', data }))
   }
 
+  /** Two contracts under one name would go on taking the token from each other, where the gateway ends the older one. */
+  async #exchange(): Promise<NoToken | undefined> {
+    const now = this.#clock.now()
+    this.#exchanges = this.#exchanges.filter(at => isWithin(exchangedMs, at, now))
+    const last = this.#exchanges.at(-1) ?? Number.NEGATIVE_INFINITY
+    if (this.#exchanges.length >= exchangesMax && isWithin(exchangeEveryMs, last, now))
+      return deferred(
+        'another contract takes the token of this name in turn: tokenService.credential gives each its own',
+        exchangeEveryMs - Math.abs(now - last),
+      )
+    this.#exchanges = [...this.#exchanges, now]
+    return this.#request('changed')
+  }
+
   /**
    * Requests a token, unless our credentials were refused before: others may have had one since. Refused when another
    * process was faster: then the newest fact says what to do.
    */
   async #request(need: TokenNeed): Promise<NoToken | undefined> {
-    for (const refusal of await this.#refusals())
-      if (!refusal.anomaly && (await this.#isRefused(refusal))) return locked(refusal)
-    const data = { need, ...(await this.#holder()), at: toInstant(this.#clock.now()) }
+    const holder = await this.#holder()
+    const refusals = await this.#refusals()
+    const own = refusals.find(({ anomaly, data }) => !anomaly && data.credential === holder.credential)
+    if (own) return locked(own)
+    const data = { need, ...holder, at: toInstant(this.#clock.now()) }
     try {
       await this.#engine.handle({ method: 'token.request' }, async () =>
         this.#deliver({ type: 'token.request', data }),

@@ -192,3 +192,73 @@ test('a token goes to the services of its own gateway only, also where another o
   expect(astray).toEqual([])
   expect(asked).toEqual({ demonstracao: 3, producao: 3 })
 })
+
+/** A hundred calls in a hundred seconds, by two processes of one key at a gateway whose new token ends the older one. */
+async function tokensFor(urls: readonly string[]): Promise<number> {
+  const clock = new VirtualClock()
+  const store = newPath()
+  let [made, current] = [0, '']
+  async function fetch(request: Request): Promise<Response> {
+    if (request.url.endsWith('/token')) {
+      current = `token-${++made}`
+      return Response.json({ access_token: current, expires_in: 3_600 })
+    }
+    const isGood = request.headers.get('authorization') === `Bearer ${current}`
+    return isGood ? Response.json({ nome: true }) : new Response('', { status: 401 })
+  }
+  const open = (url: string) =>
+    openAverba({
+      ...{ store, clock, fetch, schedules: false },
+      tokenService: { url, consumerKey: 'chave', consumerSecret: 'segredo' },
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
+    })
+  const processes = await Promise.all(urls.map(open))
+  for (let call = 0; call < 100; call++) {
+    const id = `v-${call}`
+    const averba = processes[call % processes.length]
+    if (averba) await clock.finish(averba.validations.validate({ id, cpf, claims }))
+    await clock.advance(1_000)
+  }
+  for (const averba of processes) await averba.close()
+  return made
+}
+
+test.each(['https://gateway.exemplo.br:443/token', 'https://GATEWAY.exemplo.br/token'])(
+  'one gateway that is spelled in two ways (%s) has one token',
+  async url => {
+    expect(await tokensFor(['https://gateway.exemplo.br/token', url])).toBe(1)
+  },
+)
+
+test('processes that take the token from each other, as while an address is changed, are no storm', async () => {
+  const tokens = await tokensFor(['https://gateway.exemplo.br/token', 'https://novo.exemplo.br/token'])
+  // Each takes it ten times, and then once a minute.
+  expect(tokens).toBeGreaterThan(10)
+  expect(tokens).toBeLessThanOrEqual(1 + 2 * (10 + 2))
+})
+
+test('the secrets are asked for once, however many credentials of the name were refused before', async () => {
+  const clock = new VirtualClock()
+  const store = newPath()
+  let asked = 0
+  const open = (consumerKey: string) =>
+    openAverba({
+      ...{ store, clock, schedules: false },
+      fetch: async () => new Response('', { status: 401 }),
+      tokenService: {
+        ...{ url: 'https://gateway.exemplo.br/token', consumerKey },
+        consumerSecret: async () => `segredo ${++asked > 0}`,
+      },
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
+    })
+  let most = 0
+  for (let key = 0; key < 12; key++) {
+    const averba = await open(`chave-${key}`)
+    asked = 0
+    await clock.finish(averba.validations.validate({ id: `v-${key}`, cpf, claims }))
+    most = Math.max(most, asked)
+    await averba.close()
+  }
+  expect(most).toBeGreaterThan(0)
+  expect(most).toBeLessThan(8)
+})
