@@ -67,7 +67,7 @@ export class Attempts {
     this.#recorder = recorder
     this.#tracing = parts.tracing ?? noTracing
     this.#elapsedMs = stopwatchOf(parts.clock)
-    this.#waits = new OwnWaits(this.#elapsedMs)
+    this.#waits = new OwnWaits(parts.clock)
     this.#onAttempted = onAttempted
   }
 
@@ -96,7 +96,14 @@ export class Attempts {
       return settle(performer.lost(owed), 'unknown', 'it was owed before a restore')
     const outcome = await this.#perform(owed, performer)
     if (outcome.status === 'deferred') return this.#putOff(owed, performer, outcome)
-    return settle(outcome.fact, outcome.status, outcome.because ?? '')
+    try {
+      return await settle(outcome.fact, outcome.status, outcome.because ?? '')
+    } catch (error) {
+      // It would be read again whenever its lease is over, and its answer be lost again.
+      if (performer.effectClass !== 'read' || !isDamage(error)) throw error
+      this.#parts.onTrouble(error.message, error)
+      return this.#putOff(owed, performer, { status: 'deferred', because: recordable(error) })
+    }
   }
 
   /** A restored log cannot know what was done after the backup was made. */
@@ -161,7 +168,8 @@ export class Attempts {
     const { store, clock, performers } = this.#parts
     const found = await store.findClaimable(id, clock.now())
     const performer = found && performers[found.owed.type]
-    if (!performer || this.#isPutOff(found) || (await this.#isForOthers(found, performer))) return undefined
+    if (!performer || this.#waits.holds(found) || (await this.#isForOthers(found, performer)))
+      return undefined
     // Before it leaves: no answer is lost because this cannot be read.
     const about = await this.#aboutOf(found.owed)
     if (!this.#isRecorded(found)) {
@@ -180,11 +188,6 @@ export class Attempts {
     }
     const { position } = await this.#recorder.record(deliver, { about })
     return claimed && { ...claimed, performer, about, since: position }
-  }
-
-  /** Whether this process has put it off, and no operator has let it go since. */
-  #isPutOff({ owed: { id, attempts } }: Claimable): boolean {
-    return attempts > 1 && !this.#waits.isOver(id)
   }
 
   /**
@@ -220,7 +223,7 @@ export class Attempts {
       return
     }
     const dueAt = clock.now() + choice.waitMs
-    this.#waits.note(effect, choice.waitMs)
+    this.#waits.note(owed, choice.waitMs)
     // What becomes of a reading stands in the ledger only: there are many, and they change nothing.
     if (effectClass === 'read') return store.deferEffect(effect, dueAt, because)
     const deferred = { ...data, wait: choice.wait, dueAt: toInstant(dueAt) }
@@ -314,6 +317,11 @@ export function effectStream(owed: Pick<Owed, 'id' | 'position'>): string {
 /** It left, never reported back, and may not leave again. */
 function isLost({ wasStarted }: Pick<Claimable, 'wasStarted'>, performer: Performer): boolean {
   return wasStarted && !isRepeatable(performer)
+}
+
+/** Whether an answer cannot be recorded for what is in the file, such as a damaged key of its owner. */
+function isDamage(error: unknown): error is AverbaError {
+  return error instanceof AverbaError && (error.code === 'KEYS_MISMATCH' || error.code === 'CORRUPT')
 }
 
 function isRepeatable({ effectClass }: Performer): boolean {

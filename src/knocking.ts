@@ -1,8 +1,12 @@
 import type { Clock } from './clock.ts'
 import { AverbaError, type ErrorCode } from './errors.ts'
+import { KeyringAwayError } from './vault/keyring.ts'
 
 /** How long to wait before knocking again: at first, and at most. */
 const [waitMinMs, waitMaxMs] = [1_000, 60_000]
+
+/** What became of one try. */
+type Attempt<T> = { readonly done: T } | { readonly cannot: AverbaError }
 
 /** What tells and ends the waiting for a store that cannot be written. */
 export interface Waiting {
@@ -17,8 +21,8 @@ export interface Waiting {
 export class Knocking {
   readonly #clock: Clock
   readonly #waiting: Waiting
-  /** Ends when the one that knocks was let in, or the log is closing. */
-  #knocked: Promise<void> | undefined
+  /** By what keeps them out: ends when the one that knocks was let in, or the log is closing. */
+  readonly #knocked = new Map<ErrorCode, Promise<void>>()
 
   constructor(clock: Clock, waiting: Waiting) {
     this.#clock = clock
@@ -34,38 +38,40 @@ export class Knocking {
         attempt.cannot,
       )
     while ('cannot' in attempt) {
-      if (this.#knocked) {
-        await this.#knocked
+      const { code } = attempt.cannot
+      const knocked = this.#knocked.get(code)
+      if (knocked) {
+        await knocked
         attempt = await this.#try(work)
       } else {
-        const knocking = this.#knock(work)
-        this.#knocked = knocking.then(
+        const knocking = this.#knock(work, code)
+        const over = knocking.then(
           () => undefined,
           () => undefined,
         )
-        attempt = await knocking.finally(() => {
-          this.#knocked = undefined
-        })
+        this.#knocked.set(code, over)
+        attempt = await knocking.finally(() => this.#knocked.delete(code))
       }
     }
     return attempt.done
   }
 
-  async #knock<T>(work: () => Promise<T>): Promise<{ done: T }> {
+  /** Tries until it is let in, or something else keeps it out. */
+  async #knock<T>(work: () => Promise<T>, code: ErrorCode): Promise<Attempt<T>> {
     for (let waitMs = waitMinMs; ; waitMs = Math.min(waitMs * 2, waitMaxMs)) {
       await this.#clock.sleep(waitMs, this.#waiting.closing, 'a disk that takes what a call came to')
       const attempt = await this.#try(work)
-      if ('done' in attempt) return attempt
+      if ('done' in attempt || attempt.cannot.code !== code) return attempt
     }
   }
 
-  async #try<T>(work: () => Promise<T>): Promise<{ done: T } | { cannot: unknown }> {
+  async #try<T>(work: () => Promise<T>): Promise<Attempt<T>> {
     const { closing, onTrouble } = this.#waiting
     const wasClosing = closing.aborted
     try {
       return { done: await work() }
     } catch (error) {
-      if (!isUnwritable(error)) throw error
+      if (!isPassing(error)) throw error
       if (!wasClosing) return { cannot: error }
       onTrouble('what a call came to could not be recorded before the end', error)
       throw error
@@ -73,15 +79,8 @@ export class Knocking {
   }
 }
 
-/** A disk that is full or held, and keys that cannot be had, such as from a key service that is away. */
-const passing: ReadonlySet<ErrorCode> = new Set([
-  'STORE_UNSAFE',
-  'STORE_BUSY',
-  'KEYS_MISSING',
-  'KEYS_MISMATCH',
-])
-
-/** Whether a store may take later what it does not take now. */
-function isUnwritable(error: unknown): boolean {
-  return error instanceof AverbaError && passing.has(error.code)
+/** Whether a store may take later what it does not take now: the disk is full or held, or the keyring is away. */
+function isPassing(error: unknown): error is AverbaError {
+  if (error instanceof KeyringAwayError) return true
+  return error instanceof AverbaError && (error.code === 'STORE_UNSAFE' || error.code === 'STORE_BUSY')
 }

@@ -1,3 +1,7 @@
+import { type Clock, stopwatchOf } from './clock.ts'
+import type { Owed } from './message.ts'
+import type { Claimable } from './store/ledger.ts'
+
 /** How many are remembered: more are as if they had never been put off here. */
 const waitsMax = 10_000
 
@@ -7,27 +11,42 @@ const waitsMax = 10_000
  * every look.
  */
 export class OwnWaits {
+  readonly #clock: Clock
   readonly #elapsedMs: () => number
-  readonly #waits = new Map<string, { readonly from: number; readonly until: number }>()
+  readonly #waits = new Map<string, Wait>()
 
-  constructor(elapsedMs: () => number) {
-    this.#elapsedMs = elapsedMs
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#elapsedMs = stopwatchOf(clock)
   }
 
-  /** Notes that a call is put off. */
-  note(id: string, waitMs: number): void {
+  /** Notes that a call is put off after an attempt. */
+  note({ id, attempts }: Pick<Owed, 'id' | 'attempts'>, waitMs: number): void {
     const from = this.#elapsedMs()
     if (this.#waits.size === waitsMax) this.#waits.clear()
-    this.#waits.set(id, { from, until: from + waitMs })
+    this.#waits.set(id, { attempts, from, until: from + waitMs, dueAt: this.#clock.now() + waitMs })
   }
 
-  /** Reports whether a call may be tried by this process. */
-  isOver(id: string): boolean {
+  /**
+   * Reports whether a call has to wait for this process's own sake: not one whose attempts are counted anew, since an
+   * operator has let it go, nor one that another process has begun since.
+   */
+  holds({ owed: { id, attempts }, wasStarted }: Claimable): boolean {
     const wait = this.#waits.get(id)
-    if (!wait) return true
+    if (!wait || wasStarted) return false
     const now = this.#elapsedMs()
-    if (now < wait.until && now >= wait.from) return false
+    // A clock that was behind when it gave the time may have been put right.
+    const isOver = now >= wait.until || now < wait.from || this.#clock.now() >= wait.dueAt
+    if (!isOver && attempts > wait.attempts) return true
     this.#waits.delete(id)
-    return true
+    return false
   }
+}
+
+/** A wait: after how many attempts, by the stopwatch, and by the clock. */
+interface Wait {
+  readonly attempts: number
+  readonly from: number
+  readonly until: number
+  readonly dueAt: number
 }

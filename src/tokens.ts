@@ -210,7 +210,7 @@ export class Tokens implements TokenSource {
     await this.#engine.record(async () => this.#deliver({ type: 'token.reject', data }))
   }
 
-  /** Two contracts under one name would go on taking the token from each other, where the gateway ends the older one. */
+  /** Two contracts under one name would take the token from each other at each call, where a new one ends the older. */
   async #exchange(): Promise<NoToken | undefined> {
     const now = this.#clock.now()
     this.#exchanges = this.#exchanges.filter(at => isWithin(exchangedMs, at, now))

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { AverbaError } from '../src/errors.ts'
 import { Knocking } from '../src/knocking.ts'
 import { VirtualClock } from '../src/simulation/virtual-clock.ts'
+import { KeyringAwayError } from '../src/vault/keyring.ts'
 
 const minuteMs = 60_000
 
@@ -62,4 +63,28 @@ test('what is wrong with the answer of the one that knocks keeps no other waitin
   isFull = false
   await clock.advance(2_000)
   expect((await ended).map(each => each.status)).toEqual(['rejected', 'fulfilled'])
+})
+
+test('what keeps one of them out for ever keeps no other waiting that waits for something else', async () => {
+  const clock = new VirtualClock()
+  const closing = new AbortController()
+  const knocking = new Knocking(clock, { closing: closing.signal, onTrouble: () => undefined })
+  const damaged = new AverbaError('KEYS_MISMATCH', 'A key of one owner')
+  const away = new KeyringAwayError(new AverbaError('KEYS_MISSING', 'The key service'))
+  let isFull = true
+  const giving = (error: unknown) =>
+    knocking.untilTaken(async () => {
+      if (error) throw error
+      if (isFull) throw new AverbaError('STORE_UNSAFE', 'The disk is full')
+      return 'taken'
+    })
+  await expect(giving(damaged)).rejects.toBe(damaged)
+  const waiting = giving(away)
+  const ended = Promise.all([giving(undefined), giving(undefined)])
+  await clock.advance(5 * minuteMs)
+  isFull = false
+  await clock.advance(minuteMs)
+  expect(await ended).toEqual(['taken', 'taken'])
+  closing.abort()
+  await expect(waiting).rejects.toBe(away)
 })

@@ -30,6 +30,13 @@ export class EpochMissingError extends AverbaError {
   }
 }
 
+/** The keyring could not be read again: its file or its key service may be back later. */
+export class KeyringAwayError extends AverbaError {
+  constructor({ code, message, hint, path, cause }: AverbaError) {
+    super(code, message, { cause, ...(hint !== undefined && { hint }), ...(path !== undefined && { path }) })
+  }
+}
+
 /** A key for a coming epoch: made and wrapped before anybody waits for it. */
 export interface PreparedEpoch {
   readonly key: KeyObject
@@ -103,15 +110,19 @@ export class Keyring {
   /**
    * Reads the keyring again, for epochs that other processes have begun or destroyed.
    *
-   * @throws {AverbaError} `KEYS_MISSING`, `KEYS_MISMATCH`
+   * @throws {KeyringAwayError} `KEYS_MISSING`, `KEYS_MISMATCH`
    */
   async refresh(): Promise<void> {
     const { path, keys } = this.#home
     if (path === undefined) return
-    const file = readKeyringFile(path)
-    if (file.id !== this.id)
-      throw new AverbaError('KEYS_MISMATCH', `Cannot use "${path}": it is another keyring`, { path })
-    this.#opened = await openKeys(file, path, keys)
+    try {
+      const file = readKeyringFile(path)
+      if (file.id !== this.id)
+        throw new AverbaError('KEYS_MISMATCH', `Cannot use "${path}": it is another keyring`, { path })
+      this.#opened = await openKeys(file, path, keys)
+    } catch (error) {
+      throw error instanceof AverbaError ? new KeyringAwayError(error) : error
+    }
   }
 
   /** Does work that may meet an epoch of another process; in that case once more, with the keyring read again. */
