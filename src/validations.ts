@@ -110,6 +110,12 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
     return row && openValidation(area, row)
   }
 
+  /** What one service said, or may have done, is no answer of another, such as of production. */
+  async function refuseOfAnother(id: string): Promise<void> {
+    const asked = (await findValidation(area, id))?.environment
+    if (asked !== undefined && asked !== environment) throw ofAnother()
+  }
+
   /** One of today's paid calls, counted in the append that asks for it: no other process can come in between. */
   function spend(validation: string): Target[] {
     if (paidPerDayMax === undefined) return []
@@ -151,8 +157,6 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
       const validation = area.createId()
       const stream = `validation-${validation}`
       const read = async () => {
-        const asked = (await findValidation(area, id))?.environment
-        if (asked !== undefined && asked !== environment) throw ofAnother()
         const answered = await get(id)
         if (!answered) throw new TypeError('A validation was answered and is not in its view')
         return answered
@@ -167,7 +171,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
           const reusable =
             withinMs === undefined ? undefined : await findReusable(area, { subject, claims, withinMs })
           if (reusable) {
-            const data = { validation, id, subject, ...reusable }
+            const data = { validation, id, subject, environment, ...reusable }
             const message = { type: 'validation.reuse', data }
             // Nothing is sealed with it: only this tells the append whose it is, should the person be erased meanwhile.
             return { ...about, targets: [...targets, { stream, message, isNew: true }], claims: met }
@@ -190,6 +194,8 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
         { ...ask, commandId: id },
         read,
       )
+      // What is only put off is left to the process that is configured as it was asked.
+      if (outcome.replayed && outcome.status !== 'deferred') await refuseOfAnother(id)
       return believeLate(area, id, outcome, read)
     },
     async *list({ state, from, until } = {}) {

@@ -34,6 +34,8 @@ interface Reused {
   readonly validation: string
   readonly id: string
   readonly subject: string
+  /** As in the request of the earlier one. */
+  readonly environment?: string
   readonly from: string
   readonly claims: PartAddress
   readonly result: PartAddress

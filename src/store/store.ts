@@ -130,7 +130,10 @@ export class Store {
       const keyring = await (medium?.keyring(open) ?? open())
       // Before anything is written: a log that is refused is left as it is.
       if (began) refuseOtherKeyring(options.path, began, keyring)
-      if (await connection.read(() => isOlderThanLog(keyring))) throw olderKeyring(options.path)
+      const isOlder = () => connection.read(() => isOlderThanLog(keyring))
+      // Another process may have begun an epoch since it was read.
+      if (await isOlder()) await keyring.refresh()
+      if (await isOlder()) throw olderKeyring(options.path)
       const mark = markOf(options)
       const vault = new Vault(keyring, options.entropy, options.recordKeys)
       const store = new Store({ connection, vault, trial }, options, mark)

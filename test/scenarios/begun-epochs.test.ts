@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { systemEntropy } from '../../src/clock.ts'
-import { openAverba, verifyLog } from '../../src/index.ts'
+import { environmentKeys, type Keys, openAverba, verifyLog } from '../../src/index.ts'
 import { simulate } from '../../src/simulation/index.ts'
 import { openKeyringFile } from '../../src/vault/keyring.ts'
 import { newPath } from '../store/sample-store.ts'
@@ -30,4 +30,30 @@ test('an epoch that a process began and died of is no trouble to those that were
   await later.close()
   await close()
   expect((await verifyLog({ store })).faults).toEqual([])
+})
+
+test('a log opens beside an erasure that begins an epoch after the keyring was read', async () => {
+  vi.stubEnv('AVERBA_EPOCHS_ROOT', Buffer.alloc(32, 7).toString('base64'))
+  const held = environmentKeys({ variable: 'AVERBA_EPOCHS_ROOT' })
+  vi.unstubAllEnvs()
+  const store = newPath()
+  const { averba, clock, close } = await simulate({ averba: { store, keys: held } })
+  const subject = await averba.consents.enrol({ cpf: '25774435016' })
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow: Keys = {
+    ...held,
+    async unwrap(wrapped) {
+      asked.resolve()
+      await answered.promise
+      return held.unwrap(wrapped)
+    },
+  }
+  const opening = openAverba({ store, clock, keys: slow })
+  await asked.promise
+  await clock.finish(averba.subjects.erase({ subject }, { requester: 'pedido-1', legalBasis: 'LGPD 18 VI' }))
+  answered.resolve()
+  const later = await opening
+  expect((await later.health({ only: ['store'] })).ready).toBe(true)
+  await later.close()
+  await close()
 })

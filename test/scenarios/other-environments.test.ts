@@ -104,6 +104,25 @@ test('an answer of the demonstration is not given again as one of production', a
   await moved.close()
 })
 
+test('nor is one that was reused there, nor what was declined there', async () => {
+  const { state, sent, open } = givenServices()
+  const demonstration = await open({ ...production, service: 'demonstracao' })
+  valueOf(await demonstration.validations.validate(input))
+  const reusing = { ...input, id: 'reused', reuseWithinMs: 60_000 }
+  expect(await demonstration.validations.validate(reusing)).toMatchObject({ status: 'settled' })
+  expect(sent).toHaveLength(1)
+  state.answer = async () => new Response('', { status: 404 })
+  const declining = { ...input, id: 'declined', claims: { nome: 'Outro Nome' } }
+  expect(await demonstration.validations.validate(declining)).toMatchObject({ status: 'declined' })
+  await demonstration.close()
+  Object.assign(state, { answer: undefined, isBusy: false })
+  const live = await open(production)
+  for (const each of [reusing, declining])
+    await expect(live.validations.validate(each)).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
+  expect(sent).toHaveLength(2)
+  await live.close()
+})
+
 test('very many calls that are left to another process are looked at in few readings, and what is behind them is done', async () => {
   const { clock, state, sent, open } = givenServices()
   const first = await open(production)
