@@ -83,13 +83,8 @@ export class Attempts {
       this.#settle(claimed, fact, as, because)
     if (isLost(claimed, performer)) {
       const { type: operation, attempts: attempt } = owed
-      this.#onAttempted({
-        operation,
-        effectClass: performer.effectClass,
-        attempt,
-        outcome: 'unknown',
-        ms: 0,
-      })
+      const { effectClass } = performer
+      this.#onAttempted({ operation, effectClass, attempt, outcome: 'unknown' })
       return settle(performer.lost(owed), 'unknown', 'the attempt never reported back')
     }
     if (this.#isFromBeforeRestore(owed, performer))

@@ -284,7 +284,8 @@ export async function openOn(
       engine.admit(closing =>
         engine.answer(over => {
           const until = { signal: AbortSignal.any([signal, closing]), over }
-          return runAll({ engine, followers, schedules, troubles, store, clock, ...until, log })
+          const parts = { engine, followers, schedules, troubles, store, clock, ...until, log }
+          return tracing.apart(() => runAll(parts))
         }),
       ),
     async settle({ timeoutMs } = {}) {

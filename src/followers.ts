@@ -45,6 +45,8 @@ export class Followers {
   readonly #following = new Map<string, Following>()
   readonly #working = new Map<string, Promise<void>>()
   readonly #taken = new Set<string>()
+  /** How many `run` go on. */
+  #runs = 0
   /** Followers that this process cannot go on with, and why. */
   readonly #troubles = new Map<string, unknown>()
   /** Work that `run` has waited for already: closing does not wait for it again. */
@@ -113,15 +115,21 @@ export class Followers {
   async run(signal: AbortSignal): Promise<void> {
     const over = AbortSignal.any([signal, this.#closing.signal])
     const loops = new Map<string, Promise<void>>()
-    while (!over.aborted) {
-      const wakes = this.#wakes.count
-      for (const following of this.#following.values()) {
-        if (!loops.has(following.name)) loops.set(following.name, this.#runOne(following, over))
+    this.#runs += 1
+    try {
+      while (!over.aborted) {
+        const wakes = this.#wakes.count
+        for (const following of this.#following.values()) {
+          if (!loops.has(following.name)) loops.set(following.name, this.#runOne(following, over))
+        }
+        await this.#wakes.rest(wakes, over)
       }
-      await this.#wakes.rest(wakes, over)
+      await Promise.all(loops.values())
+    } finally {
+      this.#runs -= 1
     }
-    await Promise.all(loops.values())
-    await this.#release()
+    // Not under the hands of another `run` or `settle` of this process: others would call the same handlers.
+    if (this.#runs === 0) await this.#release([...this.#taken].filter(name => !this.#working.has(name)))
   }
 
   /** Each follower has a loop of its own: one that is slow or stuck holds up no other. */
@@ -160,11 +168,11 @@ export class Followers {
     const working = Promise.allSettled(left)
     await Promise.race([working, this.#clock.sleep(closeWaitMs, stop.signal, 'the end of handlers')])
     stop.abort()
-    await this.#release()
+    await this.#release([...this.#taken])
   }
 
-  async #release(): Promise<void> {
-    await Promise.all([...this.#taken].map(name => this.#letGo(name)))
+  async #release(names: readonly string[]): Promise<void> {
+    await Promise.all(names.map(name => this.#letGo(name)))
   }
 
   /** What this process cannot go on with, and why: the log is no help there, or cannot be written. */

@@ -22,5 +22,6 @@ export interface Attempted {
   readonly attempt: number
   /** `deferred` is certainly not done, `unknown` perhaps. */
   readonly outcome: 'settled' | 'declined' | 'deferred' | 'unknown'
-  readonly ms: number
+  /** Absent where the attempt never reported back. */
+  readonly ms?: number
 }

@@ -14,7 +14,14 @@ export async function loadTracing(
   return api ? tracingWith(api) : noTracing
 }
 
-function tracingWith({ context, createContextKey, SpanKind, SpanStatusCode, trace }: Api): Tracing {
+function tracingWith({
+  context,
+  createContextKey,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+}: Api): Tracing {
   const kinds = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT, server: SpanKind.SERVER }
   const suppressed = createContextKey(suppression)
   return {
@@ -31,6 +38,7 @@ function tracingWith({ context, createContextKey, SpanKind, SpanStatusCode, trac
         }
       }),
     unseen: work => context.with(context.active().setValue(suppressed, true), work),
+    apart: work => context.with(ROOT_CONTEXT, work),
     traceparent() {
       const open = trace.getActiveSpan()?.spanContext()
       if (!open || !trace.isSpanContextValid(open)) return undefined

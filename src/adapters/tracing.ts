@@ -12,6 +12,8 @@ export interface Tracing {
   ): Promise<T>
   /** Does work that the host's other instrumentation must not trace: addresses hold what no span may. */
   unseen<T>(work: () => Promise<T>): Promise<T>
+  /** Does work under no span, such as what goes on after the one that began it has ended. */
+  apart<T>(work: () => Promise<T>): Promise<T>
   /** The W3C `traceparent` of the open span. Nothing else is ever passed on: baggage may hold anything. */
   traceparent(): string | undefined
 }
@@ -20,5 +22,6 @@ export interface Tracing {
 export const noTracing: Tracing = {
   span: (_kind, _name, _attributes, work) => work(() => undefined),
   unseen: work => work(),
+  apart: work => work(),
   traceparent: () => undefined,
 }

@@ -73,7 +73,7 @@ function* countWork(averba: Averba, registers: Registry[]): Iterable<() => void>
   })
   yield averba.on('attempted', ({ operation, outcome, ms }) => {
     attempts.inc({ operation, outcome })
-    took.observe({ service: operation.split('.')[0] ?? '' }, ms / 1_000)
+    if (ms !== undefined) took.observe({ service: operation.split('.')[0] ?? '' }, ms / 1_000)
     if (operation === 'tokenService.requestToken') tokens.inc()
   })
 

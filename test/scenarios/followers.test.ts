@@ -622,3 +622,25 @@ test('a process that stood still for longer than its lease moves no follower tha
   expect(await other.log.skip('crm')).toBe(3)
   for (const engine of engines) await engine.close()
 })
+
+test('a run that ends lets go of no follower that another run of the process has in hand', async () => {
+  const { averba, clock } = await engineOf()
+  const calls: string[] = []
+  averba.log.follow('slow', ['subject.enrolled'], async () => clock.sleep(10_000))
+  averba.log.follow('bills', ['subject.enrolled'], async ({ position }) => {
+    calls.push(`${position} begins`)
+    await clock.sleep(4_000)
+    calls.push(`${position} is done`)
+  })
+  await enrolAll(averba, 0, 3)
+  const [first, second] = [new AbortController(), new AbortController()]
+  const running = [averba.run({ signal: first.signal })]
+  await clock.advance(1_000)
+  first.abort()
+  running.push(averba.run({ signal: second.signal }))
+  await clock.advance(60_000)
+  expect(calls).toEqual([2, 3, 4].flatMap(position => [`${position} begins`, `${position} is done`]))
+  second.abort()
+  await clock.finish(Promise.all(running))
+  await averba.close()
+})

@@ -160,7 +160,12 @@ test('a validation that left and never reported back is in doubt, whichever serv
   Object.assign(state, { answer: undefined, isBusy: false })
   const other = await open({ ...production, baseUrl: 'https://novo.exemplo.br' })
   await clock.advance(86_400_000)
+  const told: object[] = []
+  other.on('attempted', hint => void told.push(hint))
   expect(await other.settle()).toMatchObject({ unknown: 1 })
+  const operation = 'validationService.validatePerson'
+  // How long it took is not known.
+  expect(told).toEqual([{ operation, effectClass: 'once', attempt: 2, outcome: 'unknown' }])
   expect(sent).toHaveLength(1)
   expect(await other.health({ only: ['effects'] })).toMatchObject({
     checks: [{ detail: expect.stringContaining('0 parked, 1 in doubt') }],

@@ -153,3 +153,26 @@ test('where the package is not there, there are no spans and everything works', 
   expect(await tracing.span('internal', 'a', {}, async () => 7)).toBe(7)
   expect(tracing.traceparent()).toBeUndefined()
 })
+
+test('what run does belongs to no span that was open when it began', async () => {
+  const { world } = await givenWorld()
+  const { averba, clock } = world
+  const stop = new AbortController()
+  const running = trace.getTracer('host').startActiveSpan('boot', span => {
+    const begun = averba.run({ signal: stop.signal })
+    span.end()
+    return begun
+  })
+  const boot = exporter.getFinishedSpans().find(span => span.name === 'boot')
+  await world.faults.add({ kind: 'status', status: 503, service: 'consentService', times: 1 })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await clock.finish(averba.consents.sync({ subject }))
+  await clock.advance(60_000)
+  const attempts = named('consentService.listConsents')
+  expect(attempts.map(span => span.attributes['averba.attempt'])).toEqual([1, 2])
+  expect(attempts[1]?.parentSpanContext).toBeUndefined()
+  expect(attempts[1]?.spanContext().traceId).not.toBe(boot?.spanContext().traceId)
+  stop.abort()
+  await clock.finish(running)
+  await world.close()
+})
