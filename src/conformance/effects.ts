@@ -34,6 +34,20 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
       expect((await store.append({ ...toStream('token-a', 2), settles })).status).toBe('conflict')
     }))
 
+  test('calls that are due come in the order of their times', () =>
+    given(async store => {
+      const now = Date.parse(at)
+      const dueAfter = (ms: number) => ({
+        type: 'tokenService.requestToken',
+        data: {},
+        dueAt: new Date(now + ms).toISOString(),
+      })
+      const event = { ...owing.event, effects: [dueAfter(3_000), dueAfter(1_000), dueAfter(2_000)] }
+      await store.append({ ...toStream('token-a', 'none'), events: [{ ...owing, event }] })
+      expect(await store.dueEffects(now + 2_000)).toEqual(['token-a/1/1', 'token-a/1/2'])
+      expect(await store.dueEffects(now + 3_000, { limit: 2 })).toEqual(['token-a/1/1', 'token-a/1/2'])
+    }))
+
   for (const [how, first, isAtOnce] of [
     ['ended before it is cancelled', 'settled', false],
     ['ended and is cancelled in one commit', 'settled', true],

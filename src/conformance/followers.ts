@@ -1,6 +1,6 @@
 import type { Store } from '../store/store.ts'
 import type { Harness } from './harness.ts'
-import type { Place } from './place.ts'
+import { type Place, toStream } from './place.ts'
 
 /** What every store promises of those who follow the log. */
 export function followerConformance({ test, expect }: Harness, newPlace: () => Place): void {
@@ -52,6 +52,17 @@ export function followerConformance({ test, expect }: Harness, newPlace: () => P
       expect(await take(store)).toMatchObject({ position: 3, attempts: 2 })
       expect(await store.followers.move(await take(store), 4)).toBe(true)
       expect(await take(store)).toMatchObject({ position: 4, attempts: 0, dueAt: null, because: '' })
+    }))
+
+  test('the next event of some types is the first after a position', () =>
+    given(async store => {
+      await store.append(toStream('token-a', 'none', 3))
+      const before = (await store.read({ stream: 'token-a' }))[0]?.position ?? 0
+      expect(await store.followers.next(0, ['token.rejected'])).toBe(before)
+      expect(await store.followers.next(before, ['token.rejected'])).toBe(before + 1)
+      expect(await store.followers.next(before)).toBe(before + 1)
+      expect(await store.followers.next(before + 2)).toBeUndefined()
+      expect(await store.followers.next(0, ['token.renewed'])).toBeUndefined()
     }))
 
   for (const [how, position] of [

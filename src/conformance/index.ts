@@ -1,7 +1,9 @@
 import { appendConformance } from './appends.ts'
+import { connectionConformance } from './connections.ts'
 import { effectConformance } from './effects.ts'
 import { followerConformance } from './followers.ts'
 import type { Connect, Harness } from './harness.ts'
+import { keptConformance } from './kept.ts'
 import { Place } from './place.ts'
 import { processConformance } from './processes.ts'
 import { viewConformance } from './views.ts'
@@ -21,7 +23,8 @@ export type { Connect, Harness, Matchers } from './harness.ts'
  * only a `Connection`; everything else is the same for all.
  *
  * `newDatabase` makes an empty database, and gives what opens connections to it. One that only one process can open has
- * `isShared` false.
+ * `isShared` false, and one that is gone with its last connection `isKept`. That what was acknowledged survives a power
+ * cut no test of this kind can tell.
  *
  * @example
  * import { describe, expect, test } from 'vitest'
@@ -33,12 +36,14 @@ export type { Connect, Harness, Matchers } from './harness.ts'
 export function storeConformance(
   harness: Harness,
   newDatabase: () => Connect,
-  { isShared = true }: { readonly isShared?: boolean } = {},
+  { isShared = true, isKept = true }: { readonly isShared?: boolean; readonly isKept?: boolean } = {},
 ): void {
   const newPlace = () => new Place(newDatabase())
+  harness.describe('connections', () => connectionConformance(harness, newDatabase, { isShared }))
   harness.describe('appends', () => appendConformance(harness, newPlace))
   harness.describe('effects', () => effectConformance(harness, newPlace))
   harness.describe('views', () => viewConformance(harness, newPlace))
   harness.describe('followers', () => followerConformance(harness, newPlace))
+  if (isKept) harness.describe('what is kept', () => keptConformance(harness, newPlace))
   if (isShared) harness.describe('several processes', () => processConformance(harness, newPlace))
 }

@@ -32,7 +32,8 @@ describe('a SQLite file', () =>
     const path = newPath()
     return () => openSqlite(path)
   }))
-describe('memory', () => storeConformance(suite, () => () => openSqlite(':memory:'), { isShared: false }))
+describe('memory', () =>
+  storeConformance(suite, () => () => openSqlite(':memory:'), { isShared: false, isKept: false }))
 
 test('a file is opened with full durability, and says so when asked', async () => {
   const path = newPath()

@@ -1,0 +1,93 @@
+import type { Connection, Steps } from '../store/connection.ts'
+import { each, first } from '../store/connection.ts'
+import type { Connect, Harness } from './harness.ts'
+
+const create = { sql: 'create table word (number integer primary key, text text not null)', parameters: [] }
+const insert = 'insert into word (number, text) values (?, ?)'
+const count = { sql: 'select count(*) as n from word', parameters: [] }
+
+/** How many rows each of a statement's readings saw. */
+const readings = 20
+const rowsAtOnce = 50
+
+function* words(from: number): Steps<void> {
+  yield* each(
+    insert,
+    Array.from({ length: rowsAtOnce }, (_, i) => [from + i, 'palavra']),
+  )
+}
+
+function* counted(): Steps<number> {
+  return Number((yield* first<{ n: number | string }>(count))?.n)
+}
+
+/** Counts again and again within one reading. */
+function* countedOften(between: () => void = () => undefined): Steps<number[]> {
+  const seen: number[] = []
+  for (let i = 0; i < readings; i++) {
+    seen.push(yield* counted())
+    if (i === 0) between()
+  }
+  return seen
+}
+
+/** What every connection promises by itself. That what it acknowledged survives a power cut, no such test can tell. */
+export function connectionConformance(
+  { test, expect }: Harness,
+  newDatabase: () => Connect,
+  { isShared }: { readonly isShared: boolean },
+): void {
+  const given = async (work: (connection: Connection, connect: Connect) => Promise<void>) => {
+    const connect = newDatabase()
+    const connection = await connect()
+    await connection.transact(function* (): Steps<void> {
+      yield create
+    })
+    await work(connection, connect).finally(() => connection.close())
+  }
+
+  test('steps that throw leave nothing, however far they came', () =>
+    given(async connection => {
+      await connection.transact(() => words(1))
+      const failing = connection.transact(function* (): Steps<void> {
+        yield* words(1_001)
+        yield* counted()
+        throw new RangeError('enough')
+      })
+      await expect(failing).rejects.toMatchObject({ message: 'enough' })
+      expect(await connection.read(counted)).toBe(rowsAtOnce)
+      await connection.transact(() => words(1_001))
+      expect(await connection.read(counted)).toBe(2 * rowsAtOnce)
+    }))
+
+  test('a reading sees nothing of a transaction that is under way, or all of it', () =>
+    given(async connection => {
+      for (let round = 0; round < 10; round++) {
+        const writing = connection.transact(function* (): Steps<void> {
+          yield* words(round * 1_000)
+          yield* counted()
+          yield* words(round * 1_000 + 500)
+        })
+        const seen = new Set(await connection.read(() => countedOften()))
+        await writing
+        expect(seen.size).toBe(1)
+        expect(([...seen][0] ?? Number.NaN) % (2 * rowsAtOnce)).toBe(0)
+      }
+    }))
+
+  if (isShared)
+    test('a reading sees one state from its first statement to its last, whoever commits meanwhile', () =>
+      given(async (connection, connect) => {
+        const other = await connect()
+        let writing: Promise<void> | undefined
+        const seen = await connection.read(() =>
+          countedOften(() => {
+            writing = other.transact(() => words(1))
+          }),
+        )
+        await writing
+        expect(seen).toEqual(Array.from({ length: readings }, () => 0))
+        expect(await connection.read(counted)).toBe(rowsAtOnce)
+        await other.close()
+      }))
+}

@@ -1,0 +1,41 @@
+import { readNewest } from '../store/checkpoints.ts'
+import { append } from './counting.ts'
+import type { Harness } from './harness.ts'
+import { at, digest, machine, type Place, toStream } from './place.ts'
+
+/** More than a tile of the tree holds. */
+const many = 300
+
+/** What every store that outlives its process promises of what was acknowledged. */
+export function keptConformance({ test, expect }: Harness, newPlace: () => Place): void {
+  test('what was acknowledged is there after closing and opening: events, root, receipt, call and checkpoint', async () => {
+    const place = newPlace()
+    const store = await place.open()
+    await append(store, many)
+    const event = {
+      type: 'token.requested',
+      data: {},
+      effects: [{ type: 'tokenService.requestToken', data: {} }],
+    }
+    const receipt = { commandId: 'c1', digest, code: 'accepted' as const, detail: '' }
+    const events = [{ stream: 'token-a', event, because: 'token.request', machine }]
+    await store.append({ ...toStream('token-a', 'none'), events, receipt })
+    const [root, all] = [await store.root(), await store.read({ limit: many + 10 })]
+    const { note } = await store.checkpoint()
+    await store.close()
+
+    const again = await place.open()
+    expect(await again.read({ limit: many + 10 })).toEqual(all)
+    expect(await again.root()).toBe(root)
+    expect(await again.receipt('c1')).toMatchObject({ code: 'accepted', effect: 'token-a/1/0' })
+    expect(await again.dueEffects(Date.parse(at))).toEqual(['token-a/1/0'])
+    expect((await again.reader.read(readNewest))?.note).toBe(note)
+    // The tree goes on from its tiles.
+    await append(again, many)
+    await again.close()
+    const whole = await place.open()
+    const { size } = await whole.checkpoint()
+    expect(size).toBe(all.length + many)
+    await whole.close()
+  })
+}
