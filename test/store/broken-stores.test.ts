@@ -128,9 +128,10 @@ test.each<[string, (connection: Connection) => Connection, string]>([
   ],
   [
     'writes no tile of the tree',
-    inTurn(
-      'insert into tile (level, number, hashes) values',
-      'insert or ignore into tile select * from (values',
+    reworded(sql =>
+      sql.startsWith('insert into tile')
+        ? 'insert into tile (level, number, hashes) select ?, ?, ? where 0'
+        : sql,
     ),
     'what was acknowledged is there after closing and opening: events, root, receipt, call and checkpoint',
   ],
