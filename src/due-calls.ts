@@ -21,7 +21,7 @@ export class DueCalls {
   readonly #begun = new Map<string, Promise<void>>()
   /** Those left alone, by until when. */
   readonly #resting = new Map<string, number>()
-  #anEnd = Promise.withResolvers<void>()
+  #toldOfRoom: (() => void) | undefined
 
   constructor(parts: DueCallsParts) {
     this.#parts = parts
@@ -30,6 +30,7 @@ export class DueCalls {
   /** Begins what is due, as far as there is room. Says how many that were. */
   async begin(): Promise<number> {
     const { find, max, elapsedMs } = this.#parts
+    if (this.#begun.size === max) return 0
     const now = elapsedMs()
     for (const [id, until] of this.#resting) if (until <= now) this.#resting.delete(id)
     if (this.#found.length === 0) {
@@ -47,15 +48,17 @@ export class DueCalls {
     for (let made = 0; ; ) {
       const begun = signal.aborted ? 0 : await this.begin()
       made += begun
-      if (this.#begun.size > 0) await this.room()
+      if (this.#begun.size > 0) await new Promise<void>(resolve => this.onceRoom(resolve))
       else if (begun === 0) return made
     }
   }
 
-  /** Resolves with the next call that ends and leaves at least half of the room. */
-  async room(): Promise<void> {
-    do await this.#anEnd.promise
-    while (this.#begun.size > this.#parts.max / 2)
+  /**
+   * Tells the one who asked last of the next call that ends and leaves at least half of the room. A promise of it would
+   * remember, for as long as a service is idle, all who had waited for it.
+   */
+  onceRoom(tell: () => void): void {
+    this.#toldOfRoom = tell
   }
 
   /** Waits for what is under way. */
@@ -64,7 +67,7 @@ export class DueCalls {
   }
 
   async #make(id: string): Promise<void> {
-    const { make, restMs, elapsedMs, onFailed } = this.#parts
+    const { make, max, restMs, elapsedMs, onFailed } = this.#parts
     let mayBeDue = true
     try {
       mayBeDue = await make(id)
@@ -73,7 +76,9 @@ export class DueCalls {
     }
     if (mayBeDue) this.#resting.set(id, elapsedMs() + restMs)
     this.#begun.delete(id)
-    this.#anEnd.resolve()
-    this.#anEnd = Promise.withResolvers()
+    if (this.#begun.size > max / 2) return
+    const tell = this.#toldOfRoom
+    this.#toldOfRoom = undefined
+    tell?.()
   }
 }

@@ -109,11 +109,10 @@ async function serve(
   failed: (error: unknown) => void,
 ): Promise<void> {
   const calls = engine.callsOf(service, signal, failed)
-  const rest = async () => {
-    const ended = new AbortController()
-    const over = AbortSignal.any([signal, ended.signal])
-    await Promise.race([clock.sleep(lookEveryMs, over, `run: calls of ${service}`), calls.room()])
-    ended.abort()
+  const rest = () => {
+    const room = new AbortController()
+    calls.onceRoom(() => room.abort())
+    return clock.sleep(lookEveryMs, AbortSignal.any([signal, room.signal]), `run: calls of ${service}`)
   }
   await repeat(() => engine.admit(() => calls.begin()), rest, signal, failed)
   await calls.over()
