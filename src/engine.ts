@@ -204,8 +204,11 @@ export class Engine {
     const over = AbortSignal.any([this.#closing.signal, signal])
     const bugs: unknown[] = []
     const onFailed = (error: unknown) => void bugs.push(error)
-    const make = (id: string) => this.#settleOne(id, over, counts)
-    const begun = [...this.#performing.keys()].map(id => make(id).catch(onFailed))
+    const settle = (id: string) => this.#settleOne(id, over, counts)
+    const ids = new Set(this.#performing.keys())
+    const begun = [...ids].map(id => settle(id).catch(onFailed))
+    // What waits for its turn is still due: it is counted with what was begun.
+    const make = async (id: string) => ids.has(id) || settle(id)
     const services = this.services.map(service =>
       this.#dueCalls(service, { make, restMs: Number.POSITIVE_INFINITY, onFailed }),
     )

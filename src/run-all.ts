@@ -74,10 +74,13 @@ export async function runAll(parts: RunParts): Promise<void> {
   const { engine, followers, schedules, troubles, store, clock, signal, over, log } = parts
   const seldom = new Seldom(clock)
   /** Tells why something failed once a minute: most of it is tried again every second. */
-  const failed = (what: string) => (error: unknown) =>
+  const failed = (what: string) => (error: unknown) => {
+    // What outlives the store ends as if its process had died.
+    if (signal.aborted && error instanceof AverbaError && error.code === 'CLOSED') return
     seldom.tell(`${what} ${nameOf(error)}`, times =>
       log({ message: 'running failed, and goes on', detail: what, error: nameOf(error), times }),
     )
+  }
   const again = (what: string, work: () => Promise<unknown>, everyMs = lookEveryMs) =>
     repeat(work, () => clock.sleep(everyMs, signal, `run: ${what}`), signal, failed(what))
   const begin = () => engine.admit(() => schedules.begin())
@@ -133,11 +136,7 @@ async function repeat(
   failed: (error: unknown) => void,
 ): Promise<void> {
   while (!signal.aborted) {
-    await work().catch(error => {
-      // A loop that outlives the store ends as if its process had died.
-      const isClosed = error instanceof AverbaError && error.code === 'CLOSED'
-      if (!isClosed || !signal.aborted) failed(error)
-    })
+    await work().catch(failed)
     await rest()
   }
 }

@@ -1,13 +1,13 @@
-import type { Connection, Steps } from '../store/connection.ts'
-import { each, first } from '../store/connection.ts'
+import { type Connection, each, first, type Steps } from '../store/connection.ts'
 import type { Connect, Harness } from './harness.ts'
 
 const create = { sql: 'create table word (number integer primary key, text text not null)', parameters: [] }
 const insert = 'insert into word (number, text) values (?, ?)'
 const count = { sql: 'select count(*) as n from word', parameters: [] }
 
-/** How many rows each of a statement's readings saw. */
+/** How often one reading counts. */
 const readings = 20
+/** How many rows each insert adds. */
 const rowsAtOnce = 50
 
 function* words(from: number): Steps<void> {

@@ -165,3 +165,17 @@ test('calls that hang keep their own places, and no others', async () => {
   expect(inTime.length).toBeGreaterThanOrEqual(58)
   await world.close()
 })
+
+test('a call of a host that waits for its turn is counted once by a settle beside it', async () => {
+  const world = await givenOwedReadings(0, { requestsAtOnceMax: 1 }, async (world, request, forward) => {
+    await world.clock.sleep(1_000)
+    return forward(request)
+  })
+  const { averba, clock } = world
+  const subjects = await Promise.all(cpfs(3).map(cpf => averba.consents.enrol({ cpf })))
+  const own = subjects.map(subject => averba.consents.sync({ subject }))
+  await clock.quiet()
+  expect(await clock.finish(averba.settle())).toEqual({ settled: 3, deferred: 0, unknown: 0 })
+  await Promise.all(own)
+  await world.close()
+})
