@@ -19,7 +19,7 @@ import type {
 } from './pages/subject-report.ts'
 import type { Words } from './pages/words.ts'
 import { reportedConsents, reportedNotifications, reportedUses, reportedValidations } from './reported.ts'
-import { streamsHolding, whereAre } from './store/concerning.ts'
+import { isOf, streamsHolding, whereAre } from './store/concerning.ts'
 import type { Store } from './store/store.ts'
 import type { SubjectRef, Who } from './subjects.ts'
 
@@ -83,19 +83,9 @@ async function readOwn(store: Store, subject: SubjectRef, streams: readonly stri
   const found: { stream: string; events: AnyRecorded[] }[] = []
   for (const stream of streams) {
     const events = await readStreams(store, [stream], until)
-    if (isOf(subject, events[0])) found.push({ stream, events })
+    if (events[0] && isOf(subject, events[0])) found.push({ stream, events })
   }
   return { streams: found.map(({ stream }) => stream), events: found.flatMap(({ events }) => events) }
-}
-
-/** Whether a stream is the person's: others may name them too, as the actor of something. */
-function isOf(subject: SubjectRef, first: AnyRecorded | undefined): boolean {
-  if (!first) return false
-  const { subject: whose } = first.data as { subject?: unknown } // Consents, validations and subjects say it.
-  // As its machine has it.
-  const { owners = [] } = (first.type === 'reveal.recorded' ? first.data : {}) as { owners?: string[] }
-  if (owners.includes(`subject-${subject}`)) return true
-  return whose === subject || (first.parts ?? []).some(({ owner }) => owner === `subject-${subject}`)
 }
 
 async function readStreams(store: Store, streams: readonly string[], until: number): Promise<AnyRecorded[]> {

@@ -1,4 +1,5 @@
 import { giveWay } from '../clock.ts'
+import type { PartMark } from '../message.ts'
 import { type Connection, rows, type Steps } from './connection.ts'
 import { endOfLog } from './end-of-log.ts'
 import { MovedParts } from './moved-parts.ts'
@@ -24,6 +25,26 @@ export async function streamsHolding(
     await giveWay()
   }
   return { streams: [...streams], until }
+}
+
+/** What a header says of whose event it is. */
+interface Concerning {
+  readonly stream: string
+  readonly data: unknown
+  readonly parts?: readonly PartMark[]
+}
+
+/**
+ * Reports whether an event is of a person. Headers of others may hold their ref as well: who acts for somebody, or is
+ * named by a reason or an id that a host gave.
+ */
+export function isOf(subject: string, { stream, data, parts = [] }: Concerning): boolean {
+  const owner = `subject-${subject}`
+  if (stream.startsWith('subject-')) return stream === owner
+  // As their machines have it: consents and validations say whose they are, and openings of what is sealed.
+  const { subject: whose, owners } = data as { subject?: unknown; owners?: unknown }
+  if (whose === subject || (Array.isArray(owners) && owners.includes(owner))) return true
+  return parts.some(part => part.owner === owner)
 }
 
 function* readHolding(subject: string, after: number, last: number): Steps<readonly { name: string }[]> {

@@ -1,5 +1,6 @@
 import { giveWay } from '../clock.ts'
 import type { PartMark } from '../message.ts'
+import { isOf } from './concerning.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
 import { endOfLog } from './end-of-log.ts'
 import { parseHeader } from './header.ts'
@@ -62,8 +63,10 @@ export async function findMarks(connection: Connection, subject: string): Promis
   for (;;) {
     const { found, last, end } = await connection.read(() => readFound(subject, until))
     for (const row of found) {
+      const header: SurveyedHeader = parseHeader(row.header)
+      if (!isOf(subject, header)) continue
       streams.set(row.key, row.stream)
-      const { parts: marks = [], data, commandId }: SurveyedHeader = parseHeader(row.header)
+      const { parts: marks = [], data, commandId } = header
       if (commandId !== undefined) commands.add(commandId)
       // What has no stream of its own is found by the id that the event gives it.
       if (typeof data.record === 'string') values.add(data.record)
@@ -141,6 +144,7 @@ interface VersionRow {
 }
 
 interface SurveyedHeader {
+  readonly stream: string
   readonly parts?: readonly PartMark[]
   readonly data: { readonly record?: unknown }
   readonly commandId?: string

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { diagnoseStore, verifyLog } from '../../src/index.ts'
+import { simulate } from '../../src/simulation/index.ts'
+import { cpfOf } from '../crash/cpf-of.ts'
+import { newPath } from '../store/sample-store.ts'
+
+const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+
+test('erasing who acted for somebody else takes nothing of that person', async () => {
+  const store = newPath()
+  const world = await simulate({ averba: { store } })
+  const { averba, consentService } = world
+  const [cpf, cpfOfOther] = [cpfOf(1), cpfOf(2)]
+  const guardian = await averba.consents.enrol({ cpf })
+  const ask = { actor: { kind: 'subject', ref: guardian }, correlationId: `atendimento-${guardian}` } as const
+  const id = consentService.addConsent({ cpf: cpfOfOther, status: 'PENDENTE' })
+  const subject = await averba.consents.enrol({ cpf: cpfOfOther }, { ...ask, syncEveryMs: 86_400_000 })
+  await averba.consents.sync({ subject }, ask)
+  await averba.subjects.hold({ subject }, `pedido-de-${guardian}`, ask)
+  await averba.validations.validate({ id: 'v1', cpf: cpfOfOther, claims: { nome: 'X' } }, ask)
+  const approve = () => averba.consents.approve({ subject, id }, { ...ask, commandId: `aprovar-${guardian}` })
+  await approve()
+  const seen = async () => ({
+    consents: await averba.consents.list({ cpf: cpfOfOther }),
+    calls: (await averba.effects.list({ state: 'owed' })).filter(({ type }) => !type.startsWith('keys.')),
+    approved: await approve(),
+    enrolled: await averba.consents.enrol({ cpf: cpfOfOther }),
+    validations: await averba.views.selectFrom('validations').selectAll().execute(),
+  })
+  const before = await seen()
+  expect(before).toMatchObject({ enrolled: subject, consents: [{ status: 'ATIVO' }], calls: [{}] })
+
+  const receipt = await averba.subjects.erase({ subject: guardian }, asked)
+  expect(receipt.destroyed).toMatchObject({ parts: [{ name: 'cpf' }], indexRows: 1, calls: [] })
+  expect(await seen()).toEqual(before)
+  const other = await averba.subjects.erase({ cpf: cpfOfOther }, asked)
+  expect(other.subject).toBe(subject)
+  await world.close()
+  expect((await verifyLog({ store })).faults).toEqual([])
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
