@@ -73,11 +73,16 @@ export class Attempts {
 
   /**
    * One attempt, if the effect is due and nobody else has it. It is written down before the request leaves. What this
-   * process cannot perform is left as it stands: another one has the service, and has to see what was begun.
+   * process cannot perform is left as it stands: another one has the service, and has to see what was begun. Says
+   * whether it made one.
    */
-  async make(id: string): Promise<void> {
+  async make(id: string): Promise<boolean> {
     const claimed = await this.#claim(id)
-    if (!claimed) return
+    if (claimed) await this.#attempt(claimed)
+    return claimed !== undefined
+  }
+
+  async #attempt(claimed: Taken): Promise<void> {
     const { owed, performer } = claimed
     const settle = (fact: Carried, as: Settlement, because: string) =>
       this.#settle(claimed, fact, as, because)
@@ -155,16 +160,24 @@ export class Attempts {
     }
   }
 
+  /** An effect that is due, and that this process may attempt: nobody has it, and it is not left to others. */
+  async find(id: string): Promise<(Claimable & { readonly performer: Performer }) | undefined> {
+    const { store, clock, performers } = this.#parts
+    const found = await store.findClaimable(id, clock.now())
+    const performer = found && performers[found.owed.type]
+    if (!performer || this.#waits.holds(found)) return undefined
+    return (await this.#isForOthers(found, performer)) ? undefined : { ...found, performer }
+  }
+
   /**
    * Takes an effect. Where the attempt may change something or costs something, an event says so in the same
    * transaction: the log alone then tells what may have left. An attempt that only reads stands in the ledger only.
    */
   async #claim(id: string): Promise<Taken | undefined> {
-    const { store, clock, performers } = this.#parts
-    const found = await store.findClaimable(id, clock.now())
-    const performer = found && performers[found.owed.type]
-    if (!performer || this.#waits.holds(found) || (await this.#isForOthers(found, performer)))
-      return undefined
+    const { store, clock } = this.#parts
+    const found = await this.find(id)
+    if (!found) return undefined
+    const { performer } = found
     // Before it leaves: no answer is lost because this cannot be read.
     const about = await this.#aboutOf(found.owed)
     if (!this.#isRecorded(found)) {

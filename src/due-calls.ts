@@ -19,7 +19,7 @@ export class DueCalls {
   /** Those that were due at the last look, and have not begun. */
   #found: string[] = []
   readonly #begun = new Map<string, Promise<void>>()
-  /** Those left alone, by until when. */
+  /** Those left alone, by since when. */
   readonly #resting = new Map<string, number>()
   #toldOfRoom: (() => void) | undefined
 
@@ -29,14 +29,15 @@ export class DueCalls {
 
   /** Begins what is due, as far as there is room. Says how many that were. */
   async begin(): Promise<number> {
-    const { find, max, elapsedMs } = this.#parts
+    const { find, max } = this.#parts
     if (this.#begun.size === max) return 0
-    const now = elapsedMs()
-    for (const [id, until] of this.#resting) if (until <= now) this.#resting.delete(id)
+    this.#wakeRested()
     if (this.#found.length === 0) {
+      // What ends during the look may be found all the same.
+      const begun = new Set(this.#begun.keys())
       // Those under way and those left alone may still be due: each look goes further past them than the one before.
-      const found = await find(max + 2 * (this.#begun.size + this.#resting.size))
-      this.#found = found.filter(id => !this.#begun.has(id) && !this.#resting.has(id))
+      const found = await find(max + 2 * (begun.size + this.#resting.size))
+      this.#found = found.filter(id => !begun.has(id) && !this.#resting.has(id))
     }
     const due = this.#found.splice(0, max - this.#begun.size)
     for (const id of due) this.#begun.set(id, this.#make(id))
@@ -66,15 +67,22 @@ export class DueCalls {
     await Promise.all(this.#begun.values())
   }
 
+  #wakeRested(): void {
+    const { elapsedMs, restMs } = this.#parts
+    const now = elapsedMs()
+    // A host's clock may be set back.
+    for (const [id, from] of this.#resting) if (now - from >= restMs || now < from) this.#resting.delete(id)
+  }
+
   async #make(id: string): Promise<void> {
-    const { make, max, restMs, elapsedMs, onFailed } = this.#parts
+    const { make, max, elapsedMs, onFailed } = this.#parts
     let mayBeDue = true
     try {
       mayBeDue = await make(id)
     } catch (error) {
       onFailed(error)
     }
-    if (mayBeDue) this.#resting.set(id, elapsedMs() + restMs)
+    if (mayBeDue) this.#resting.set(id, elapsedMs())
     this.#begun.delete(id)
     if (this.#begun.size > max / 2) return
     const tell = this.#toldOfRoom

@@ -173,14 +173,10 @@ export class Engine {
   }
 
   async #perform(id: string, signal: AbortSignal): Promise<boolean> {
-    const owed = await this.#parts.store.effect(id)
-    if (!owed) return true
-    const throttle = this.#throttleOf(serviceOf(owed.type))
-    const attempt = async () => {
-      await this.#attempts.make(id)
-      return true
-    }
-    return (await throttle.pass(attempt, signal)) ?? false
+    const found = await this.#attempts.find(id)
+    // Nothing to do, such as what is left to others, takes nobody's turn.
+    if (!found) return true
+    return this.#throttleOf(serviceOf(found.owed.type)).pass(() => this.#attempts.make(id), signal)
   }
 
   #throttleOf(service: string): Throttle {
@@ -213,10 +209,11 @@ export class Engine {
       this.#dueCalls(service, { make, restMs: Number.POSITIVE_INFINITY, onFailed }),
     )
     for (let made = -1; made !== 0; ) {
+      const waited = begun.splice(0)
       const all = await Promise.all(services.map(calls => calls.makeAll(over)))
-      await Promise.all(begun.splice(0))
+      await Promise.all(waited)
       // A service with nothing left may owe something again because of another.
-      made = all.reduce((sum, each) => sum + each, 0)
+      made = all.reduce((sum, each) => sum + each, waited.length)
     }
     if (bugs.length > 0) throw bugs[0]
   }

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 import { AverbaError, type ErrorCode } from './errors.ts'
-import { KeyringAwayError } from './vault/keyring.ts'
+import { EpochMissingError, KeyringAwayError } from './vault/keyring.ts'
 
 /** How long to wait before knocking again: at first, and at most. */
 const [waitMinMs, waitMaxMs] = [1_000, 60_000]
@@ -79,8 +79,8 @@ export class Knocking {
   }
 }
 
-/** Whether a store may take later what it does not take now: the disk is full or held, or the keyring is away. */
+/** Whether a store may take later what it does not take now: the disk is full or held, or the keyring away or behind. */
 function isPassing(error: unknown): error is AverbaError {
-  if (error instanceof KeyringAwayError) return true
+  if (error instanceof KeyringAwayError || (error instanceof EpochMissingError && error.isNewer)) return true
   return error instanceof AverbaError && (error.code === 'STORE_UNSAFE' || error.code === 'STORE_BUSY')
 }

@@ -112,12 +112,16 @@ async function serve(
   failed: (error: unknown) => void,
 ): Promise<void> {
   const calls = engine.callsOf(service, signal, failed)
-  const rest = () => {
-    const room = new AbortController()
+  let room = new AbortController()
+  const begin = () => {
+    // Asked for first: what ends while others begin leaves room as well.
+    room = new AbortController()
     calls.onceRoom(() => room.abort())
-    return clock.sleep(lookEveryMs, AbortSignal.any([signal, room.signal]), `run: calls of ${service}`)
+    return engine.admit(() => calls.begin())
   }
-  await repeat(() => engine.admit(() => calls.begin()), rest, signal, failed)
+  const rest = () =>
+    clock.sleep(lookEveryMs, AbortSignal.any([signal, room.signal]), `run: calls of ${service}`)
+  await repeat(begin, rest, signal, failed)
   await calls.over()
 }
 

@@ -44,12 +44,17 @@ export class Throttle {
     return this.#places.max
   }
 
-  /** Does the work when its turn has come; `undefined` when the signal ended the waiting. */
-  pass<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  /**
+   * Does the work when its turn has come; false when the signal ended the waiting. Work that says that it made no call
+   * gives back its token.
+   */
+  pass(work: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {
     return this.#places.within(async () => {
       const turn = this.#turn.then(() => this.#takeToken(signal))
       this.#turn = turn
-      return (await turn) ? await work() : undefined
+      if (!(await turn)) return false
+      if (!(await work())) this.#tokens = Math.min(this.#capacity, this.#tokens + 1)
+      return true
     })
   }
 

@@ -10,7 +10,9 @@ function given(count: number, max: number) {
   const calls = new DueCalls({
     find: async limit => {
       time.looks += 1
-      return [...due].slice(0, limit)
+      const found = [...due].slice(0, limit)
+      await new Promise(resolve => setImmediate(resolve))
+      return found
     },
     make(id) {
       const made = Promise.withResolvers<boolean>()
@@ -59,6 +61,27 @@ test('one that is left, or fails, stays alone for a while, and those behind it a
   expect(await calls.begin()).toBe(0)
   time.ms += 1_000
   expect(await calls.begin()).toBe(2)
+})
+
+test('what rests is made again although the clock was set back', async () => {
+  const { calls, time, end } = given(1, 2)
+  time.ms = 3_600_000
+  await calls.begin()
+  await end('call-0', 'due')
+  expect(await calls.begin()).toBe(0)
+  time.ms = 0
+  expect(await calls.begin()).toBe(1)
+})
+
+test('one that ends while what is due is looked up is not made again', async () => {
+  const { calls, end } = given(3, 2)
+  await calls.begin()
+  await end('call-0')
+  const looking = calls.begin()
+  // What is due was read before it ended.
+  await end('call-1')
+  expect(await looking).toBe(1)
+  expect(await calls.begin()).toBe(0)
 })
 
 test('who waits is told once half of the room is free, and only the last who asked', async () => {

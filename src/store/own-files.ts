@@ -9,8 +9,10 @@ interface OwnFile {
   id: string | undefined
 }
 
-/** Folders whose time of change is coarse, or does not change with what is in them, are not believed for longer. */
+/** Folders whose time of change does not change with what is in them are not believed for longer. */
 const believedMs = 1_000
+/** Linux before 6.13 counts such times in ticks of up to 10 ms: what changes in one tick bears one time. */
+const tickMs = 20
 
 /**
  * The files of an open store: the file itself, its journal and the index of that. What is written into one that has no
@@ -44,10 +46,12 @@ export class OwnFiles {
    */
   check(): void {
     const now = this.#stopwatch()
-    const seen = this.#folders.map(changedAt).join()
+    const changes = this.#folders.map(changeOf)
+    const seen = changes.map(({ place, atMs }) => `${place} ${atMs}`).join()
     if (seen === this.#seen && now - this.#lookedAt < believedMs) return
+    const isOver = changes.every(({ atMs }) => systemClock.now() - atMs > tickMs)
     this.#checkEach()
-    this.#seen = seen
+    this.#seen = isOver ? seen : ''
     this.#lookedAt = now
   }
 
@@ -69,14 +73,14 @@ export class OwnFiles {
   }
 }
 
-/** Changes when something in a folder gets another name, or none. */
-function changedAt(folder: string): string {
+/** Which folder it is, and when something in it got another name, or none. */
+function changeOf(folder: string): { place: string; atMs: number } {
   try {
     // Not the time that a copying program may set back.
     const { dev, ino, ctimeMs } = statSync(folder)
-    return `${dev} ${ino} ${ctimeMs}`
+    return { place: `${dev} ${ino}`, atMs: ctimeMs }
   } catch {
-    return ''
+    return { place: '', atMs: 0 }
   }
 }
 

@@ -161,7 +161,8 @@ export class Writer {
     const { connection, vault, schemas, project } = this.#parts
     const known = yield* this.#refresh(connection)
     // Another process has begun an epoch: a key under an older one would be lost with that.
-    if (known.epoch > vault.keyring.epoch) throw new EpochMissingError(known.epoch)
+    const { epoch } = vault.keyring
+    if (known.epoch > epoch) throw new EpochMissingError(known.epoch, epoch)
     const batch = new Batch()
     const desk = { vault, schemas, known, recents: this.recents, batch }
     const results: Result[] = []

@@ -25,8 +25,12 @@ import type { KeyringSigner } from './signer.ts'
 
 /** The keyring lacks an epoch that a key in the store is wrapped by: another process may have begun it. */
 export class EpochMissingError extends AverbaError {
-  constructor(epoch: number) {
+  /** Newer than any that it holds: it was not destroyed, and the keyring has it when it is read again. */
+  readonly isNewer: boolean
+
+  constructor(epoch: number, newest: number) {
     super('KEYS_MISMATCH', `Cannot open a key of epoch ${epoch}: the keyring does not hold it`)
+    this.isNewer = epoch > newest
   }
 }
 
@@ -76,7 +80,7 @@ export class Keyring {
 
   /** The epoch that new keys are wrapped by: the newest. */
   get epoch(): number {
-    return Math.max(...this.#opened.epochs.keys())
+    return newestOf(this.#opened.epochs)
   }
 
   /** Every epoch that it holds, the oldest first. */
@@ -156,7 +160,7 @@ export class Keyring {
   beginEpoch({ key, wrapped }: PreparedEpoch): number {
     const file = this.#read()
     const newest = Math.max(...Object.keys(file.epochs).map(Number))
-    if (newest !== this.epoch) throw new EpochMissingError(newest)
+    if (newest !== this.epoch) throw new EpochMissingError(newest, this.epoch)
     const epoch = newest + 1
     this.#replace({ ...file, epochs: { ...file.epochs, [epoch]: wrapped } })
     this.#opened.epochs.set(epoch, key)
@@ -290,5 +294,9 @@ export function inspectKeyringFile(path: string, entropy: Entropy): Inspected {
 function keyOf(epochs: ReadonlyMap<number, KeyObject>, epoch: number): KeyObject {
   const key = epochs.get(epoch)
   if (key) return key
-  throw new EpochMissingError(epoch)
+  throw new EpochMissingError(epoch, newestOf(epochs))
+}
+
+function newestOf(epochs: ReadonlyMap<number, KeyObject>): number {
+  return Math.max(...epochs.keys())
 }

@@ -19,7 +19,10 @@ const { cpf } = samples
 const input = { id: 'a', cpf, claims: { nome: 'Maria de Exemplo Souza' } }
 const production = { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid' }
 
-type Place = Pick<NonNullable<AverbaOptions['validationService']>, 'baseUrl' | 'knownAs' | 'service'>
+type Place = Pick<
+  NonNullable<AverbaOptions['validationService']>,
+  'baseUrl' | 'knownAs' | 'service' | 'requestsPerSecond'
+>
 
 /** A production that is busy at first, and a demonstration that answers anything. */
 function givenServices() {
@@ -143,6 +146,30 @@ test('very many calls that are left to another process are looked at in few read
   looks.mockRestore()
   expect(sent).toHaveLength(1)
   expect((await second.validations.get('own'))?.state).toBe('answered')
+  await second.close()
+})
+
+test('calls that are left to another process take no turns where few may begin in a second', async () => {
+  const { clock, state, open } = givenServices()
+  const first = await open(production)
+  await Promise.all(
+    Array.from({ length: 60 }, (_, i) => first.validations.validate({ ...input, id: `p${i}` })),
+  )
+  await first.close()
+  const second = await open({ ...production, service: 'datavalid-demonstracao', requestsPerSecond: 4 })
+  await clock.advance(60_000)
+  state.answer = async () => new Response('', { status: 429, headers: { 'retry-after': '60' } })
+  await clock.finish(second.validations.validate({ ...input, id: 'own' }))
+  state.answer = undefined
+  const stop = new AbortController()
+  const running = second.run({ signal: stop.signal })
+  await clock.advance(120_000)
+  expect((await second.validations.get('own'))?.state).toBe('answered')
+  const began = clock.now()
+  valueOf(await clock.finish(second.validations.validate({ ...input, id: 'at once' })))
+  expect(clock.now()).toBe(began)
+  stop.abort()
+  await clock.finish(running)
   await second.close()
 })
 

@@ -1,20 +1,10 @@
 import { expect, test } from 'vitest'
-import type { Fetch } from '../../src/index.ts'
-import { simulate, type World } from '../../src/simulation/index.ts'
+import { type Fetch, openAverba } from '../../src/index.ts'
+import { samples, simulate, VirtualClock, type World } from '../../src/simulation/index.ts'
+import { cpfOf } from '../crash/cpf-of.ts'
+import { newPath } from '../store/sample-store.ts'
 
-/** CPFs made up, with correct check digits. */
-function cpfs(count: number): string[] {
-  const digit = (digits: number[]) => {
-    const sum = digits.reduce((total, each, i) => total + each * (digits.length + 1 - i), 0)
-    return ((sum * 10) % 11) % 10
-  }
-  return Array.from({ length: count }, (_, i) => {
-    const digits = [...String(111_222_000 + i)].map(Number)
-    digits.push(digit(digits))
-    digits.push(digit(digits))
-    return digits.join('')
-  })
-}
+const cpfs = (count: number) => Array.from({ length: count }, (_, i) => cpfOf(i + 1))
 
 /** A world in which the consent service is bounded, and readings are owed that were put off once. */
 async function givenOwedReadings(
@@ -166,16 +156,41 @@ test('calls that hang keep their own places, and no others', async () => {
   await world.close()
 })
 
-test('a call of a host that waits for its turn is counted once by a settle beside it', async () => {
-  const world = await givenOwedReadings(0, { requestsAtOnceMax: 1 }, async (world, request, forward) => {
-    await world.clock.sleep(1_000)
-    return forward(request)
-  })
-  const { averba, clock } = world
-  const subjects = await Promise.all(cpfs(3).map(cpf => averba.consents.enrol({ cpf })))
-  const own = subjects.map(subject => averba.consents.sync({ subject }))
-  await clock.quiet()
-  expect(await clock.finish(averba.settle())).toEqual({ settled: 3, deferred: 0, unknown: 0 })
-  await Promise.all(own)
-  await world.close()
-})
+test.each([1, 2, 3])(
+  'as many processes, %i of them, make as many times the calls that one may begin',
+  async processes => {
+    const clock = new VirtualClock()
+    const store = newPath()
+    let sent = 0
+    const open = (requestsPerSecond: number) =>
+      openAverba({
+        ...{ store, clock, schedules: false },
+        async fetch() {
+          sent += 1
+          await clock.sleep(100)
+          const busy = { status: 429, headers: { 'retry-after': '60' } }
+          return sent <= 60 ? new Response('', busy) : Response.json({ nome: true })
+        },
+        validationService: {
+          ...{ baseUrl: 'https://validacao.exemplo.br', service: 'datavalid', bearer: 't' },
+          requestsPerSecond,
+        },
+      })
+    const first = await open(1_000)
+    const owing = Array.from({ length: 60 }, (_, i) =>
+      first.validations.validate({ id: `v${i}`, cpf: samples.cpf, claims: { nome: `Pessoa ${i}` } }),
+    )
+    await clock.finish(Promise.all(owing))
+    await first.close()
+    const all = await Promise.all(Array.from({ length: processes }, () => open(4)))
+    await clock.advance(60_000)
+    const stop = new AbortController()
+    const running = all.map(averba => averba.run({ signal: stop.signal }))
+    const began = clock.now()
+    await clock.runUntil(() => sent === 120)
+    expect(clock.now() - began).toBeLessThanOrEqual(15_000 / processes)
+    stop.abort()
+    await clock.finish(Promise.all(running))
+    await Promise.all(all.map(averba => averba.close()))
+  },
+)
