@@ -4,6 +4,7 @@ import { isAwaited } from './awaited.ts'
 import { fromInstant, giveWay, isWithin, toInstant } from './clock.ts'
 import type { Delivery } from './decisions.ts'
 import { AverbaError, type ErrorCode } from './errors.ts'
+import { inTurn } from './in-turn.ts'
 import type { Instant, Owed } from './message.ts'
 import { copyWindowMs } from './notification.ts'
 import type { RetentionRule } from './options.ts'
@@ -41,20 +42,40 @@ export function tellOfIdleRetention({ options, log }: Area): void {
 export class Retention {
   readonly #area: Area
   #lookedAt = Number.NEGATIVE_INFINITY
+  /** The journal still has what was destroyed, or the file has it until the journal is written back. */
+  #isJournalFull = false
 
   constructor(area: Area) {
     this.#area = area
   }
 
-  /** Does what is due. */
+  /** Does what is due. A rule that cannot be carried out holds up no other. */
   async look(): Promise<void> {
+    await inTurn(
+      () => this.#lookDaily(),
+      () => this.#emptyJournal(),
+    )
+  }
+
+  /** No byte of what was destroyed is left to the next thousand writes, nor to a reader who happens to be there. */
+  async #emptyJournal(): Promise<void> {
+    if (this.#isJournalFull) this.#isJournalFull = !(await this.#area.store.owners.emptyJournal())
+  }
+
+  async #lookDaily(): Promise<void> {
     const { clock, options } = this.#area
     const rules = Object.entries(options.retention ?? {}) as [PartKind, RetentionRule][] // As checkOptions has seen.
     if (rules.length === 0 || isWithin(dayMs, this.#lookedAt, clock.now())) return
     const before = this.#lookedAt
     this.#lookedAt = clock.now()
     try {
-      for (const [kind, rule] of rules) await this.#apply(kind, rule)
+      await inTurn(
+        ...rules.map(
+          ([kind, rule]) =>
+            () =>
+              this.#apply(kind, rule),
+        ),
+      )
     } catch (error) {
       // What is over is not kept for another day; what fails by itself is not tried every minute either.
       const isPassing = error instanceof AverbaError && passing.has(error.code)
@@ -70,14 +91,17 @@ export class Retention {
     const before = isByTime
       ? toInstant(clock.now() - rule.days * dayMs)
       : await this.#settledBefore(kind, owed)
-    const opened = new Set(owed.flatMap(effect => Object.values(effect.opens ?? {})))
+    const isToBeOpened = openedBy(owed)
     for (let last: AgedPage['next'] = { position: 0, name: '' }; last; ) {
       const page: AgedPage = await store.owners.agedParts(partKinds[kind], before, last)
-      const notOpened = page.parts.filter(part => !opened.has(addressOf(part)))
+      const notOpened = page.parts.filter(part => !isToBeOpened(part))
       const over: AgedPart[] = []
       for (const part of notOpened) if (await this.#isSettled(part, isByTime)) over.push(part)
       const named = { kind, rule: isByTime ? `${rule.days} days` : rule }
-      if (over.length > 0) await engine.record(() => this.#destroying(over, named))
+      if (over.length > 0) {
+        await engine.record(() => this.#destroying(over, named))
+        this.#isJournalFull = true
+      }
       last = page.next
       await giveWay()
     }
@@ -100,9 +124,10 @@ export class Retention {
     const last = await this.#area.store.readLast({ stream: portalStream, types: ['portal.harvestRequested'] })
     if (!last) return undefined
     const { day } = last.data as { day: string } // As the portal's machine writes it.
-    const open = owed
-      .filter(each => each.type === 'portal.listFailures')
-      .map(each => each.data as { day?: string | null }) // So too.
+    const readings = owed.filter(each => each.type === 'portal.listFailures')
+    // Of which day it is cannot be told: as late as the portal keeps records.
+    if (readings.some(each => each.isDamaged)) return Number.NEGATIVE_INFINITY
+    const open = readings.map(each => each.data as { day?: string | null }) // So too.
     const declined = await this.#declinedSince(last.position)
     // The day of a reading was not over yet when it was asked for.
     const [first = day] = [day, ...open.flatMap(each => each.day ?? []), ...declined].sort()
@@ -131,7 +156,10 @@ export class Retention {
     const owed: Owed[] = []
     for (;;) {
       const after = owed.at(-1)
-      const page = await this.#area.store.effects({ states, limit: pageRows, ...(after && { after }) })
+      const page = await this.#area.store.effects({
+        ...{ states, withDamaged: true, limit: pageRows },
+        ...(after && { after }),
+      })
       owed.push(...page)
       if (page.length < pageRows) return owed
       await giveWay()
@@ -205,6 +233,13 @@ export class Retention {
       if (page.length === 0) return holds.size > 0
     }
   }
+}
+
+/** Tells what calls may still open. Of a damaged one that is not known: all of its stream, and of whose stream it is. */
+function openedBy(owed: readonly Owed[]): (part: AgedPart) => boolean {
+  const opened = new Set(owed.flatMap(effect => Object.values(effect.opens ?? {})))
+  const damaged = new Set(owed.filter(effect => effect.isDamaged).map(({ stream }) => stream))
+  return part => damaged.has(part.stream) || damaged.has(part.owner) || opened.has(addressOf(part))
 }
 
 function addressOf({ stream, version, name }: AgedPart): string {

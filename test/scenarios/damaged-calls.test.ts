@@ -18,7 +18,7 @@ async function given() {
     averba: {
       store,
       schedules: true,
-      retention: { 'consent.detail': { days: 30 } },
+      retention: { 'consent.detail': { days: 30 }, 'validation.claims': { days: 30 } },
       subscriptions: [{ evento, chaveSecreta: 'chave-secreta-um' }],
       logger: (line: LogLine) => void said.push(line),
     },
@@ -88,7 +88,7 @@ test('nor of one that runs, which says so once a minute, and where', async () =>
   await clock.advance(10 * 60_000)
   const lines = said.filter(({ message }) => message === 'running failed, and goes on')
   expect(new Set(lines.map(({ detail, error }) => `${detail} ${error}`))).toEqual(
-    new Set(['calls of consentService CORRUPT', 'schedules CORRUPT']),
+    new Set(['calls of consentService CORRUPT']),
   )
   expect(lines.length).toBeLessThan(25)
   expect(lines.some(({ times = 1 }) => times > 30)).toBe(true)
@@ -97,5 +97,28 @@ test('nor of one that runs, which says so once a minute, and where', async () =>
   expect(portalReadings()).toBeGreaterThan(0)
   stop.abort()
   await clock.finish(running)
+  await world.close()
+})
+
+test('nor the retention of anybody else: what the call may open stays, and no more', async () => {
+  const { world, id } = await given()
+  const { averba, clock, samples } = world
+  const claims = { nome: 'Maria de Exemplo Souza' }
+  const people = { v1: samples.cpf, v2: otherCpf }
+  const validated = Object.entries(people).map(([id, cpf]) =>
+    averba.validations.validate({ id, cpf, claims }),
+  )
+  await clock.finish(Promise.all(validated))
+  await averba.effects.park(id)
+  await clock.advance(31 * 24 * hourMs)
+  await clock.finish(averba.settle())
+  const destroyed = new Set<string>()
+  for await (const { data } of averba.log.read({ types: ['retention.applied'] }))
+    for (const part of (data as { parts: string[] }).parts) destroyed.add(part)
+  const left: string[] = []
+  for await (const { position, data } of averba.log.read({ types: ['validation.requested'] }))
+    if (!destroyed.has(`${position}/claims`)) left.push((data as { subject: string }).subject)
+  expect(left).toEqual([id.slice('subject-'.length, id.indexOf('/'))])
+  expect(destroyed.size).toBe(1)
   await world.close()
 })

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { type AverbaOptions, diagnoseStore, openAverba, type SubjectRef, valueOf } from '../../src/index.ts'
 import { simulate } from '../../src/simulation/index.ts'
@@ -67,6 +69,32 @@ test('parts go when their days are over, a day at the latest, and an event names
     problems: [],
     checked: { erasedParts: 1 },
   })
+})
+
+test('no byte of what a rule has destroyed is left in the file or beside it, while the log is still open', async () => {
+  const { averba, clock, store, destroyed, close } = await worldWith({ 'validation.result': { days: 30 } })
+  for (let n = 1; n <= 50; n++)
+    valueOf(await averba.validations.validate({ id: `v${n}`, cpf: cpfOf(n), claims: { nome: 'Maria' } }))
+  const file = new Database(store, { readonly: true })
+  const sealed = file.prepare("select sealed from part where name = 'result'").pluck().all() as Buffer[]
+  file.close()
+  const found = () => {
+    const files = [store, `${store}-wal`].map(path => readFileSync(path))
+    return sealed.filter(bytes => files.some(file => file.includes(bytes.subarray(-16)))).length
+  }
+  expect(found()).toBe(50)
+  await clock.advance(31 * day)
+  const reader = new Database(store, { readonly: true })
+  reader.exec('begin; select count(*) from part')
+  await averba.settle()
+  expect((await destroyed())[0]?.parts).toHaveLength(50)
+  // A backup that is under way needs the journal.
+  expect(found()).toBeGreaterThan(0)
+  reader.close()
+  await clock.advance(60_000)
+  await averba.settle()
+  expect(found()).toBe(0)
+  await close()
 })
 
 test('claims and results stay until the validation is settled', async () => {
