@@ -1,4 +1,4 @@
-import type { PartAddress } from './message.ts'
+import type { Owed, PartAddress } from './message.ts'
 
 /** What a part's address says: the stream and the version of its event, and its name there. */
 export function parsePartAddress(address: PartAddress): [stream: string, version: number, name: string] {
@@ -10,4 +10,10 @@ export function parsePartAddress(address: PartAddress): [stream: string, version
 export function parseEffectId(id: string): [stream: string, version: number, n: number] {
   const [stream = '', version = '', n = ''] = id.split('/')
   return [stream, Number(version), Number(n)]
+}
+
+/** The stream of an effect's own events, beside its attempts: named by its place in the ledger. */
+export function effectStream(owed: Pick<Owed, 'id' | 'position'>): string {
+  const [, , n] = parseEffectId(owed.id)
+  return `effect-${owed.position}-${n}`
 }

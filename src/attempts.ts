@@ -1,16 +1,16 @@
 import type { Performer, Performers } from './adapters/performer.ts'
 import { noTracing, type Tracing } from './adapters/tracing.ts'
-import { parseEffectId } from './addresses.ts'
+import { effectStream, parseEffectId } from './addresses.ts'
 import { type Clock, type Entropy, fromInstant, stopwatchOf, toInstant } from './clock.ts'
 import type { Delivery } from './decisions.ts'
 import { AverbaError, recordable } from './errors.ts'
 import type { Attempted } from './hints.ts'
 import type { Carried, Json, Outcome, Owed, Recorded, Settlement } from './message.ts'
 import { OwnWaits } from './own-waits.ts'
-import type { About, Recorder } from './recorder.ts'
+import type { Recorder } from './recorder.ts'
 import { choose, retryPolicyOf } from './retry-policy.ts'
-import type { Claimable, Claimed } from './store/ledger.ts'
 import type { Store } from './store/store.ts'
+import { isFromBeforeRestore, isLost, isRepeatable, type Taken, Taking } from './taking.ts'
 
 /**
  * Turns the fact of an ended effect into messages for the streams that it concerns. `since` is the end of the
@@ -44,17 +44,9 @@ export interface AttemptParts {
   readonly tracing?: Tracing
 }
 
-/** Who asked for an effect. */
-type Asker = Omit<About, 'commandId'>
-
-/** An effect that was taken for an attempt. */
-interface Taken extends Claimed {
-  readonly performer: Performer
-  readonly about: Asker
-}
-
 /** Makes single attempts at owed effects, and records what they came to. */
 export class Attempts {
+  readonly taking: Taking
   readonly #parts: AttemptParts
   readonly #recorder: Recorder
   readonly #tracing: Tracing
@@ -68,6 +60,7 @@ export class Attempts {
     this.#tracing = parts.tracing ?? noTracing
     this.#elapsedMs = stopwatchOf(parts.clock)
     this.#waits = new OwnWaits(parts.clock)
+    this.taking = new Taking(parts, recorder, this.#waits)
     this.#onAttempted = onAttempted
   }
 
@@ -77,53 +70,32 @@ export class Attempts {
    * whether it made one.
    */
   async make(id: string): Promise<boolean> {
-    const claimed = await this.#claim(id)
-    if (claimed) await this.#attempt(claimed)
-    return claimed !== undefined
+    const taken = await this.taking.take(id)
+    if (taken) await this.#attempt(taken)
+    return taken !== undefined
   }
 
-  async #attempt(claimed: Taken): Promise<void> {
-    const { owed, performer } = claimed
-    const settle = (fact: Carried, as: Settlement, because: string) =>
-      this.#settle(claimed, fact, as, because)
-    if (isLost(claimed, performer)) {
+  async #attempt(taken: Taken): Promise<void> {
+    const { owed, performer } = taken
+    const settle = (fact: Carried, as: Settlement, because: string) => this.#settle(taken, fact, as, because)
+    if (isLost(taken)) {
       const { type: operation, attempts: attempt } = owed
       const { effectClass } = performer
       this.#onAttempted({ operation, effectClass, attempt, outcome: 'unknown' })
       return settle(performer.lost(owed), 'unknown', 'the attempt never reported back')
     }
-    if (this.#isFromBeforeRestore(owed, performer))
+    if (isFromBeforeRestore(this.#parts.store, taken))
       return settle(performer.lost(owed), 'unknown', 'it was owed before a restore')
     const outcome = await this.#perform(owed, performer)
-    if (outcome.status === 'deferred') return this.#putOff(owed, performer, outcome)
+    if (outcome.status === 'deferred') return this.#putOff(taken, outcome)
     try {
       return await settle(outcome.fact, outcome.status, outcome.because ?? '')
     } catch (error) {
       // It would be read again whenever its lease is over, and its answer be lost again.
       if (performer.effectClass !== 'read' || !isDamage(error)) throw error
       this.#parts.onTrouble(error.message, error)
-      return this.#putOff(owed, performer, { status: 'deferred', because: recordable(error) })
+      return this.#putOff(taken, { status: 'deferred', because: recordable(error) })
     }
-  }
-
-  /** A restored log cannot know what was done after the backup was made. */
-  #isFromBeforeRestore(owed: Owed, { effectClass, isLocal }: Performer): boolean {
-    const isOutside = effectClass !== 'read' && !isLocal
-    return isOutside && this.#parts.store.isFromBeforeRestore(owed)
-  }
-
-  /** Reports whether an effect is due that this process could perform, and leaves to one with another configuration. */
-  async isLeft(id: string): Promise<boolean> {
-    const { store, clock, performers } = this.#parts
-    const found = await store.findClaimable(id, clock.now())
-    const performer = found && performers[found.owed.type]
-    return performer ? this.#isForOthers(found, performer) : false
-  }
-
-  /** What is in doubt is not sent, and is for nobody else: whoever finds it says so. */
-  async #isForOthers(found: Claimable, performer: Performer): Promise<boolean> {
-    const isSent = !isLost(found, performer) && !this.#isFromBeforeRestore(found.owed, performer)
-    return isSent && (await performer.takes?.(found.owed)) === false
   }
 
   /** Performs it, and tells of it. */
@@ -160,61 +132,13 @@ export class Attempts {
     }
   }
 
-  /** An effect that is due, and that this process may attempt: nobody has it, and it is not left to others. */
-  async find(id: string): Promise<(Claimable & { readonly performer: Performer }) | undefined> {
-    const { store, clock, performers } = this.#parts
-    const found = await store.findClaimable(id, clock.now())
-    const performer = found && performers[found.owed.type]
-    if (!performer || this.#waits.holds(found)) return undefined
-    return (await this.#isForOthers(found, performer)) ? undefined : { ...found, performer }
-  }
-
-  /**
-   * Takes an effect. Where the attempt may change something or costs something, an event says so in the same
-   * transaction: the log alone then tells what may have left. An attempt that only reads stands in the ledger only.
-   */
-  async #claim(id: string): Promise<Taken | undefined> {
-    const { store, clock } = this.#parts
-    const found = await this.find(id)
-    if (!found) return undefined
-    const { performer } = found
-    // Before it leaves: no answer is lost because this cannot be read.
-    const about = await this.#aboutOf(found.owed)
-    if (!this.#isRecorded(found)) {
-      const read = await store.claimEffect(id, clock.now())
-      return read && { ...read, performer, about }
-    }
-    let claimed: Claimable | undefined
-    const deliver = async (): Promise<Delivery> => {
-      const now = await store.findClaimable(id, clock.now())
-      claimed = now && this.#isRecorded(now) ? now : undefined
-      if (!claimed) return { targets: [] }
-      const { owed, move } = claimed
-      const data = { effect: id, type: owed.type, attempts: owed.attempts }
-      const message = { type: 'effect.attempt', data }
-      return { targets: [{ stream: effectStream(owed), message }], moves: move }
-    }
-    const { position } = await this.#recorder.record(deliver, { about })
-    return claimed && { ...claimed, performer, about, since: position }
-  }
-
-  /**
-   * Whether the attempt gets an event. A reading gets none; nor does a call that began and never reported back, which
-   * is not sent again unless it is idempotent.
-   */
-  #isRecorded({ owed, wasStarted }: Claimable): boolean {
-    const effectClass = this.#parts.performers[owed.type]?.effectClass
-    if (effectClass === undefined || effectClass === 'read') return false
-    return effectClass === 'idempotent' || !wasStarted
-  }
-
   /** Certainly not done: it goes later, as its policy says, or is given up and parked. */
   async #putOff(
-    owed: Owed,
-    performer: Performer,
+    taken: Taken,
     { because, afterMs, ends, isAnswered }: Extract<Outcome, { status: 'deferred' }>,
   ): Promise<void> {
     const { store, clock, entropy } = this.#parts
+    const { owed, performer } = taken
     const { effectClass } = performer
     const event = await store.readAt(owed.position)
     const policy = retryPolicyOf(owed, effectClass, event?.type)
@@ -226,7 +150,7 @@ export class Attempts {
     if ('givenUp' in choice) {
       const parked = { ...data, because: `${because}; ${choice.givenUp}` }
       const message = { type: 'effect.exhaust', data: parked }
-      const isLeft = await this.#leave(owed, 'parked', clock.now(), message, performer)
+      const isLeft = await this.#leave(taken, 'parked', clock.now(), message)
       if (isLeft) this.#parts.onGivenUp?.(owed, choice.givenUp)
       return
     }
@@ -235,7 +159,7 @@ export class Attempts {
     // What becomes of a reading stands in the ledger only: there are many, and they change nothing.
     if (effectClass === 'read') return store.deferEffect(effect, dueAt, because)
     const deferred = { ...data, wait: choice.wait, dueAt: toInstant(dueAt) }
-    await this.#leave(owed, 'deferred', dueAt, { type: 'effect.defer', data: deferred }, performer)
+    await this.#leave(taken, 'deferred', dueAt, { type: 'effect.defer', data: deferred })
   }
 
   /** When the effect was first due, or was last released by an operator. */
@@ -252,11 +176,10 @@ export class Attempts {
    * longer ours.
    */
   async #leave(
-    owed: Owed,
+    { owed, about, performer: { undone, givenUp } }: Taken,
     to: 'deferred' | 'parked',
     dueAtMs: number,
     message: { type: string; data: { because: string } },
-    { undone, givenUp }: Performer,
   ): Promise<boolean> {
     const { id, attempts } = owed
     const { because } = message.data
@@ -279,7 +202,7 @@ export class Attempts {
       const told = to === 'parked' && givenUp ? [{ stream: owed.stream, message: givenUp(owed) }] : []
       return { targets: [{ stream: effectStream(owed), message }, ...told], moves }
     }
-    await this.#recorder.record(deliver, { isAnswer: true, about: await this.#aboutOf(owed) })
+    await this.#recorder.record(deliver, { isAnswer: true, about })
     return isOurs
   }
 
@@ -298,12 +221,6 @@ export class Attempts {
     await this.#recorder.record(deliver, { isAnswer: true, settles, about })
   }
 
-  /** Who asked for an effect is kept with the event that ends it. */
-  async #aboutOf(owed: Owed): Promise<Asker> {
-    const { correlationId, actor, basis } = (await this.#parts.store.readAt(owed.position)) ?? {}
-    return { ...(correlationId && { correlationId }), ...(actor && { actor }), ...(basis && { basis }) }
-  }
-
   async #open(owed: Owed): Promise<Record<string, Json>> {
     const opened: Record<string, Json> = {}
     for (const [name, address] of Object.entries(owed.opens ?? {})) {
@@ -316,22 +233,7 @@ export class Attempts {
   }
 }
 
-/** The stream of an effect's own events, beside its attempts: named by its place in the ledger. */
-export function effectStream(owed: Pick<Owed, 'id' | 'position'>): string {
-  const [, , n] = parseEffectId(owed.id)
-  return `effect-${owed.position}-${n}`
-}
-
-/** It left, never reported back, and may not leave again. */
-function isLost({ wasStarted }: Pick<Claimable, 'wasStarted'>, performer: Performer): boolean {
-  return wasStarted && !isRepeatable(performer)
-}
-
 /** Whether an answer cannot be recorded for what is in the file, such as a damaged key of its owner. */
 function isDamage(error: unknown): error is AverbaError {
   return error instanceof AverbaError && (error.code === 'KEYS_MISMATCH' || error.code === 'CORRUPT')
-}
-
-function isRepeatable({ effectClass }: Performer): boolean {
-  return effectClass === 'read' || effectClass === 'idempotent'
 }

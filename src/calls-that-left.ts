@@ -1,5 +1,4 @@
-import { parseEffectId } from './addresses.ts'
-import { effectStream } from './attempts.ts'
+import { effectStream, parseEffectId } from './addresses.ts'
 import { GenerationalCache } from './generational-cache.ts'
 import type { Effect, Recorded } from './message.ts'
 import { serviceNames, serviceOf } from './service-name.ts'

@@ -1,5 +1,5 @@
 import { type Attributes, noTracing, type Tracing } from './adapters/tracing.ts'
-import { effectStream } from './attempts.ts'
+import { effectStream } from './addresses.ts'
 import { type Clock, calledOff } from './clock.ts'
 import type { Delivery } from './decisions.ts'
 import type { Engine } from './engine.ts'

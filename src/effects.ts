@@ -1,4 +1,4 @@
-import { effectStream } from './attempts.ts'
+import { effectStream } from './addresses.ts'
 import { toInstant } from './clock.ts'
 import type { Commands } from './commands.ts'
 import type { Delivery } from './decisions.ts'

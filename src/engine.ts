@@ -173,7 +173,7 @@ export class Engine {
   }
 
   async #perform(id: string, signal: AbortSignal): Promise<boolean> {
-    const found = await this.#attempts.find(id)
+    const found = await this.#attempts.taking.find(id)
     // Nothing to do, such as what is left to others, takes nobody's turn.
     if (!found) return true
     return this.#throttleOf(serviceOf(found.owed.type)).pass(() => this.#attempts.make(id), signal)
@@ -244,7 +244,7 @@ export class Engine {
     const { store, clock, performers } = this.#parts
     const types = Object.keys(performers).filter(type => performers[type]?.takes)
     const due = await store.dueEffects(clock.now(), { types, limit: lookedAtMax })
-    const areLeft = await Promise.all(due.map(id => this.#attempts.isLeft(id)))
+    const areLeft = await Promise.all(due.map(id => this.#attempts.taking.isLeft(id)))
     return due.filter((_, n) => areLeft[n])
   }
 

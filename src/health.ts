@@ -2,14 +2,14 @@ import { statSync } from 'node:fs'
 import { misdirectedCode } from './adapters/token/client.ts'
 import type { Area } from './area.ts'
 import { checkCertificates } from './certificate-checks.ts'
-import { toInstant } from './clock.ts'
+import { fromInstant, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import { countTroubled, type Troubled } from './figures.ts'
 import type { Followers } from './followers.ts'
 import { nameOf } from './handler-time.ts'
 import { remainingMs } from './machines/token.ts'
 import type { Instant } from './message.ts'
-import { reachServices } from './reach-services.ts'
+import { clockSkewMaxMs, reachServices } from './reach-services.ts'
 import type { RefusedNotifications } from './refused-notifications.ts'
 import type { ServiceName } from './service-name.ts'
 import { describeLostErasures } from './store/lost-erasures.ts'
@@ -24,6 +24,7 @@ const own = [
     'store',
     'writing',
     'keyring',
+    'times',
     'erasures',
     'views',
     'effects',
@@ -117,6 +118,13 @@ export async function checkHealth(
         ok: false,
         detail: 'its file is gone or empty: put it back, the log cannot be opened again without it',
       }
+    },
+    async times() {
+      const at = (await store.readLast())?.at ?? toInstant(clock.now())
+      if (fromInstant(at) - clock.now() <= clockSkewMaxMs)
+        return { ok: true, detail: 'no event is ahead of the clock' }
+      const until = 'what is recorded until then bears that time, and retention counts its days from it'
+      return { ok: false, detail: `the last event is of ${at}, ahead of the clock: ${until}` }
     },
     async erasures() {
       const lost = describeLostErasures(await store.owners.lostErasures())

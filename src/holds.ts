@@ -1,14 +1,14 @@
 import type { Area } from './area.ts'
 import { checkId } from './given.ts'
 import type { Ask } from './outcome.ts'
-import type { Who } from './subjects.ts'
+import type { SubjectRef, Who } from './subjects.ts'
 
 /** Holds against retention by time. */
 export interface Holds {
   /**
    * Keeps what there is of a data subject beyond `retention`, for a reason such as the number of a lawsuit, until
    * `release` has ended each reason there is; one that holds already is the same. A requested erasure still goes
-   * through: what the law requires to be kept is for its `keep`.
+   * through: what the law requires to be kept is for its `keep`, and can be held in its turn, by the subject's ref.
    *
    * @throws {AverbaError} `NOT_FOUND`, `SUBJECT_ERASED`, `INVALID_INPUT`, `PERSONAL_ID`
    */
@@ -22,9 +22,15 @@ export interface Holds {
 
 /** Makes the holds of the area `subjects`. */
 export function createHolds({ commands, subjects }: Area): Holds {
+  /** Of whom an erasure has kept something is there; their machine refuses whoever was erased as a whole. */
+  async function find(who: Who): Promise<SubjectRef> {
+    const isErased = 'subject' in who && (await subjects.isErased(`subject-${who.subject}`))
+    return isErased ? who.subject : subjects.find(who)
+  }
+
   async function say(verb: 'hold' | 'release', who: Who, because: string, ask: Ask = {}): Promise<void> {
     checkId(because, 'reason')
-    const subject = await subjects.find(who)
+    const subject = await find(who)
     const message = { type: `subject.${verb}`, data: { because } }
     await commands.record(
       { method: `subjects.${verb}`, subject, because },

@@ -2,12 +2,18 @@ import type { Area } from './area.ts'
 import { giveWay } from './clock.ts'
 import type { Json, PartAddress, Recorded } from './message.ts'
 import type { Claim } from './store/append.ts'
+import type { SubjectRef } from './subjects.ts'
 import { validatedText } from './validation-reuse.ts'
 
 /** What became of the index: how many rows it had, and how many it has now. */
 export interface IndexRebuilt {
   readonly before: number
   readonly after: number
+  /**
+   * Data subjects whose CPF leads to another one who was enrolled later, while the index was gone: what is theirs is
+   * found by their ref alone.
+   */
+  readonly hidden: readonly SubjectRef[]
 }
 
 /** What a row of the index is made of. */
@@ -28,6 +34,7 @@ export async function rebuildKeyedIndex(area: Area): Promise<IndexRebuilt> {
   const { store } = area
   const claims = new Map<string, Claim>()
   const failures = new Map<string, string>()
+  const hidden = new Set<SubjectRef>()
   let begunAt: number | undefined
   for (let after = 0; ; ) {
     const { events, end } = await store.readOn({ after })
@@ -37,6 +44,7 @@ export async function rebuildKeyedIndex(area: Area): Promise<IndexRebuilt> {
       // What was opened of the person before that would come back: all is read anew.
       claims.clear()
       failures.clear()
+      hidden.clear()
       begunAt = undefined
       after = 0
       continue
@@ -44,15 +52,18 @@ export async function rebuildKeyedIndex(area: Area): Promise<IndexRebuilt> {
     for (const event of events) {
       for (const { kind, text, value } of await rowsOf(area, event, failures)) {
         const digest = store.digest(kind, text)
+        const key = `${kind} ${Buffer.from(digest).toString('hex')}`
+        const older = claims.get(key)
+        if (kind === 'cpf' && older) hidden.add(older.value as SubjectRef) // Only refs are kept under this kind.
         // The newest counts, as it did when it was claimed.
-        claims.set(`${kind} ${Buffer.from(digest).toString('hex')}`, { kind, digest, value })
+        claims.set(key, { kind, digest, value })
       }
     }
     after = events.at(-1)?.position ?? after
     await giveWay()
     if (after < end) continue
     const rebuilt = await store.owners.replaceIndex([...claims.values()], after)
-    if (rebuilt) return rebuilt
+    if (rebuilt) return { ...rebuilt, hidden: [...hidden] }
   }
 }
 

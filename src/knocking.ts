@@ -79,7 +79,7 @@ export class Knocking {
   }
 }
 
-/** Whether a store may take later what it does not take now: the disk is full or held, or the keyring away or behind. */
+/** Whether a store may take later what it does not take now: its disk is full or held, its keyring away or behind. */
 function isPassing(error: unknown): error is AverbaError {
   if (error instanceof KeyringAwayError || (error instanceof EpochMissingError && error.isNewer)) return true
   return error instanceof AverbaError && (error.code === 'STORE_UNSAFE' || error.code === 'STORE_BUSY')

@@ -7,7 +7,7 @@ import type { AverbaOptions } from './options.ts'
 import type { ServiceName } from './service-name.ts'
 
 /** How far our clock may be from a service's: more than a slow answer and the whole seconds of `Date` explain. */
-const clockSkewMaxMs = 60_000
+export const clockSkewMaxMs = 60_000
 
 /** Tries to reach each service that is configured, and compares our clock with theirs. Never throws. */
 export async function reachServices(options: AverbaOptions, clock: Clock): Promise<Check[]> {

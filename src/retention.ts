@@ -235,7 +235,7 @@ export class Retention {
   }
 }
 
-/** Tells what calls may still open. Of a damaged one that is not known: all of its stream, and of whose stream it is. */
+/** Tells what calls may still open. Of a damaged one that is not known: all of its stream and of that one's owner. */
 function openedBy(owed: readonly Owed[]): (part: AgedPart) => boolean {
   const opened = new Set(owed.flatMap(effect => Object.values(effect.opens ?? {})))
   const damaged = new Set(owed.filter(effect => effect.isDamaged).map(({ stream }) => stream))

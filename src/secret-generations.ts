@@ -1,4 +1,4 @@
-import { effectStream } from './attempts.ts'
+import { effectStream } from './addresses.ts'
 import { type Clock, fromInstant, isWithin } from './clock.ts'
 import type { Held } from './machines/subscription-messages.ts'
 import type { Recorded } from './message.ts'

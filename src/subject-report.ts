@@ -1,5 +1,5 @@
+import { effectStream } from './addresses.ts'
 import type { Area } from './area.ts'
-import { effectStream } from './attempts.ts'
 import { giveWay } from './clock.ts'
 import { parseCpf } from './cpf.ts'
 import { readReceipt } from './erasure-receipt.ts'

@@ -1,4 +1,4 @@
-import { effectStream } from './attempts.ts'
+import { effectStream } from './addresses.ts'
 import type { EffectEvent } from './machines/effect.ts'
 import type { Owed } from './message.ts'
 import type { Store } from './store/store.ts'

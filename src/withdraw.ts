@@ -1,4 +1,4 @@
-import { effectStream } from './attempts.ts'
+import { effectStream } from './addresses.ts'
 import type { Target } from './decisions.ts'
 import type { Owed } from './message.ts'
 

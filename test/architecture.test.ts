@@ -71,6 +71,7 @@ const engine = [
   'engine',
   'attempts',
   'retry-policy',
+  'taking',
   'throttle',
   'decisions',
   'due-calls',

@@ -52,6 +52,9 @@ async function restore(
     print(`In bundles: ${counted(archivedParts, 'part')}. averba archive --restore puts back those of one.`)
   for (const { examples } of views) print(`A view has to be rebuilt: ${examples.join('; ')}`)
   for (const line of describeLost(restored.lostErasures, store)) print(line)
+  print(
+    'Holds that were set after it are not in it: set them again before a process with retention opens it.',
+  )
   if (owed.length === 0) return print('Nothing was owed when the backup was made.')
   print('')
   if (resumedAs !== undefined) {
@@ -72,6 +75,6 @@ function* describeLost(lost: Restored['lostErasures'], store: string): Iterable<
   yield ''
   yield 'WARNING: these persons were erased after the backup, and are BACK. Erase them again before anything else:'
   for (const { subject, at } of lost)
-    yield `erased ${at}: averba erase ${store} --subject ${subject} --requester <ref> --legal-basis <text>`
+    yield `erased ${at}: averba erase ${store} --subject ${subject} --requester <ref> --legal-basis <text> --backups-kept <days>`
   yield ''
 }

@@ -157,6 +157,8 @@ const subscription: MachineRules = {
 const met = ['enrolled']
 /** A fact may arrive after the person it concerns was erased. */
 const known = [...met, 'erased']
+/** Of whom something is there. */
+const kept = [...met, 'erased.partly']
 const asks = (event: string, operation: string, states: readonly string[] = met): readonly Rule[] => [
   { event: `subject.${event}`, in: states, owes: [`consentService.${operation}`] },
 ]
@@ -172,11 +174,11 @@ const subject: MachineRules = {
     'subject.readAwarenessDetail': asks('awarenessDetailRequested', 'readAwareness'),
     'subject.readLogin': asks('loginRequested', 'readLogin'),
     'subject.readLoginAddress': asks('loginAddressRequested', 'readLoginAddress'),
-    'subject.hold': [{ event: 'subject.held', in: met }],
-    'subject.release': [{ event: 'subject.released', in: met }],
+    'subject.hold': [{ event: 'subject.held', in: kept }],
+    'subject.release': [{ event: 'subject.released', in: kept }],
     'subject.erase': [
-      { event: 'subject.erasureRequested', in: [...met, 'erased.partly'] },
-      { event: 'subject.erased', in: [...met, 'erased.partly'], owes: ['keys.rotate'] },
+      { event: 'subject.erasureRequested', in: kept },
+      { event: 'subject.erased', in: kept, owes: ['keys.rotate'] },
     ],
     'keys.rotated': [{ event: 'subject.erasureCompleted', in: known, owes: ['keys.destroyEpochs'] }],
     'keys.epochsDestroyed': [{ event: 'subject.epochsDestroyed', in: known }],

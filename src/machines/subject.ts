@@ -100,9 +100,11 @@ const chart = setup({
     erased: {
       initial: 'wholly',
       states: {
-        // What was kept may be erased later.
+        // What was kept may be held, and erased later.
         partly: {
           on: {
+            'subject.held': { actions: 'keepHold' },
+            'subject.released': { actions: 'endHold' },
             'subject.erased': [
               { guard: 'keepsSome', target: 'partly', actions: 'forget' },
               { target: 'wholly', actions: 'forget' },
@@ -148,10 +150,17 @@ const whenErased: Readonly<Partial<Record<SubjectMessage['type'], 'refused' | 'p
   'subject.missAwareness': 'passed over',
 }
 
+/** What may still be said of what an erasure has kept. */
+const ofKept: ReadonlySet<SubjectMessage['type']> = new Set([
+  'subject.erase',
+  'subject.hold',
+  'subject.release',
+])
+
 function decide(state: State, message: Carried<SubjectMessage>): Decision<SubjectEvent> {
   const decideNow = () => decideKnown(state, message)
   const isOfErasure = message.type === 'keys.rotated' || message.type === 'keys.epochsDestroyed'
-  const isOfKept = message.type === 'subject.erase' && state.matches({ erased: 'partly' })
+  const isOfKept = ofKept.has(message.type) && state.matches({ erased: 'partly' })
   if (!state.matches('erased') || isOfErasure || isOfKept) return decideNow()
   return decideErased(message, whenErased, decideNow)
 }

@@ -35,6 +35,7 @@ export function describeLostErasures(lost: readonly LostErasure[]): string | und
   return `${stands}. Erase each again, by ${eraseAgain}: ${named.join(', ')}${more}`
 }
 
-const eraseAgain = 'averba erase <store> --subject <ref> --requester <ref> --legal-basis <text>'
+const eraseAgain =
+  'averba erase <store> --subject <ref> --requester <ref> --legal-basis <text> --backups-kept <days>'
 const shownMax = 20
 const selectOwner = 'select is_erased as "isErased", epoch from owner_key where owner = ?'

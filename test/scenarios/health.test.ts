@@ -24,6 +24,7 @@ test('a log that nothing is wrong with is well, and says what was looked at', as
       'store',
       'writing',
       'keyring',
+      'times',
       'erasures',
       'views',
       'effects',
@@ -80,6 +81,20 @@ test('a full disk is not ready for a minute after it refused a write, however li
   await fillDisk(false)
   await clock.advance(1)
   expect(await writing()).toEqual({ name: 'writing', ok: true, detail: 'it can be written' })
+  await close()
+})
+
+test('what was recorded by a clock that was ahead is told of until its time has come', async () => {
+  const { averba, clock, close } = await simulate()
+  const times = async () => (await averba.health({ only: ['times'] })).checks[0]
+  clock.jump(86_400_000)
+  await averba.consents.enrol({ cpf: samples.cpf })
+  expect(await times()).toEqual({ name: 'times', ok: true, detail: 'no event is ahead of the clock' })
+  clock.jump(-86_400_000)
+  expect(await times()).toMatchObject({ ok: false, detail: expect.stringContaining('2026-11-21T12:00') })
+  expect((await averba.health()).ready).toBe(true)
+  await clock.advance(86_400_000 - 60_000)
+  expect(await times()).toMatchObject({ ok: true })
   await close()
 })
 

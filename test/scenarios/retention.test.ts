@@ -260,6 +260,30 @@ test('each hold lasts until its own reason is released, and only a reason that h
   await close()
 })
 
+test('what an erasure has kept is held and let go by the ref of the person, whatever holds it from before', async () => {
+  const { averba, clock, samples, destroyed, close } = await worldWith({ 'validation.result': { days: 30 } })
+  const { cpf } = samples
+  valueOf(await averba.validations.validate({ id: 'v', cpf, claims: { nome: 'Maria' } }))
+  const subject = await averba.consents.enrol({ cpf })
+  await averba.subjects.hold({ subject }, 'processo A')
+  const asked = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
+  await averba.subjects.erase({ subject }, { ...asked, keep: ['validation.result'] })
+  await averba.subjects.hold({ subject }, 'processo B')
+  await averba.subjects.release({ subject }, 'processo A')
+  await clock.advance(40 * day)
+  await averba.settle()
+  expect(await destroyed()).toEqual([])
+  await averba.subjects.release({ subject }, 'processo B')
+  await clock.advance(day)
+  await averba.settle()
+  expect(await destroyed()).toHaveLength(1)
+  await averba.subjects.erase({ subject }, asked)
+  await expect(averba.subjects.hold({ subject }, 'processo C')).rejects.toMatchObject({
+    code: 'SUBJECT_ERASED',
+  })
+  await close()
+})
+
 test.each([
   ['by time', { days: 1 }],
   ['once it is settled', 'until-settled'],

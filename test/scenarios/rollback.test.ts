@@ -213,7 +213,7 @@ test('persons who were erased after a backup are told of by all that looks at th
   expect(lostErasures).toMatchObject([{ subject, at: erasedAt }, { subject: partly }])
   const problem = expect.stringMatching(
     `^erasures: 2 erasures are not in this log, since ${erasedAt}.*, by averba erase <store> --subject <ref> ` +
-      `--requester <ref> --legal-basis <text>: ${subject}, ${partly}$`,
+      `--requester <ref> --legal-basis <text> --backups-kept <days>: ${subject}, ${partly}$`,
   )
   expect((await diagnoseStore({ store })).problems).toEqual([problem])
   expect((await examine({ store })).checks).toContainEqual({
