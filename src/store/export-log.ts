@@ -21,13 +21,17 @@ export interface Exported {
 }
 
 const pageRows = 100
+/** How often it is signed anew, each time for all who cosign, because something was destroyed or moved meanwhile. */
+const signedMax = 10
 
 /**
  * Opens a log for `exportLog`, with a checkpoint behind every event that says why a part is missing: one that is erased
  * or moved after it was signed would be missing without a reason.
+ *
+ * @throws {AverbaError} `STORE_BUSY` while one such event comes after the other
  */
 export async function openSigned(path: string, sign: () => Promise<unknown>): Promise<Snapshot> {
-  for (;;) {
+  for (let signed = 0; signed < signedMax; signed++) {
     await sign()
     const snapshot = await Snapshot.open(path)
     try {
@@ -38,6 +42,9 @@ export async function openSigned(path: string, sign: () => Promise<unknown>): Pr
     }
     snapshot.close()
   }
+  throw new AverbaError('STORE_BUSY', 'Cannot export: parts are destroyed or moved one after the other', {
+    hint: 'Export once the erasures, the retention or the archiving that go on have ended',
+  })
 }
 
 /**

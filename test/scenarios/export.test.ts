@@ -1,10 +1,11 @@
-import { mkdtempSync } from 'node:fs'
+import { existsSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { valueOf, verifyLog } from '../../src/index.ts'
 import { exportUpTo } from '../../src/operating.ts'
 import { simulate } from '../../src/simulation/index.ts'
+import { cpfOf } from '../crash/cpf-of.ts'
 
 const erasure = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
@@ -25,5 +26,22 @@ test('a bundle says why each part is missing, also of what was erased after its 
   const { faults, absent } = await verifyLog({ store: dir })
   expect(faults).toEqual([])
   expect(absent.erased).toBeGreaterThan(2)
+  await close()
+})
+
+test('an export beside one erasure after the other ends, and asks those who cosign ten times at most', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'averba-export-'))
+  const [store, dir] = [join(folder, 'log.sqlite'), join(folder, 'bundle')]
+  const { averba, close } = await simulate({ averba: { store } })
+  let signed = 0
+  const exporting = exportUpTo({ store, dir }, async () => {
+    await averba.audit.checkpoint()
+    signed += 1
+    const subject = await averba.consents.enrol({ cpf: cpfOf(signed) })
+    await averba.subjects.erase({ subject }, erasure)
+  })
+  await expect(exporting).rejects.toMatchObject({ code: 'STORE_BUSY', hint: expect.any(String) })
+  expect(signed).toBe(10)
+  expect(existsSync(dir)).toBe(false)
   await close()
 })
