@@ -11,9 +11,6 @@ export function setup(): void {
   process.env.TMPDIR = folder
   // Hundreds of processes start from the same sources: each is compiled by the first one only.
   process.env.NODE_COMPILE_CACHE = join(folder, 'compiled')
-}
-
-/** Removes what the tests wrote. */
-export function teardown(): void {
-  rmSync(folder, { recursive: true, force: true })
+  // After all workers: they write there what they compiled when they end.
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 }
