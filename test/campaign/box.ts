@@ -3,6 +3,7 @@ import type { Fetch } from '../../src/adapters/transport.ts'
 import type { Averba } from '../../src/averba.ts'
 import type { Entropy } from '../../src/clock.ts'
 import { AverbaError } from '../../src/errors.ts'
+import type { Actor } from '../../src/message.ts'
 import type { AverbaOptions } from '../../src/options.ts'
 import { seededEntropy } from '../../src/simulation/seeded-entropy.ts'
 import { createSimulators, credentials, type Simulators } from '../../src/simulation/services.ts'
@@ -59,6 +60,8 @@ export class Box {
   wanted = subscriptions
   /** What engines decide and show by from now on. */
   wiring: Wiring = wiring
+  /** Who acts for others, or for themselves: whoever was enrolled last. */
+  actor: Actor | undefined
   /** Who was erased. */
   readonly erased = new Map<string, Erased>()
   /** What is sealed in the log. */

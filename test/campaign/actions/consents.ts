@@ -28,8 +28,10 @@ export const perform: Performs<
   async enrol(box, { id, person, everyHours }) {
     const { cpf } = personOf(person)
     const commandId = `enrol-${id}`
-    const ask = { commandId, ...(everyHours > 0 && { syncEveryMs: everyHours * hourMs }) }
-    await box.host.ask(averba => averba.consents.enrol({ cpf }, ask))
+    const every = everyHours > 0 && { syncEveryMs: everyHours * hourMs }
+    const ask = { commandId, ...every, ...(box.actor && { actor: box.actor }) }
+    const asked = await box.host.ask(averba => averba.consents.enrol({ cpf }, ask))
+    if (asked && 'value' in asked) box.actor = { kind: 'subject', ref: asked.value }
   },
   async offer(box, { person, company, hours, isActive }) {
     const cnpj = companies[company]
@@ -53,7 +55,11 @@ export const perform: Performs<
     await acknowledging(
       box,
       commandId,
-      averba => averba.consents[verb](which, { commandId, reason: 'CANARIO MOTIVO' }),
+      averba =>
+        averba.consents[verb](which, {
+          ...{ commandId, reason: 'CANARIO MOTIVO' },
+          ...(box.actor && { actor: box.actor }),
+        }),
       ['NOT_FOUND', 'REFUSED'],
     )
   },
