@@ -208,9 +208,15 @@ export class Engine {
     const services = this.services.map(service =>
       this.#dueCalls(service, { make, restMs: Number.POSITIVE_INFINITY, onFailed }),
     )
+    const makeAll = (calls: DueCalls) =>
+      calls.makeAll(over).catch(async error => {
+        onFailed(error)
+        await calls.over()
+        return 0
+      })
     for (let made = -1; made !== 0; ) {
       const waited = begun.splice(0)
-      const all = await Promise.all(services.map(calls => calls.makeAll(over)))
+      const all = await Promise.all(services.map(makeAll))
       await Promise.all(waited)
       // A service with nothing left may owe something again because of another.
       made = all.reduce((sum, each) => sum + each, waited.length)

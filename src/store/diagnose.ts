@@ -3,6 +3,7 @@ import type { Entropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Instant } from '../message.ts'
 import { hasRoot, inspectKeyringFile, openKeyringFile } from '../vault/keyring.ts'
+import { copiesLeft } from '../vault/keyring-file.ts'
 import type { RememberedErasures } from '../vault/remembered-erasures.ts'
 import type { View } from '../view.ts'
 import { endFault } from './check-end.ts'
@@ -207,6 +208,10 @@ function findKeys(
   }
   const mode = (statSync(path).mode & 0o777).toString(8).padStart(3, '0')
   const problems = mode.endsWith('00') ? [] : [`keys: the keyring has mode ${mode} instead of 600`]
+  for (const copy of copiesLeft(path))
+    problems.push(
+      `keys: a process died and left "${copy}", a copy that opens what was erased since: remove it`,
+    )
   try {
     const keyring = inspectKeyringFile(path, entropy)
     const { id, epochs, erased } = keyring

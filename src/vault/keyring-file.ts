@@ -1,5 +1,5 @@
-import { existsSync, linkSync, readFileSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import type { Entropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import { replaceDurably, syncFolder, writeDurably } from './durable-file.ts'
@@ -74,7 +74,7 @@ function parse(text: string): KeyringFile {
  * @throws {AverbaError} `STORE_UNSAFE` when it cannot be written, or its first copy cannot be removed
  */
 export function createKeyringFileAt(path: string, file: KeyringFile, entropy: Entropy): boolean {
-  const temporary = `${path}.${Buffer.from(entropy.bytes(8)).toString('hex')}`
+  const temporary = `${path}.${Buffer.from(entropy.bytes(copyBytes)).toString('hex')}`
   try {
     writeDurably(temporary, textOf(file))
     // Unlike a rename, a link fails where a keyring exists.
@@ -86,6 +86,20 @@ export function createKeyringFileAt(path: string, file: KeyringFile, entropy: En
     throw new AverbaError('STORE_UNSAFE', `Cannot write the keyring "${path}"`, { cause })
   } finally {
     removeCopy(temporary)
+  }
+}
+
+/** The first copies that processes left beside a keyring which died while they made it: each opens what it did then. */
+export function copiesLeft(path: string): string[] {
+  const name = basename(path)
+  const isCopy = (each: string) => each.startsWith(`${name}.`) && endOfCopy.test(each.slice(name.length))
+  try {
+    return readdirSync(dirname(path))
+      .filter(isCopy)
+      .map(each => join(dirname(path), each))
+  } catch {
+    // Who may not read the folder is told of nothing in it.
+    return []
   }
 }
 
@@ -102,6 +116,10 @@ export function replaceKeyringFile(path: string, file: KeyringFile): void {
     throw new AverbaError('STORE_UNSAFE', `Cannot write the keyring "${path}"`, { cause })
   }
 }
+
+/** How a first copy is told apart from others. */
+const copyBytes = 8
+const endOfCopy = new RegExp(`^\\.[0-9a-f]{${copyBytes * 2}}$`)
 
 function textOf(file: KeyringFile): string {
   return `${JSON.stringify(file, null, 2)}\n`

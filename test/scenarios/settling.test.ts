@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { simulate, type World } from '../../src/simulation/index.ts'
+import { Store } from '../../src/store/store.ts'
 import { cpfOf } from '../crash/cpf-of.ts'
 
 test('a call of a host that waits for its turn is counted once by a settle beside it', async () => {
@@ -51,5 +52,32 @@ test('what comes due by a call that was under way already is made as well', asyn
   expect(await averba.consents.get({ subject, id })).toMatchObject({ status: 'ATIVO' })
   expect(await averba.effects.list({ state: 'owed' })).toEqual([])
   await clock.finish(running)
+  await world.close()
+})
+
+test('what is due at one service is made and waited for, also where that of another cannot be looked up', async () => {
+  let sent = 0
+  const world: World = await simulate({
+    async intercept(request, forward) {
+      if (!request.url.includes('/validate/')) return forward(request)
+      sent += 1
+      if (sent === 1) return new Response('', { status: 429, headers: { 'retry-after': '60' } })
+      await world.clock.sleep(1_000)
+      return forward(request)
+    },
+  })
+  const { averba, clock, samples } = world
+  const validating = averba.validations.validate({ id: 'v', cpf: samples.cpf, claims: { nome: 'X' } })
+  expect(await clock.finish(validating)).toMatchObject({ status: 'deferred' })
+  await clock.advance(60_000)
+  const look = Store.prototype.dueEffects
+  vi.spyOn(Store.prototype, 'dueEffects').mockImplementation(async function (this: Store, now, filter) {
+    if (filter?.types?.includes('consentService.listConsents')) throw new Error('a page that cannot be read')
+    return look.call(this, now, filter)
+  })
+  await expect(clock.finish(averba.settle())).rejects.toThrow('a page that cannot be read')
+  vi.restoreAllMocks()
+  expect(sent).toBe(2)
+  expect((await averba.validations.get('v'))?.state).toBe('answered')
   await world.close()
 })

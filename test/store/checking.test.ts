@@ -1,6 +1,7 @@
 import {
   chmodSync,
   closeSync,
+  copyFileSync,
   existsSync,
   openSync,
   readFileSync,
@@ -286,6 +287,14 @@ describe('the keyring', () => {
     expect(await problemsOf(store)).toMatch(/damaged/)
     rmSync(`${store}.keys`)
     expect(await problemsOf(store)).toMatch(/keyring is not there/)
+  })
+
+  test('that a dead process left a first copy of beside it is told of, and a backup with another name is not', async () => {
+    const store = copyStore(sample)
+    copyFileSync(`${store}.keys`, `${store}.keys.0123456789abcdef`)
+    copyFileSync(`${store}.keys`, `${store}.keys.2026-11-20`)
+    const { problems } = await diagnoseStore({ store })
+    expect(problems).toEqual([expect.stringContaining(`"${store}.keys.0123456789abcdef"`)])
   })
 
   test('that does not open the key of some owner is said by a deep look: no erasure would ever be complete', async () => {
