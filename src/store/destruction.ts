@@ -1,5 +1,7 @@
 import type { Batch } from './batch.ts'
-import { each, first, rows, type Steps } from './connection.ts'
+import { isOf } from './concerning.ts'
+import { each, rows, type Steps } from './connection.ts'
+import { parseHeader } from './header.ts'
 import type { KnownOwner } from './known.ts'
 import { forgetRecent } from './recent-digests.ts'
 import { placeOf, present } from './relocation.ts'
@@ -30,9 +32,9 @@ export interface ErasedPerson {
 
 /** Reports whether something was recorded of the person since the survey. */
 export function* isOutdated({ subject, until }: ErasedPerson, batch: Batch): Steps<boolean> {
-  if (batch.events.some(({ header }) => header.includes(subject))) return true
-  const newer = yield* first({ sql: selectNewer, parameters: [until, `%${subject}%`] })
-  return newer !== undefined
+  if (batch.events.some(({ recorded }) => isOf(subject, recorded))) return true
+  const newer = yield* rows<{ header: string }>({ sql: selectNewer, parameters: [until, `%${subject}%`] })
+  return newer.some(({ header }) => isOf(subject, parseHeader(header)))
 }
 
 /**
@@ -79,7 +81,7 @@ export function erasedOwner(owner: KnownOwner, { keepsKey }: ErasedPerson): Know
   return { ...owner, isErased: 1, ...(!keepsKey && { epoch: 0, wrapped: none, commitment: none }) }
 }
 
-const selectNewer = 'select position from event where position > ? and header like ? limit 1'
+const selectNewer = 'select header from event where position > ? and header like ?'
 const deletePart = 'delete from part where position = ? and name = ?'
 const deleteClaim = 'delete from keyed_index where kind = ? and digest = ?'
 const emptyReceipt = 'update receipt set digest = ? where command_id = ?'

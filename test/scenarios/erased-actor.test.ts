@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { diagnoseStore, verifyLog } from '../../src/index.ts'
 import { simulate } from '../../src/simulation/index.ts'
+import { Owners } from '../../src/store/owners.ts'
 import { cpfOf } from '../crash/cpf-of.ts'
 import { newPath } from '../store/sample-store.ts'
 
@@ -38,4 +39,24 @@ test('erasing who acted for somebody else takes nothing of that person', async (
   await world.close()
   expect((await verifyLog({ store })).faults).toEqual([])
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
+})
+
+test('who acts for others without a pause can be erased all the same', async () => {
+  const world = await simulate()
+  const { averba } = world
+  const guardian = await averba.consents.enrol({ cpf: cpfOf(1) })
+  const subject = await averba.consents.enrol({ cpf: cpfOf(2) })
+  const ask = { actor: { kind: 'subject', ref: guardian } } as const
+  const look = Owners.prototype.survey
+  let acts = 0
+  vi.spyOn(Owners.prototype, 'survey').mockImplementation(async function (this: Owners, whom) {
+    const found = await look.call(this, whom)
+    acts += 1
+    await averba.subjects.hold({ subject }, `processo ${acts}`, ask)
+    return found
+  })
+  expect((await averba.subjects.erase({ subject: guardian }, asked)).subject).toBe(guardian)
+  expect(acts).toBe(1)
+  vi.restoreAllMocks()
+  await world.close()
 })
