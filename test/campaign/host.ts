@@ -30,11 +30,12 @@ export class Host {
     const box = this.#box
     for (let repeats = 0; repeats < repeatsMax; repeats++) {
       await box.open()
+      const wasFull = box.disk.isFull
       try {
         const done = await box.drive(() => work(box.averba))
         if (done || box.isAlive) return done
       } catch (error) {
-        return { code: this.#expect(error, expected) }
+        return { code: this.#expect(error, expected, wasFull) }
       }
       await box.passUntil(box.clock.now() + downMs)
     }
@@ -71,13 +72,14 @@ export class Host {
     throw new RangeError('The host cannot do this now')
   }
 
-  #expect(error: unknown, expected: readonly ErrorCode[]): ErrorCode {
+  /** What failed on a full disk may be told once the disk has room again: the rest is done first. */
+  #expect(error: unknown, expected: readonly ErrorCode[], wasFull: boolean): ErrorCode {
     const box = this.#box
     const { book, disk } = box
     book.tell('failed', error)
     if (!(error instanceof AverbaError)) throw error
     const { code } = error
-    if (disk.isFull && code === 'STORE_UNSAFE') return code
+    if ((wasFull || disk.isFull) && code === 'STORE_UNSAFE') return code
     // Who was erased is somebody new when met again: the same words are another command then.
     const isOfErased = box.erased.size > 0 && ofErased.has(code)
     if (!expected.includes(code) && !isOfErased) throw error
