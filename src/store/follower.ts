@@ -1,6 +1,7 @@
 import type { Instant } from '../message.ts'
-import { type Connection, first, rows, type Steps } from './connection.ts'
+import { type Connection, column, first, rows, type Steps } from './connection.ts'
 import { isOver, type Lease } from './leases.ts'
+import { search, type Window } from './search.ts'
 
 /** Where a follower of the log stands. */
 export interface Follower {
@@ -92,12 +93,12 @@ export class FollowerTable {
   }
 
   /** Finds the next event of some types, or of any, without reading it: it may be damaged. */
-  next(after: number, types?: readonly string[]): Promise<number | undefined> {
+  async next(after: number, types?: readonly string[]): Promise<number | undefined> {
     const ofTypes = types ? `and type in (${types.map(() => '?')})` : ''
-    const sql = `select position from event where position > ? ${ofTypes} order by position limit 1`
-    return this.#connection.read(function* (): Steps<number | undefined> {
-      return (yield* first<{ position: number }>({ sql, parameters: [after, ...(types ?? [])] }))?.position
-    })
+    const sql = `select position from event where position > ? and position <= ? ${ofTypes} order by position limit 1`
+    const look = ({ above, upTo }: Window) =>
+      column<number>({ sql, parameters: [above, upTo, ...(types ?? [])] })
+    return (await search(this.#connection, { after, limit: 1 }, look)).found[0]
   }
 
   /** Lists every follower that ever existed, by name. */

@@ -2,11 +2,12 @@ import { parsePartAddress } from '../addresses.ts'
 import { AverbaError } from '../errors.ts'
 import type { Json, PartAddress, Recorded } from '../message.ts'
 import type { OwnerKey, Vault } from '../vault/vault.ts'
-import { column, first, type Statement, type Steps } from './connection.ts'
+import { type Connection, column, first, type Statement, type Steps } from './connection.ts'
 import { endOfLog } from './end-of-log.ts'
 import { readHeader, recordKeyIn } from './header.ts'
 import { findMark, type MovedParts } from './moved-parts.ts'
 import type { Schemas } from './schemas.ts'
+import { search, type Window } from './search.ts'
 
 /** Which events to read: after a position, of some types, of one kind or stream, the newest first or last. */
 export interface ReadFilter {
@@ -34,10 +35,56 @@ export function* readPage(schemas: Schemas, filter: ReadFilter): Steps<Recorded[
   return (yield* readTexts(filter)).map(header => readHeader(header, schemas))
 }
 
-/** Reads the newest event of those that a filter names. */
-export function* readLast(schemas: Schemas, filter: LastFilter): Steps<Recorded | undefined> {
-  const [last] = yield* readPage(schemas, { ...filter, backward: true, limit: 1 })
-  return last
+type Reader = Pick<Connection, 'read'>
+
+/** Reads one page of the log, in order of position; what no index leads to is searched for. */
+export async function readFrom(reader: Reader, schemas: Schemas, filter: ReadFilter): Promise<Recorded[]> {
+  if (!isSearched(filter)) return reader.read(() => readPage(schemas, filter))
+  return (await searchTexts(reader, filter)).found.map(header => readHeader(header, schemas))
+}
+
+/**
+ * The same, with the end of the log at that moment. It ends before an event that cannot be read, and throws only when
+ * that is the first: what comes before is not held up.
+ */
+export async function readOn(
+  reader: Reader,
+  schemas: Schemas,
+  filter: ReadFilter,
+): Promise<{ events: Recorded[]; end: number }> {
+  const { found, end } = isSearched(filter)
+    ? await searchTexts(reader, filter)
+    : await reader.read(() => readTextsOn(filter))
+  const events: Recorded[] = []
+  for (const text of found) {
+    try {
+      events.push(readHeader(text, schemas))
+    } catch (error) {
+      if (events.length === 0) throw error
+      break
+    }
+  }
+  return { events, end }
+}
+
+/** No index leads to the events of a type. */
+function isSearched({ stream, types, exceptTypes, kind }: ReadFilter): boolean {
+  return stream === undefined && (types ?? exceptTypes ?? kind) !== undefined
+}
+
+interface FoundTexts {
+  readonly found: readonly string[]
+  readonly end: number
+}
+
+function searchTexts(reader: Reader, filter: ReadFilter): Promise<FoundTexts> {
+  const { limit = pageRows } = filter
+  const look = (window: Window, left: number) => column<string>(pageOf({ ...filter, limit: left }, window))
+  return search(reader, { ...filter, limit }, look)
+}
+
+function* readTextsOn(filter: ReadFilter): Steps<FoundTexts> {
+  return { found: yield* readTexts(filter), end: yield* endOfLog() }
 }
 
 /**
@@ -48,25 +95,8 @@ export function* readTexts(filter: ReadFilter): Steps<readonly string[]> {
   return yield* column(pageOf(filter))
 }
 
-/**
- * Reads one page, with the end of the log at that moment. It ends before an event that cannot be read, and throws only
- * when that is the first: what comes before is not held up.
- */
-export function* readOn(schemas: Schemas, filter: ReadFilter): Steps<{ events: Recorded[]; end: number }> {
-  const events: Recorded[] = []
-  for (const text of yield* readTexts(filter)) {
-    try {
-      events.push(readHeader(text, schemas))
-    } catch (error) {
-      if (events.length === 0) throw error
-      break
-    }
-  }
-  return { events, end: yield* endOfLog() }
-}
-
 /** Written by hand: it is asked for at every step, and compiling the text takes as long as reading an event. */
-function pageOf(filter: ReadFilter): Statement {
+function pageOf(filter: ReadFilter, window?: Window): Statement {
   const { backward = false, after = backward ? undefined : 0, limit = pageRows } = filter
   const { types, exceptTypes, kind, stream, fromVersion } = filter
   const [later, earlier, order] = backward ? ['<', '<=', 'desc'] : ['>', '>=', 'asc']
@@ -77,7 +107,8 @@ function pageOf(filter: ReadFilter): Statement {
     parameters.push(...values)
   }
   if (stream !== undefined) where('stream = (select key from stream where name = ?)', stream)
-  if (after !== undefined) where(`position ${later} ?`, after)
+  if (window) where('position > ? and position <= ?', window.above, window.upTo)
+  else if (after !== undefined) where(`position ${later} ?`, after)
   if (fromVersion !== undefined) where(`version ${earlier} ?`, fromVersion)
   if (types) where(`type in (${types.map(() => '?')})`, ...types)
   if (exceptTypes && exceptTypes.length > 0)

@@ -34,7 +34,7 @@ import { MovedParts } from './moved-parts.ts'
 import { noSuchView } from './no-such-view.ts'
 import { Owners } from './owners.ts'
 import { type Checkpoint, Projector, readCheckpointsOf } from './projector.ts'
-import { type LastFilter, openPart, type ReadFilter, readAt, readLast, readOn, readPage } from './read.ts'
+import { type LastFilter, openPart, type ReadFilter, readAt, readFrom, readOn } from './read.ts'
 import { type RebuildAll, rebuildAll } from './rebuild-all.ts'
 import { type AsOf, Rebuilder, type Rebuilt } from './rebuilder.ts'
 import type { RecentDigest } from './recent-digests.ts'
@@ -165,7 +165,7 @@ export class Store {
 
   /** Reads a page of the log. */
   read(filter: ReadFilter): Promise<Recorded[]> {
-    return this.#connection.read(() => readPage(this.#schemas, filter))
+    return readFrom(this.#connection, this.#schemas, filter)
   }
 
   /** Reads the event at a position. */
@@ -175,12 +175,12 @@ export class Store {
 
   /** Reads a page of the log, with the end of the log at that moment. */
   readOn(filter: ReadFilter): Promise<{ events: Recorded[]; end: number }> {
-    return this.#connection.read(() => readOn(this.#schemas, filter))
+    return readOn(this.#connection, this.#schemas, filter)
   }
 
   /** Reads the newest event of those that a filter names. */
-  readLast(filter: LastFilter = {}): Promise<Recorded | undefined> {
-    return this.#connection.read(() => readLast(this.#schemas, filter))
+  async readLast(filter: LastFilter = {}): Promise<Recorded | undefined> {
+    return (await this.read({ ...filter, backward: true, limit: 1 }))[0]
   }
 
   /** Opens a part; `undefined` when it is not there. */
