@@ -82,8 +82,10 @@ export async function describeLog(store: Store, position: number): Promise<Repor
 async function readOwn(store: Store, subject: SubjectRef, streams: readonly string[], until: number) {
   const found: { stream: string; events: AnyRecorded[] }[] = []
   for (const stream of streams) {
-    const events = await readStreams(store, [stream], until)
-    if (events[0] && isOf(subject, events[0])) found.push({ stream, events })
+    // Somebody who acts for many is named by many streams.
+    const [first] = await store.read({ stream, limit: 1 })
+    if (first && isOf(subject, first))
+      found.push({ stream, events: await readStreams(store, [stream], until) })
   }
   return { streams: found.map(({ stream }) => stream), events: found.flatMap(({ events }) => events) }
 }
