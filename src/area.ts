@@ -2,6 +2,7 @@ import { type Clock, type Entropy, fromInstant } from './clock.ts'
 import type { Commands } from './commands.ts'
 import type { Engine } from './engine.ts'
 import { AverbaError } from './errors.ts'
+import { nearNowMs } from './known-until.ts'
 import type { LogLine } from './log-line.ts'
 import type { Instant } from './message.ts'
 import type { AverbaOptions } from './options.ts'
@@ -46,9 +47,10 @@ export function createArea(parts: Omit<Area, 'require' | 'isFresh'>): Area {
       })
     },
     isFresh(readAt, ageMaxMs) {
-      if (readAt === null) return false
+      if (readAt === null || ageMaxMs === undefined) return readAt !== null
+      const ageMs = clock.now() - fromInstant(readAt)
       // A clock that was ahead and was put back dates a reading later than now: its age is unknown.
-      return ageMaxMs === undefined || Math.abs(clock.now() - fromInstant(readAt)) <= ageMaxMs
+      return ageMs <= ageMaxMs && ageMs >= -Math.min(ageMaxMs, nearNowMs)
     },
   }
 }

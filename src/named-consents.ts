@@ -12,6 +12,7 @@ import type { Basis, Owed } from './message.ts'
 import type { Ask } from './outcome.ts'
 import { canonicalJson } from './proof/canonical-json.ts'
 import type { Standings } from './standings.ts'
+import type { Receipt } from './store/append.ts'
 import type { SubjectRef, Which } from './subjects.ts'
 
 /** The consent that a validation rests on, whose it is, and what for. */
@@ -32,7 +33,9 @@ export interface Named {
 
 /**
  * Uses the consent that a validation rests on, one of the very person who is validated; `undefined` where the
- * validation was asked for before.
+ * validation was asked for before, with the same consent.
+ *
+ * @throws {AverbaError} `COMMAND_REUSED` where it was asked for with another one, or none: its call rests on that
  */
 export async function useNamed(
   area: Area,
@@ -40,7 +43,11 @@ export async function useNamed(
   { id, cpf, which, basis }: { id: string; cpf: Cpf; which: Which & Fresh; basis: Basis },
   ask: Omit<Ask, 'basis' | 'commandId'>,
 ): Promise<Named | undefined> {
-  if (await area.store.receipt(id)) return undefined
+  const before = await area.store.receipt(id)
+  if (before) {
+    await checkNamedBefore(area, before, which)
+    return undefined
+  }
   const { subject } = await area.subjects.meet(cpf, 'validation')
   if ((await area.subjects.find(which)) !== subject)
     throw new AverbaError('INVALID_INPUT', 'Cannot use the consent: it is of another person')
@@ -48,6 +55,23 @@ export async function useNamed(
   const fresh = ageMaxMs !== undefined && { ageMaxMs }
   const consent = { validation: id, subject, id: which.id, ...fresh, basis }
   return { subject, consent: await useConsent(area, standings, consent, ask) }
+}
+
+/** What was answered from an earlier validation was sent to nobody, and rests on no consent. */
+async function checkNamedBefore(
+  { store, subjects }: Area,
+  { position }: Pick<Receipt, 'position'>,
+  which: Which,
+): Promise<void> {
+  const event = await store.readAt(position)
+  if (event?.type !== 'validation.requested') return
+  const { subject, consent } = event.data as { subject: SubjectRef; consent?: string } // As the machine writes it.
+  if (await subjects.isErased(`subject-${subject}`)) return
+  const named = await store.lookUp('consent', `${await subjects.find(which)}\0${which.id}`)
+  if (consent !== undefined && consent === named) return
+  throw new AverbaError('COMMAND_REUSED', 'Cannot validate: this id was asked without this consent', {
+    hint: 'What it sends rests on what it was first asked with: give a validation under a consent an id of its own',
+  })
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Area } from './area.ts'
-import { fromInstant } from './clock.ts'
+import { fromInstant, toInstant } from './clock.ts'
 import type { ConsentReadings, Fresh } from './consent-readings.ts'
 import { answerAbout, answerFrom, askedAtOf, nowAfter, readStory, type Story } from './consent-story.ts'
 import { type ConsentRecorded, tell } from './consent-timeline.ts'
@@ -99,7 +99,8 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
     { at, ...ask }: { readonly at?: Instant | undefined } & Pick<Ask, 'waitMs' | 'signal'> = {},
   ): Promise<Refreshed> {
     const story = await readStory(store, subject, id)
-    const askedAt = nowAfter(story, clock)
+    // By the clock, as readings are dated: what was recorded by one that was ahead is later than any of them.
+    const askedAt = toInstant(clock.now())
     const { readAt } = tell(story.events, askedNow(story))
     const isCovered = at !== undefined && readAt !== null && at <= readAt
     if (ageMaxMs === undefined || isCovered || area.isFresh(readAt, ageMaxMs))

@@ -1,7 +1,6 @@
 import { environmentOf } from './adapters/validation/environment.ts'
 import type { ValidationResult } from './adapters/validation/protocol.ts'
 import type { Area } from './area.ts'
-import { fromInstant } from './clock.ts'
 import type { Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import type { Carried, Json, Owed, PartAddress } from './message.ts'
@@ -38,7 +37,7 @@ export async function findReusable(
   area: Area,
   asked: { subject: string; claims: Json; withinMs: number },
 ): Promise<Reusable | undefined> {
-  const { store, clock, options } = area
+  const { store, options } = area
   if (!options.validationService) return undefined
   const environment = environmentOf(options.validationService)
   const stream = await store.lookUp(kind, textOf(environment, asked.subject, asked.claims))
@@ -47,8 +46,7 @@ export async function findReusable(
   const requested = events.find(event => event.type === 'validation.requested')
   const answered = events.findLast(event => event.type === 'validation.answered')
   if (!requested || !answered) return undefined
-  // A reading dated in the future comes from a clock that was put back since: its age is unknown.
-  if (Math.abs(clock.now() - fromInstant(answered.at)) > asked.withinMs) return undefined
+  if (!area.isFresh(answered.at, asked.withinMs)) return undefined
   const result = `${answered.id}/result`
   if (!(await isThere(area, result))) return undefined
   const { id } = requested.data as { id: string } // As the machine writes it.

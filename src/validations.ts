@@ -150,7 +150,7 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
       checkInput(input)
       const cpf = parseCpf(input.cpf)
       const claims = parseClaims(input.claims)
-      const ask = given.basis?.consent ? { correlationId: id, ...given } : given
+      const ask = given.basis?.consent ? { ...given, correlationId: given.correlationId ?? id } : given
       const { basis } = ask
       const which = basis?.consent
       const named = which && (await useNamed(area, standings, { id, cpf, which, basis }, ask))

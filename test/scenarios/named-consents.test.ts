@@ -314,3 +314,43 @@ test('what is paid again is withheld like any other, an answer that is there is 
   expect(await all(erased.averba.log.read({ types: ['validation.withheld'] }))).toEqual([])
   await erased.close()
 })
+
+test('a validation that was asked for without a consent, or with another, is not sent under the one that is named later', async () => {
+  let isBusy = true
+  const world = await simulate({
+    intercept: async (request, forward) =>
+      isBusy && request.url.includes('/validate/')
+        ? new Response('', { status: 429, headers: { 'retry-after': '60' } })
+        : forward(request),
+  })
+  const { averba, clock } = world
+  const { consent, basis } = await givenBasis(world)
+  const validate = (id: string, ...ask: Parameters<typeof averba.validations.validate>[1][]) =>
+    averba.validations.validate({ id, cpf, claims }, ...ask)
+  const { consent: _, ...without } = basis
+  expect((await validate('a', { basis: without })).status).toBe('deferred')
+  expect((await validate('b', { basis })).status).toBe('deferred')
+  isBusy = false
+  await clock.advance(2 * 60_000)
+  const reused = { code: 'COMMAND_REUSED', hint: expect.any(String) }
+  await expect(validate('a', { basis })).rejects.toMatchObject(reused)
+  const other = { ...consent, id: 'outro' }
+  await expect(validate('b', { basis: { ...basis, consent: other } })).rejects.toMatchObject(reused)
+  expect(world.validationService.answered).toBe(0)
+  expect(await validate('b', { basis })).toMatchObject({
+    status: 'settled',
+    replayed: true,
+  })
+  await world.close()
+})
+
+test('a use and its validation are linked, whatever the host leaves out', async () => {
+  const world = await simulate()
+  const { averba } = world
+  const { basis } = await givenBasis(world)
+  const ask = { basis, correlationId: undefined }
+  valueOf(await averba.validations.validate({ id: 'a', cpf, claims }, ask as { basis: typeof basis })) // As JavaScript may.
+  const linked = await all(averba.log.read({ types: ['consent.used', 'validation.requested'] }))
+  expect(linked.map(({ correlationId }) => correlationId)).toEqual(['a', 'a'])
+  await world.close()
+})
