@@ -11,5 +11,6 @@ export function isAwaited(
   position: number,
 ): boolean {
   const ofEvento = followerOf({ evento, name: '' })
-  return followers.some(each => each.name.startsWith(ofEvento) && each.position < position)
+  const isOf = (name: string) => name.startsWith(ofEvento) && !name.includes('/', ofEvento.length)
+  return followers.some(each => isOf(each.name) && each.position < position)
 }

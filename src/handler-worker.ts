@@ -1,19 +1,14 @@
 import type { Area } from './area.ts'
 import { callHandler, type Registered } from './call-handler.ts'
-import { backoffMs, fromInstant, isWaitOver, toInstant } from './clock.ts'
+import { readClear } from './clear-notification.ts'
+import { backoffMs, fromInstant, giveWay, isWaitOver, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
 import type { HandlerFailure } from './failure-line.ts'
 import { type Followers, unlessDamaged } from './followers.ts'
 import { nameOf } from './handler-time.ts'
-import { arrivals, type Handling, handlingsAfter, type NotificationEvent } from './machines/notification.ts'
+import { arrivals, bodyGone, type NotificationEvent } from './machines/notification.ts'
 import type { Recorded } from './message.ts'
-import {
-  bodyOf,
-  type ClearNotification,
-  isGone,
-  type Notification,
-  openNotification,
-} from './notification.ts'
+import { isGone, type Notification, openNotification } from './notification.ts'
 import type { Follower } from './store/follower.ts'
 
 /** What a worker is made of. */
@@ -35,6 +30,15 @@ interface Pending {
   damage?: { readonly error: AverbaError; readonly attempts: number }
 }
 
+/** What a call of the handler came to, until it is in the log. */
+interface Came {
+  /** The version of the stream that the call was made on: what came since, such as a replay, asks for another one. */
+  readonly version: number
+  readonly message: { readonly type: string; readonly data: object }
+  /** Absent where it was handled. */
+  readonly failed?: { readonly isOver: boolean; readonly failure?: HandlerFailure }
+}
+
 /** Where the worker stands while it has the follower. */
 interface Standing {
   follower: Follower
@@ -54,6 +58,8 @@ const pendingMax = 10_000
 const pageEvents = 1_000
 /** Errors of the file as a whole, which say nothing of one notification. */
 const ofTheFile: ReadonlySet<string> = new Set(['STORE_UNSAFE', 'STORE_BUSY', 'CLOSED', 'NOT_OURS'])
+/** After how many notifications others have their turn. */
+const lookedAtOnce = 50
 /** So many calls are made while the results of earlier ones are being committed: fast handlers share a commit. */
 const recordedAtOnce = 16
 
@@ -68,8 +74,10 @@ export class HandlerWorker {
   readonly #parts: WorkerParts
   readonly #name: string
   #standing: Standing | undefined
-  /** What was handled and is not in the log yet. */
+  /** What is on its way into the log. */
   readonly #recording: Promise<void>[] = []
+  /** What a full disk keeps out of the log: the handler is not called again for it. */
+  readonly #unrecorded = new Map<string, Came>()
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
@@ -87,6 +95,8 @@ export class HandlerWorker {
     const { followers } = this.#parts
     const follower = await followers.take(this.#name)
     if (follower?.position !== this.#standing?.follower.position) this.#standing = undefined
+    // Another process calls the handler now.
+    if (!follower) this.#unrecorded.clear()
     if (!follower || !followers.isDue(follower)) return
     this.#standing ??= { follower, cursor: follower.position, pending: new Map() }
     const standing = this.#standing
@@ -106,6 +116,7 @@ export class HandlerWorker {
   async #goOn(standing: Standing, closing: AbortSignal): Promise<void> {
     for (;;) {
       const isAtEnd = await this.#readOn(standing)
+      await giveWay()
       if (!(await this.#tryAll(standing, closing)) || !(await this.#moveOn(standing)))
         this.#standing = undefined
       if (this.#standing && standing.damage && standing.pending.size === 0) {
@@ -145,8 +156,11 @@ export class HandlerWorker {
     const { area } = this.#parts
     const held = new Set<string>()
     try {
+      let looked = 0
       for (const [stream, one] of pending) {
         if (closing.aborted) return true
+        // Where nothing is recorded, nothing else lets others have their turn.
+        if (++looked % lookedAtOnce === 0) await giveWay()
         const isHeld = one.key !== undefined && held.has(one.key)
         const isDue = this.#isDue(one)
         if (!isHeld && isDue && !(await area.store.followers.holds(follower))) return false
@@ -160,10 +174,7 @@ export class HandlerWorker {
     }
   }
 
-  /**
-   * Waits until the results are in the log. A notification whose result cannot be recorded is read anew, and handled
-   * again.
-   */
+  /** Waits until the results are in the log. A notification whose result cannot be recorded is read anew. */
   async #recorded(): Promise<void> {
     try {
       await Promise.all(this.#recording.splice(0))
@@ -175,35 +186,53 @@ export class HandlerWorker {
 
   /** Calls the handler for a notification whose turn it is. True when it is done or parked. */
   async #tryOne(stream: string, one: Pending, held: ReadonlySet<string>): Promise<boolean> {
-    const { area, registered, onFailed } = this.#parts
-    const clear = await this.#read(stream).catch(unlessDamaged)
-    if (clear instanceof AverbaError) return this.#setAside(stream, one, clear)
+    const { area, registered } = this.#parts
+    const read = await readClear(area.store, stream, registered.evento).catch(unlessDamaged)
+    if (read instanceof AverbaError) return this.#setAside(stream, one, read)
+    const { clear, version } = read
     delete one.damage
     const before = clear.handlers.find(each => each.handler === registered.name)
     if (before?.state === 'handled' || before?.state === 'parked') return true
     if (before?.retryAt) one.dueAt = fromInstant(before.retryAt)
+    const unrecorded = this.#unrecorded.get(stream)
+    if (unrecorded?.version === version) return this.#end(stream, unrecorded)
     const opened = await openNotification(area, clear).catch(whyNotOpened)
     const isOpen = typeof opened === 'object'
     const unkeyed = isOpen ? this.#putKey(one, opened) : opened
     if (!this.#isDue(one) || (one.key !== undefined && held.has(one.key))) return false
-    const gone = isOpen && isGone(opened) ? 'the body is no longer there' : undefined
+    const gone = isOpen && isGone(opened) ? bodyGone : undefined
     const call = (found: Notification) =>
       this.#parts.followers.scope.within(() => callHandler(area.clock, registered, found))
     const because = gone ?? unkeyed ?? (isOpen ? await call(opened) : opened)
-    if (because === undefined) {
-      const recording = this.#record(stream, { type: 'host.handled', data: {} })
-      recording.catch(() => undefined) // Whoever waits for all of them is told.
-      this.#recording.push(recording)
-      return true
-    }
+    if (because === undefined)
+      return this.#end(stream, { version, message: { type: 'host.handled', data: {} } })
     const attempts = (before?.attempts ?? 0) + 1
     const isOver = gone !== undefined || attempts >= attemptsMax
     // One worker calls one handler in sequence: there is no crowd to spread by jitter.
     one.dueAt = area.clock.now() + backoffMs(attempts - 1, backoffBaseMs, backoffMaxMs)
     const retryAt = isOver ? null : toInstant(one.dueAt)
-    await this.#record(stream, { type: 'host.failed', data: { because, retryAt } })
-    onFailed(stream.slice('notification-'.length), { attempt: attempts, because, isParked: isOver })
-    return isOver
+    const failure = { attempt: attempts, because, isParked: isOver }
+    return this.#end(stream, {
+      version,
+      message: { type: 'host.failed', data: { because, retryAt } },
+      // Where it is gone nothing failed, and nobody could mend it: a rule or an erasure destroyed it.
+      failed: { isOver, ...(gone === undefined && { failure }) },
+    })
+  }
+
+  /** Gets into the log what a call came to, and keeps it until it is there. True when that was the last call. */
+  async #end(stream: string, came: Came): Promise<boolean> {
+    this.#unrecorded.set(stream, came)
+    const recording = this.#record(stream, came.message).then(() => void this.#unrecorded.delete(stream))
+    const { failed } = came
+    if (!failed) {
+      recording.catch(() => undefined) // Whoever waits for all of them is told.
+      this.#recording.push(recording)
+      return true
+    }
+    await recording
+    if (failed.failure) this.#parts.onFailed(stream.slice('notification-'.length), failed.failure)
+    return failed.isOver
   }
 
   #isDue({ dueAt }: Pick<Pending, 'dueAt'>): boolean {
@@ -235,32 +264,6 @@ export class HandlerWorker {
     const { area, registered, handlers } = this.#parts
     const message = { type, data: { ...data, handler: registered.name, handlers: handlers() } }
     await area.engine.record(async () => ({ targets: [{ stream, message }] }))
-  }
-
-  /** What the log says of a notification in clear. */
-  async #read(stream: string): Promise<ClearNotification> {
-    const { store } = this.#parts.area
-    let handlers: readonly Handling[] = []
-    let copies = 1
-    let first: (Recorded & NotificationEvent) | undefined
-    for (let after = 0; ; ) {
-      const page = await store.read({ stream, after, limit: pageEvents })
-      // Its stream has no others.
-      for (const event of page as (Recorded & NotificationEvent)[]) {
-        first ??= event
-        if (event.type === 'notification.copied') copies += 1
-        handlers = handlingsAfter(handlers, event)
-        after = event.position
-      }
-      if (page.length < pageEvents) break
-    }
-    if (!first) throw new TypeError(`The notification "${stream}" is not in the log`)
-    const { evento } = this.#parts.registered
-    const { at } = first
-    const clear = { stream, evento, copies, at, handlers, body: bodyOf(first) }
-    return first.type === 'notification.recovered'
-      ? { ...clear, origin: 'recovered', failedAt: first.data.failedAt }
-      : { ...clear, origin: 'delivered', failedAt: null }
   }
 
   /** False when another process has taken the follower. */

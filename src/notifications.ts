@@ -45,8 +45,8 @@ export interface Notifications {
    * `key`. One that takes longer than `timeoutMs` has failed, and is told so by its `signal`: a handler that ignores it
    * may still be at work when it is called again. Copies call no handler.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when there is no handler, the event has one of this name in this process, or
-   * `timeoutMs` is not a whole number up to a day
+   * @throws {AverbaError} `INVALID_INPUT` when there is no handler, the event has one of this name in this process, the
+   * name has a slash, or `timeoutMs` is not a whole number up to a day
    */
   handle<B = Json>(
     evento: string,
@@ -124,6 +124,11 @@ export function createNotifications(area: Area, followers: Followers): Notificat
     handle(evento, name, handler, { schema, key, ...time } = {}) {
       checkId(evento, 'evento')
       checkId(name, 'name of a handler')
+      // Its place in the log is kept under both names: "a/b" of "c" would be that of "b" of "c/a".
+      if (name.includes('/'))
+        throw new AverbaError('INVALID_INPUT', `Cannot handle "${evento}" as "${name}": it has a slash`, {
+          hint: 'Name the handler without one, such as erp-pedidos',
+        })
       if (typeof handler !== 'function') {
         throw new AverbaError('INVALID_INPUT', `Cannot handle "${evento}": the handler is missing`, {
           hint: "Give an event, a name and a function: handle('dimp-situacao-import', 'mine', async notification => ...)",
@@ -202,8 +207,9 @@ function namesPerson(evento: string): boolean {
   return holdsCpf(evento) || holdsCpf(Buffer.from(evento, 'latin1').toString())
 }
 
+/** However it is written, it is one recipient. */
 function withoutPunctuation({ kind, id }: Incoming['recipient']): string {
-  return kind === 'CPF' || kind === 'CNPJ' ? id.replace(/[.\-/]/g, '') : id
+  return kind === 'CPF' || kind === 'CNPJ' ? id.replace(/[\s.\-/]/g, '').toUpperCase() : id
 }
 
 /**

@@ -54,7 +54,7 @@ export function createReceiving({ area, desired, accepted, tracing, onMissed }: 
       tell({ message: `a notification was refused: ${because}`, status, ...more })
     },
     onStoreError: error =>
-      log({ message: 'a notification was not stored: answered 503', error: nameOf(error) }),
+      tell({ message: 'a notification was not stored: answered 503', error: nameOf(error) }),
     onMissed,
     onMiswired(error, evento) {
       refused.refused(evento, error.code)

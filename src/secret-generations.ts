@@ -24,23 +24,28 @@ const types = [...confirmed, ...asked, drifted]
 /** Up to where in the log what we gave the portal is what it holds, and when it confirmed that. */
 export type Confirmed = Pick<Recorded, 'position' | 'at'>
 
+/** What the portal held until it confirmed something else, and until when it is accepted. */
+interface Former extends Held {
+  readonly until: number
+}
+
 /** What the log says of the secrets of one event. */
 interface Known {
   /** What the portal confirmed last; `undefined` before the first registration. */
   readonly held: Held | undefined
   /** What it was asked to hold since. */
   readonly asked: Held | undefined
-  /** What it held before, and until when that is accepted. */
-  readonly former: (Held & { readonly until: number }) | undefined
+  /** What it held before, and until when each of that is accepted. */
+  readonly former: readonly Former[]
   /** When the portal confirmed what it holds. */
   readonly confirmed: Confirmed | undefined
 }
 
-/** What a stream says up to a version: the last two times that the portal confirmed something, and the last request. */
+/** What a stream says up to a version: what the portal confirmed last, what is left of before, and the last request. */
 interface Told {
   readonly version: number
   readonly last?: Recorded | undefined
-  readonly before?: Recorded | undefined
+  readonly former?: readonly Former[]
   readonly request?: Recorded | undefined
   /** The request that the last confirmation answers; a list answers none. */
   readonly answered?: Recorded | undefined
@@ -71,8 +76,11 @@ export class SecretGenerations {
   async accepted(evento: string): Promise<{ current: number; others: Held[] }> {
     const { held, asked, former } = await this.#recent(evento)
     const now = this.#clock.now()
-    const others = [held, asked, former && now <= former.until ? former : undefined]
-    return { current: held?.generation ?? 1, others: others.filter(each => each !== undefined) }
+    const others = [held, asked].filter(each => each !== undefined)
+    return {
+      current: held?.generation ?? 1,
+      others: [...others, ...former.filter(({ until }) => now <= until)],
+    }
   }
 
   /** When the portal confirmed last what we gave it: known within a second. */
@@ -94,17 +102,14 @@ export class SecretGenerations {
   async #read(evento: string): Promise<Known> {
     const subscription = await this.#store.lookUp('subscription', evento)
     if (subscription === undefined)
-      return { held: undefined, asked: undefined, former: undefined, confirmed: undefined }
+      return { held: undefined, asked: undefined, former: [], confirmed: undefined }
     const told = await this.#readOn(`subscription-${subscription}`)
-    const { last, before, request } = told
+    const { last, former = [], request } = told
     const isOpen = request && request.position > (last?.position ?? 0)
     return {
       held: last && heldIn(last),
       asked: isOpen ? heldIn(request) : undefined,
-      former:
-        last && before
-          ? { ...heldIn(before), until: fromInstant(last.at) + formerSecretsAcceptedMs }
-          : undefined,
+      former,
       confirmed: last && { position: await this.#askedAt(told, last), at: last.at },
     }
   }
@@ -139,12 +144,24 @@ function toldAfter(told: Told, event: Recorded): Told {
   if (event.type === drifted) {
     // A generation that a log before this one rotated away is no longer accepted.
     return raises(event)
-      ? { ...told, version, last: event, before: undefined, answered: undefined }
+      ? { ...told, version, last: event, former: [], answered: undefined }
       : { ...told, version }
   }
-  const { request } = told
+  const { request, last, former = [] } = told
   const isAnswer = request !== undefined && event.settles?.effect.startsWith(`${request.id}/`)
-  return { ...told, version, last: event, before: told.last, answered: isAnswer ? request : undefined }
+  return {
+    ...{ ...told, version, last: event, answered: isAnswer ? request : undefined },
+    former: last ? [...former.filter(isLeftAt(event)), formerFrom(last, event)] : former,
+  }
+}
+
+function formerFrom(last: Recorded, { at }: Recorded): Former {
+  return { ...heldIn(last), until: fromInstant(at) + formerSecretsAcceptedMs }
+}
+
+/** Two rotations within the hour leave two of them. */
+function isLeftAt({ at }: Recorded): (former: Former) => boolean {
+  return ({ until }) => until >= fromInstant(at)
 }
 
 function raises({ data }: Recorded): boolean {

@@ -54,7 +54,17 @@ function withoutRepeated(head: ReturnType<typeof emptyHead>): ReceivedHead {
     const [first = '', ...others] = head[name].split(/\s*,\s*/)
     if (others.every(other => other === first)) head[name] = first
   }
+  head.evento = decoded(head.evento)
   return head
+}
+
+/** Headers come as Latin-1, byte by byte: what is UTF-8 throughout was meant as such. */
+function decoded(text: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(text, 'latin1'))
+  } catch {
+    return text
+  }
 }
 
 /** Reports whether the head names several events: then nobody knows whose handlers are meant. */

@@ -233,7 +233,8 @@ function write(outgoing: ServerResponse, { status, text }: Answer): void {
   outgoing.end(`${text}\n`)
 }
 
-const recipientIdMax = 40
+/** Far longer than any that is known: those that differ behind it are one recipient. */
+const recipientIdMax = 1_000
 
 function recipientOf({ recipientKind, recipientId }: ReceivedHead): Incoming['recipient'] {
   const tipo = recipientKind.trim().toUpperCase()

@@ -102,6 +102,15 @@ export function handlingsAfter(before: readonly Handling[], event: NotificationE
   }
 }
 
+/** Why a handler is parked that was not called: nothing can be mended there, and a replay changes nothing. */
+export const bodyGone = 'the body is no longer there'
+
+/** Sums up where the handlers stand that failed, or are parked for something that a person can mend. */
+export function troubleOf(handlings: readonly Handling[]): 'failing' | 'parked' | null {
+  const state = stateOf(handlings.filter(each => each.state !== 'parked' || each.because !== bodyGone))
+  return state === 'failing' || state === 'parked' ? state : null
+}
+
 /** Sums up where the handlers stand. */
 export function stateOf(handlings: readonly Handling[]): HandlingState {
   const is = (state: Handling['state']) => handlings.some(each => each.state === state)

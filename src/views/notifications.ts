@@ -4,6 +4,7 @@ import {
   handlingsAfter,
   type NotificationEvent,
   stateOf,
+  troubleOf,
 } from '../machines/notification.ts'
 import type { Instant, PartAddress } from '../message.ts'
 import { defineView, type RecordedOf } from '../view.ts'
@@ -15,7 +16,10 @@ export interface NotificationRow {
   recipient_kind: string | null
   origin: 'delivered' | 'recovered'
   state: HandlingState
-  /** The state while a handler has failed at it, else null: an index leads to these few among many. */
+  /**
+   * Failing, or parked for something that can be mended, else null: an index leads to these few among many. A handler
+   * that was not called because the body had been destroyed is parked, and no trouble.
+   */
   trouble: 'failing' | 'parked' | null
   /** How often the same content came, the first time included. */
   copies: number
@@ -39,7 +43,7 @@ export function readHandlings({ handlers }: Pick<NotificationRow, 'handlers'>): 
 /** The view of the inbox. */
 export const notifications = defineView<NotificationRow, RecordedOf<NotificationEvent>>({
   name: 'notifications',
-  version: 5,
+  version: 6,
   columns: {
     notification: 'text',
     evento: 'text',
@@ -62,8 +66,7 @@ export const notifications = defineView<NotificationRow, RecordedOf<Notification
     if (event.type !== 'notification.received' && event.type !== 'notification.recovered') {
       if (!row) return undefined
       const handlings = handlingsAfter(readHandlings(row), event)
-      const state = stateOf(handlings)
-      const trouble = state === 'failing' || state === 'parked' ? state : null
+      const [state, trouble] = [stateOf(handlings), troubleOf(handlings)]
       return { ...row, state, trouble, handlers: JSON.stringify(handlings) }
     }
     const common = {

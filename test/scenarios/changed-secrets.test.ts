@@ -213,9 +213,8 @@ test('while a source cannot be asked, what carries another secret is answered 50
   source.isDown = true
   for (let times = 0; times < 3; times++) expect(await statusOf(averba, second)).toBe(503)
   const message = 'a notification was not stored: answered 503'
-  expect(lines.filter(line => line.message === message)).toEqual(
-    Array(3).fill({ message, error: 'MISCONFIGURED' }),
-  )
+  // Anybody may send as many: one line a minute says how many there were.
+  expect(lines.filter(line => line.message === message)).toEqual([{ message, error: 'MISCONFIGURED' }])
   await expect.poll(() => hastened(averba)).toBe('unstored')
   expect(await statusOf(averba, first)).toBe(200)
   source.isDown = false

@@ -12,6 +12,7 @@ import {
 } from '../../src/index.ts'
 import { samples, simulate, VirtualClock, type World } from '../../src/simulation/index.ts'
 import { cpfOf } from '../crash/cpf-of.ts'
+import { newPath } from '../store/sample-store.ts'
 
 const input = { id: 'a', cpf: samples.cpf, claims: { nome: 'MARIA DE EXEMPLO SOUZA' } }
 const minuteMs = 60_000
@@ -164,4 +165,38 @@ test('a paid answer waits for a key service that is away, and is recorded when i
   expect(await one.validations.get(input.id)).toMatchObject({ state: 'answered' })
   expect(paid).toBe(1)
   for (const averba of [one, two]) await averba.close()
+})
+
+test('a handler whose result does not get in is not called again for it', async () => {
+  const evento = 'dimp-situacao-import'
+  const subscriptions = [{ evento, chaveSecreta: 'um' }]
+  const world = await simulate({ averba: { store: newPath(), subscriptions } })
+  const { averba, clock, portal, samples } = world
+  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  const called: number[] = []
+  averba.notifications.handle(evento, 'crm', async ({ body }) => void called.push((body as { n: number }).n))
+  // Its place in the log is there, and a lease of it fits where no event does.
+  await averba.settle()
+  const to = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
+  for (let n = 0; n < 30; n++) await portal.notify({ evento, ...to, body: { n } })
+  await world.fillDisk(true)
+  for (let [n, before] = [1, '']; before !== (await world.digest()); ) {
+    before = await world.digest()
+    const fill = async () => {
+      for (;;) await averba.consents.enrol({ cpf: cpfOf(n++) })
+    }
+    await expect(fill()).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
+  }
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  await clock.advance(180 * minuteMs)
+  expect(called.length).toBeGreaterThan(0)
+  expect(called.length).toBeLessThan(30)
+  await world.fillDisk(false)
+  await clock.advance(10 * minuteMs)
+  expect([...called].sort((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, n) => n))
+  for await (const { state } of averba.notifications.list()) expect(state).toBe('handled')
+  stop.abort()
+  await clock.finish(running)
+  await world.close()
 })

@@ -13,7 +13,7 @@ import {
   openAverba,
   restoreParts,
 } from '../../src/index.ts'
-import { seededEntropy, simulate, VirtualClock } from '../../src/simulation/index.ts'
+import { samples, seededEntropy, simulate, VirtualClock } from '../../src/simulation/index.ts'
 
 const evento = 'dimp-situacao-import'
 const minuteMs = 60_000
@@ -625,4 +625,70 @@ test('while it runs a handler is called at once, and one that fails is tried aga
   stop.abort()
   await running
   await averba.close()
+})
+
+test('a notification whose body was destroyed before a handler came is no trouble that a person could mend', async () => {
+  const { averba, said } = await given()
+  const person = {
+    headers: { 'event-type': evento, 'destinatario-tipo': 'CPF', 'destinatario-id': samples.cpf },
+  }
+  const request = new Request('https://receptor.exemplo.br/averba', {
+    method: 'POST',
+    body: '{"n":1}',
+    ...person,
+  })
+  expect((await averba.receiver.fetch(request)).status).toBe(200)
+  await notify(averba, { n: 2 })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.subjects.erase({ subject }, { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' })
+  const seen: number[] = []
+  averba.notifications.handle(evento, 'crm', async each => void seen.push(numberOf(each)))
+  await averba.settle()
+  expect(seen).toEqual([2])
+  expect((await inbox(averba)).map(({ state }) => state)).toEqual(['parked', 'handled'])
+  expect((await averba.health({ only: ['notifications'] })).checks).toMatchObject([
+    { ok: true, detail: '0 parked, 0 to be tried again' },
+  ])
+  expect(said.filter(({ message }) => message.includes('handler failed'))).toEqual([])
+  await averba.close()
+})
+
+test('no two handlers share a place in the log: a name with a slash is refused', async () => {
+  const { averba } = await given()
+  const handle = async () => undefined
+  expect(() => averba.notifications.handle('due', 'lpco/crm', handle)).toThrow(
+    expect.objectContaining({ code: 'INVALID_INPUT', hint: expect.any(String) }),
+  )
+  averba.notifications.handle('due/lpco', 'crm', handle)
+  averba.notifications.handle('due', 'crm', handle)
+  await averba.close()
+})
+
+test('others have their turn while a handler goes through very many notifications that are not its own, or done', async () => {
+  const { averba, other } = await given(2)
+  for (let n = 0; n < 3_000; n += 500)
+    await Promise.all(Array.from({ length: 500 }, (_, i) => notify(averba, { n: n + i })))
+  const turnsOf = async (work: () => Promise<unknown>) => {
+    let [turns, isOver] = [0, false]
+    const count = () => {
+      turns += 1
+      if (!isOver) setImmediate(count)
+    }
+    setImmediate(count)
+    await work()
+    isOver = true
+    return turns
+  }
+  averba.notifications.handle('outro', 'novo', async () => undefined)
+  // A page of the log has a thousand.
+  expect(await turnsOf(() => averba.settle())).toBeGreaterThanOrEqual(3)
+  averba.notifications.handle(evento, 'crm', async each => {
+    if (numberOf(each) === 0) throw new Error('no')
+  })
+  await averba.settle()
+  await averba.close()
+  // Behind the one that fails, each is read to find that it is done.
+  other.notifications.handle(evento, 'crm', async () => undefined)
+  expect(await turnsOf(() => other.settle())).toBeGreaterThanOrEqual(3_000 / 50)
+  await other.close()
 })

@@ -263,3 +263,51 @@ test('secrets that cannot be had are answered 503, not 401, and the operator is 
   expect(lines[2]).not.toHaveProperty('evento')
   await world.close()
 })
+
+test.each([
+  ['CNPJ', '12ABC34501DE35', ['12abc34501de35', '12 ABC 345 01DE 35', '12.abc.345/01de-35']],
+  ['CPF', '25774435016', ['257.744.350-16', '257 744 350 16']],
+])('a %s is one recipient, however it is written', async (tipo, id, forms) => {
+  const world = await given()
+  for (const each of [id, ...forms])
+    await world.averba.receiver.fetch(
+      notification({ 'destinatario-tipo': tipo, 'destinatario-id': each }),
+      from,
+    )
+  expect(await inbox(world)).toMatchObject([{ copies: 1 + forms.length }])
+  await world.close()
+})
+
+test('public bodies whose long names begin alike are two recipients', async () => {
+  const world = await given()
+  const named = (end: string) =>
+    notification({ 'destinatario-tipo': 'ORGAO', 'destinatario-id': `${'orgao-'.repeat(20)}${end}` })
+  for (const end of ['um', 'dois']) await world.averba.receiver.fetch(named(end), from)
+  expect(await inbox(world)).toHaveLength(2)
+  await world.close()
+})
+
+test.each(['utf8', 'latin1'] as const)('an event with an accent is understood as %s', async encoding => {
+  const accented = 'situação-duimp'
+  const world = await simulate({ averba: { subscriptions: [{ evento: accented, chaveSecreta: 'um' }] } })
+  const seen: unknown[] = []
+  world.averba.notifications.handle(accented, 'crm', async ({ body }) => void seen.push(body))
+  const headers = { 'event-type': Buffer.from(accented, encoding).toString('latin1'), secret: 'um' }
+  const { status } = await world.averba.receiver.fetch(notification(headers), from)
+  expect(status).toBe(200)
+  await world.averba.settle()
+  expect(seen).toHaveLength(1)
+  await world.close()
+})
+
+test('a flood of what cannot be stored makes a line a minute', async () => {
+  const lines: LogLine[] = []
+  const secret = () => Promise.reject(new Error('the vault is down'))
+  const world = await simulate({
+    averba: { subscriptions: [{ evento, chaveSecreta: secret }], logger: line => void lines.push(line) },
+  })
+  for (let n = 0; n < 200; n++)
+    await world.averba.receiver.fetch(notification({ 'event-type': `e-${n}` }), from)
+  expect(lines.filter(({ message }) => message.includes('answered 503')).length).toBeLessThan(5)
+  await world.close()
+})

@@ -243,3 +243,23 @@ test('a page of something in front of the portal confirms neither a new secret n
   await without.close()
   await world.close()
 })
+
+test('two rotations within an hour leave two former secrets, each for an hour', async () => {
+  const world = await given()
+  const { averba, clock } = world
+  const held = async () => (await secretsAt(world))[one] ?? ''
+  const first = await held()
+  valueOf(await averba.subscriptions.rotate(one))
+  const second = await held()
+  await clock.advance(30 * 60_000)
+  valueOf(await averba.subscriptions.rotate(one))
+  await clock.advance(2_000)
+  const taken = async () => [await statusOf(world, first), await statusOf(world, second)]
+  expect(await taken()).toEqual([200, 200])
+  await clock.advance(30 * 60_000)
+  expect(await taken()).toEqual([401, 200])
+  await clock.advance(30 * 60_000)
+  expect(await taken()).toEqual([401, 401])
+  expect(await statusOf(world, await held())).toBe(200)
+  await world.close()
+})
