@@ -54,14 +54,30 @@ export class CallsThatLeft {
   }
 
   /** A call whose answer was lost may still be answered: it left once, not twice. */
-  async #endedBy({ type, settles, cancels = [], data }: Recorded): Promise<string[]> {
+  async #endedBy({ type, settles, cancels = [], data, position }: Recorded): Promise<string[]> {
     const left: string[] = []
     for (const id of cancels) if (await this.#hasLeft(id)) left.push(id)
     if (!settles || this.#doubted.delete(settles.effect)) return left
+    if (settles.as !== 'unknown' && (await this.#wasDoubted(settles.effect, position))) return left
     const { sentBefore } = data as { sentBefore?: true } // As the machines write it, where they do.
     if (withheld.has(type) && !sentBefore) return left
     if (settles.as === 'unknown') this.#doubted.add(settles.effect)
     return [...left, settles.effect]
+  }
+
+  /** Whether the answer was lost before the period began: then the call has left in an earlier one. */
+  async #wasDoubted(id: string, position: number): Promise<boolean> {
+    if (this.#owing.get(id)) return false
+    const [stream] = parseEffectId(id)
+    for (let after = 0; ; ) {
+      const page = await this.#store.read({ stream, after })
+      const isLost = ({ settles, position: at }: Recorded) =>
+        at < position && settles?.effect === id && settles.as === 'unknown'
+      if (page.some(isLost)) return true
+      const last = page.at(-1)
+      if (!last || last.position >= position) return false
+      after = last.position
+    }
   }
 
   /**

@@ -2,7 +2,7 @@ import { readEntries } from './adapters/consent/protocol.ts'
 import type { ConsentimentoDetalhado } from './adapters/consent/wire.ts'
 import type { Area } from './area.ts'
 import { toInstant } from './clock.ts'
-import { parseCnpj } from './cnpj.ts'
+import { parseCnpj, readCnpj } from './cnpj.ts'
 import { createConsentReadings, type Fresh, type Synced } from './consent-readings.ts'
 import { createEnrolments, type Enrolments } from './enrolments.ts'
 import { AverbaError } from './errors.ts'
@@ -115,7 +115,9 @@ export function createConsents(area: Area): Consents {
 
   async function toConsent(row: ConsentRow, readAt: Instant | null): Promise<Consent> {
     const record = (await store.open(row.record)) as { id: string; cnpjUsuario?: unknown } // Sealed with its id.
-    const given = typeof record.cnpjUsuario === 'string' ? record.cnpjUsuario : null
+    const text = typeof record.cnpjUsuario === 'string' ? record.cnpjUsuario : null
+    // Text that is no CNPJ stands nowhere else; a CNPJ that is not in the row is one that the service no longer gives.
+    const given = text !== null && readCnpj(text) === undefined ? text : null
     return {
       id: record.id,
       status: row.status,

@@ -11,7 +11,7 @@ import { checkKinds, kindOf, type PartKind } from './part-kinds.ts'
 import { listOf } from './proof/erasure.ts'
 import { placeOf } from './store/relocation.ts'
 import type { NamedPart, Survey } from './store/survey.ts'
-import type { SubjectRef, Who } from './subjects.ts'
+import { checkWho, type SubjectRef, type Who } from './subjects.ts'
 
 /** What has to be said of an erasure. */
 export interface EraseOptions extends Omit<Ask, 'basis'> {
@@ -129,6 +129,7 @@ export function createErasures(area: Area): Erasures {
     receipt: subject => engine.admit(() => receipt(subject)),
     async erase(who, options) {
       const { requester, legalBasis, keep = [], ...ask } = options
+      checkWho(who)
       checkId(requester, 'requester')
       checkBasis({ purpose: 'erasure', legalBasis })
       checkKinds(keep)

@@ -21,19 +21,20 @@ import type { Words } from './pages/words.ts'
 import { reportedConsents, reportedNotifications, reportedUses, reportedValidations } from './reported.ts'
 import { isOf, streamsHolding, whereAre } from './store/concerning.ts'
 import type { Store } from './store/store.ts'
-import type { SubjectRef, Who } from './subjects.ts'
+import { checkWho, type SubjectRef, type Who } from './subjects.ts'
 
 /**
  * Gathers what the log holds of a data subject, or that they were erased and what is left. Nothing is opened: sealed
  * data is named by its kind. The same log gives the same report.
  *
- * @throws {AverbaError} `NOT_FOUND`, `INVALID_CPF`
+ * @throws {AverbaError} `NOT_FOUND`, `INVALID_CPF`, `INVALID_INPUT`
  */
 export async function gatherSubjectReport(
   { store, subjects }: Area,
   who: Who,
   language: Language,
 ): Promise<SubjectReport> {
+  checkWho(who)
   const words = wordsOf(language)
   const isErased = 'subject' in who && (await subjects.isErased(`subject-${who.subject}`))
   const subject = isErased ? who.subject : await subjects.find(who)
@@ -226,7 +227,10 @@ function toldOf(calls: readonly Owed[], events: readonly AnyRecorded[], words: W
       (event.parts ?? []).map(({ name }) => [`${event.id}/${name}`, `${event.type}/${name}`]),
     ),
   )
-  return calls.map(({ id, position, type, state, attempts, opens = {}, settledAt }) => {
+  // What is owed for the keys leaves for nobody.
+  const outside = calls.filter(({ type }) => !type.startsWith('keys.'))
+  return outside.map(({ id, position, type, state: stands, attempts, opens = {}, settledAt }) => {
+    const state = stands === 'cancelled' && hadLeft(id, events) ? 'unknown' : stands
     const [service = ''] = type.split('.')
     const ending = settledAt === undefined ? undefined : byPosition.get(settledAt)
     const endedAt = ended.get(id) ?? ending?.at
@@ -244,6 +248,15 @@ function toldOf(calls: readonly Owed[], events: readonly AnyRecorded[], words: W
       attempts,
     }
   })
+}
+
+/** Whether a call that was cancelled had left all the same: an attempt was under way, or was answered. */
+function hadLeft(id: string, events: readonly AnyRecorded[]): boolean {
+  const attempts = events.flatMap(({ type, data }) => {
+    const { effect, isAnswered = false } = data as { effect?: unknown; isAnswered?: boolean } // As its machine has it.
+    return type.startsWith('effect.') && effect === id ? [{ type, isAnswered }] : []
+  })
+  return attempts.at(-1)?.type === 'effect.attempted' || attempts.some(each => each.isAnswered)
 }
 
 /** Shows an event as one entry of a timeline. */

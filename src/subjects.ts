@@ -10,6 +10,19 @@ export type SubjectRef = string & { readonly subject: unique symbol }
 /** A data subject, by CPF or by ref. */
 export type Who = { readonly cpf: string } | { readonly subject: SubjectRef }
 
+/**
+ * Refuses who is named twice: it could be two persons.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`
+ */
+export function checkWho(who: Who): void {
+  const { cpf, subject }: { cpf?: unknown; subject?: unknown } = who
+  if (cpf === undefined || subject === undefined) return
+  throw new AverbaError('INVALID_INPUT', 'Cannot find the data subject: both CPF and ref are given', {
+    hint: 'Give one of them: by the ref where you have it',
+  })
+}
+
 /** A record of a data subject: the contract addresses it by CPF and id, an id alone is never enough. */
 export type Which = Who & { readonly id: string }
 
@@ -26,9 +39,11 @@ export class Subjects {
   /**
    * The ref of an enrolled data subject.
    *
-   * @throws {AverbaError} `NOT_FOUND` when nobody is enrolled under it, `SUBJECT_ERASED`, `INVALID_CPF`
+   * @throws {AverbaError} `NOT_FOUND` when nobody is enrolled under it, `SUBJECT_ERASED`, `INVALID_CPF`,
+   * `INVALID_INPUT` when both are given
    */
   async find(who: Who): Promise<SubjectRef> {
+    checkWho(who)
     const found =
       'cpf' in who ? await this.#store.lookUp('cpf', parseCpf(who.cpf)) : await this.#known(who.subject)
     if (found !== undefined) return found as SubjectRef // Only refs are kept under this kind.

@@ -43,10 +43,12 @@ export const englishEvents: EventWords = {
   'consent.denied': ({ by }) => `Consent denied ${whose[by]}`,
   'consent.revoked': ({ by }) => `Consent revoked ${whose[by]}`,
   'consent.expired': ({ by }) => `Consent expired ${whose[by]}`,
-  'consent.conflicted': ({ status, held, isVanished }) =>
-    isVanished
-      ? `The service answers for the consent, which it no longer lists, with ${status}: what the service says counts`
-      : `The service shows ${status}, which cannot follow ${held}: what the service says counts`,
+  'consent.conflicted': ({ status, held, isVanished, isContrary }) =>
+    isContrary
+      ? `The service answered the change with ${status}, which is not what was asked for: a reading tells how it stands`
+      : isVanished
+        ? `The service answers for the consent, which it no longer lists, with ${status}: what the service says counts`
+        : `The service shows ${status}, which cannot follow ${held}: what the service says counts`,
   'consent.vanished': () => 'The service no longer lists the consent',
   'consent.lapsed': () => "The consent's expiry has passed",
   'consent.confirmed': ({ status }) => `The service confirms the consent as ${status}`,

@@ -46,10 +46,12 @@ export const portugueseEvents: EventWords = {
   'consent.denied': ({ by }) => `Consentimento negado ${whose[by]}`,
   'consent.revoked': ({ by }) => `Consentimento revogado ${whose[by]}`,
   'consent.expired': ({ by }) => `Consentimento expirado ${whose[by]}`,
-  'consent.conflicted': ({ status, held, isVanished }) =>
-    isVanished
-      ? `O serviço responde com ${status} pelo consentimento, que deixou de listar: vale o que o serviço diz`
-      : `O serviço mostra ${status}, que não podia seguir a ${held}: vale o que o serviço diz`,
+  'consent.conflicted': ({ status, held, isVanished, isContrary }) =>
+    isContrary
+      ? `O serviço respondeu à mudança com ${status}, que não é o pedido: uma leitura diz como está`
+      : isVanished
+        ? `O serviço responde com ${status} pelo consentimento, que deixou de listar: vale o que o serviço diz`
+        : `O serviço mostra ${status}, que não podia seguir a ${held}: vale o que o serviço diz`,
   'consent.vanished': () => 'O consentimento deixou de constar no serviço',
   'consent.lapsed': () => 'A data de expiração do consentimento passou',
   'consent.confirmed': ({ status }) => `O serviço confirma o consentimento como ${status}`,

@@ -1,17 +1,21 @@
 import type { Source } from './words.ts'
 
-const byName: Readonly<Record<string, Source>> = {
-  record: 'consentService',
-  detail: 'consentService',
-  unreadable: 'consentService',
-  address: 'consentService',
-  result: 'validationService',
-  body: 'portal',
-}
+/** What averba itself wrote: no service was asked, or none has said it. */
+const ours: ReadonlySet<string> = new Set([
+  'validation.withheld/problem',
+  'validation.resolved/problem',
+  'consent.changeWithheld/problem',
+])
 
-/** Says who gave a kind of sealed data: the host, unless a service did. */
+/** What services give, by the name of the part. */
+const given: ReadonlySet<string> = new Set(['record', 'detail', 'unreadable', 'address', 'result', 'problem'])
+
+/** Says who gave a kind of sealed data, by the type of its event and its name: the host, unless a service did. */
 export function sourceOf(kind: string): Source {
+  const machine = kind.slice(0, kind.indexOf('.'))
   const name = kind.slice(kind.indexOf('/') + 1)
-  if (name === 'problem') return kind.startsWith('validation.') ? 'validationService' : 'consentService'
-  return byName[name] ?? 'host'
+  // All that is sealed there came from the portal.
+  if (machine === 'portal' || machine === 'subscription' || machine === 'notification') return 'portal'
+  if (ours.has(kind) || !given.has(name)) return 'host'
+  return machine === 'validation' ? 'validationService' : 'consentService'
 }

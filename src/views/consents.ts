@@ -33,7 +33,7 @@ export interface ConsentRow {
 /** The view of consents. */
 export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
   name: 'consents',
-  version: 5,
+  version: 6,
   columns: {
     consent: 'text',
     subject: 'text',
@@ -91,7 +91,6 @@ function unmadeAfter({ unmade }: ConsentRow, event: RecordedOf<ConsentEvent>): R
     case 'consent.changeDeclined':
       return event.data.asked ?? null
     case 'consent.changeRequested':
-    case 'consent.lapsed':
       return null
     case 'consent.approved':
     case 'consent.denied':

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { AverbaError, type ProcessingOperation, type ProcessingReport } from '../../src/index.ts'
+import { AverbaError, openAverba, type ProcessingOperation, type ProcessingReport } from '../../src/index.ts'
 import { upTo } from '../../src/processing.ts'
-import { simulate, type World } from '../../src/simulation/index.ts'
+import { simulate, VirtualClock, type World } from '../../src/simulation/index.ts'
+import { newPath } from '../store/sample-store.ts'
 import { basis, createReportedWorld, type ReportedWorld } from './reported-world.ts'
 
 const golden = (name: string) => join(import.meta.dirname, 'golden', name)
@@ -140,6 +141,44 @@ test('data of a call whose answer was lost may have left: it was shared, and onc
   await world.faults.add({ kind: 'lose', service: 'validationService' })
   await validated(world)
   expect(await callsOf(world)).toMatchObject([{ type: 'validation.inconclusive', kinds: ['shared'] }])
+  await world.close()
+})
+
+test('data of a call that was lost in one period and answered in the next was shared in the first alone', async () => {
+  const store = newPath()
+  const [sent, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const world = await simulate({
+    averba: { store },
+    async intercept(request, forward) {
+      const answer = await forward(request)
+      if (!request.url.includes('/validate/')) return answer
+      sent.resolve()
+      await answered.promise
+      return answer
+    },
+  })
+  const validating = validated(world)
+  await sent.promise
+  // Another process finds the lease over, and the call in doubt.
+  const clock = new VirtualClock()
+  const other = await openAverba({
+    ...{ store, clock, fetch: world.reach.validationService },
+    validationService: {
+      ...{ baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao', bearer: 'outro' },
+    },
+  })
+  await clock.advance(61_000)
+  await other.settle()
+  world.clock.jump(dayMs)
+  answered.resolve()
+  await validating
+  const day = '2026-11-21T00:00:00.000Z'
+  const types = async (from: string, until: string) =>
+    (await operationsOf({ world }, { from, until })).filter(isCall).map(({ type }) => type)
+  expect(await types(period.from, until)).toEqual(['validation.inconclusive'])
+  expect(await types(period.from, day)).toEqual(['validation.inconclusive'])
+  expect(await types(day, until)).toEqual([])
+  await other.close()
   await world.close()
 })
 

@@ -134,9 +134,9 @@ function isAbout(
   answer: { id: string; titular?: { cpf?: unknown } | null | undefined },
 ): boolean {
   const titular = answer.titular?.cpf
-  // A CPF that is masked or written differently names nobody else.
-  const digits =
-    typeof titular === 'string' || typeof titular === 'number' ? `${titular}`.replace(/\D/g, '') : ''
+  // A number has lost its leading zeros. A CPF that is masked or written differently names nobody else.
+  const text = typeof titular === 'number' ? `${titular}`.padStart(11, '0') : titular
+  const digits = typeof text === 'string' ? text.replace(/\D/g, '') : ''
   return answer.id === id && (digits.length !== 11 || digits === cpf)
 }
 
@@ -149,7 +149,7 @@ const detailSchema = z.looseObject({
   dataExpiracao: optionalText,
   usuario: controllerSchema,
   titular: titularSchema,
-  historico: z.unknown(),
+  historico: z.unknown().optional(),
 })
 const entrySchema = z.looseObject({ status: z.string(), dataHora: optionalText, dataExpiracao: optionalText })
 /** A longer history is not taken into the log: it stays in the sealed detail alone. */
