@@ -192,7 +192,10 @@ export class HandlerWorker {
     const { clear, version } = read
     delete one.damage
     const before = clear.handlers.find(each => each.handler === registered.name)
-    if (before?.state === 'handled' || before?.state === 'parked') return true
+    if (before?.state === 'handled' || before?.state === 'parked') {
+      this.#unrecorded.delete(stream)
+      return true
+    }
     if (before?.retryAt) one.dueAt = fromInstant(before.retryAt)
     const unrecorded = this.#unrecorded.get(stream)
     if (unrecorded?.version === version) return this.#end(stream, unrecorded)

@@ -32,7 +32,7 @@ export async function search<T>(
   for (let from = after; ; ) {
     const { page, window, end } = await reader.read(function* () {
       const end = yield* endOfLog()
-      const window = backward ? windowBefore(from ?? end + 1) : windowAfter(from ?? 0, end)
+      const window = backward ? windowBefore(Math.min(from ?? end + 1, end + 1)) : windowAfter(from ?? 0, end)
       return { page: yield* look(window, limit - found.length), window, end }
     })
     found.push(...page)

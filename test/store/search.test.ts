@@ -61,6 +61,9 @@ test('what is rare is searched for in windows, and the event loop turns in betwe
   expect(positions(await store.read({ types, backward: true, after: 44_999, limit: 2 }))).toEqual([
     41_000, 20_002,
   ])
+  const far = { types, after: Number.MAX_SAFE_INTEGER }
+  expect(positions(await store.read({ ...far, backward: true, limit: 1 }))).toEqual([61_000])
+  expect(await store.read(far)).toEqual([])
   expect((await store.readLast({ types }))?.position).toBe(61_000)
   expect(await store.read({ types: ['token.renewed'] })).toEqual([])
   const next = await turnsOf(() => store.followers.next(20_002, types))
