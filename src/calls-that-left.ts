@@ -56,7 +56,10 @@ export class CallsThatLeft {
   /** A call whose answer was lost may still be answered: it left once, not twice. */
   async #endedBy({ type, settles, cancels = [], data, position }: Recorded): Promise<string[]> {
     const left: string[] = []
-    for (const id of cancels) if (await this.#hasLeft(id)) left.push(id)
+    for (const id of cancels) {
+      const isTold = this.#doubted.delete(id) || (await this.#wasDoubted(id, position))
+      if (!isTold && (await this.#hasLeft(id))) left.push(id)
+    }
     if (!settles || this.#doubted.delete(settles.effect)) return left
     if (settles.as !== 'unknown' && (await this.#wasDoubted(settles.effect, position))) return left
     const { sentBefore } = data as { sentBefore?: true } // As the machines write it, where they do.

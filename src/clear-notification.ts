@@ -1,14 +1,18 @@
+import type { Registered } from './call-handler.ts'
 import { type Handling, handlingsAfter, type NotificationEvent } from './machines/notification.ts'
 import type { Recorded } from './message.ts'
 import { bodyOf, type ClearNotification } from './notification.ts'
 import { pageRows } from './store/read.ts'
 import type { Store } from './store/store.ts'
 
-/** Reads what the log says of a notification in clear, from its own stream, and up to which version that goes. */
+/**
+ * Reads what the log says of a notification in clear, from its own stream, and at which version it last told of the
+ * handler.
+ */
 export async function readClear(
   store: Pick<Store, 'read'>,
   stream: string,
-  evento: string,
+  { evento, name }: Pick<Registered, 'evento' | 'name'>,
 ): Promise<{ clear: ClearNotification; version: number }> {
   let handlers: readonly Handling[] = []
   let [copies, version] = [1, 0]
@@ -21,7 +25,7 @@ export async function readClear(
       if (event.type === 'notification.copied') copies += 1
       handlers = handlingsAfter(handlers, event)
       after = event.position
-      version = event.version
+      if (tellsOf(name, event)) version = event.version
     }
     if (page.length < pageRows) break
   }
@@ -30,4 +34,9 @@ export async function readClear(
   return first.type === 'notification.recovered'
     ? { clear: { ...clear, origin: 'recovered', failedAt: first.data.failedAt }, version }
     : { clear: { ...clear, origin: 'delivered', failedAt: null }, version }
+}
+
+function tellsOf(handler: string, { data }: Recorded): boolean {
+  const told = data as { handler?: string; handlers?: readonly string[] } // As the machine of notifications has it.
+  return told.handler === handler || (told.handlers ?? []).includes(handler)
 }

@@ -32,8 +32,9 @@ interface Pending {
 
 /** What a call of the handler came to, until it is in the log. */
 interface Came {
-  /** The version of the stream that the call was made on: what came since, such as a replay, asks for another one. */
+  /** The version at which the handler stood when it was called: what came since, such as a replay, asks for another. */
   readonly version: number
+  readonly key: string | undefined
   readonly message: { readonly type: string; readonly data: object }
   /** Absent where it was handled. */
   readonly failed?: { readonly isOver: boolean; readonly failure?: HandlerFailure }
@@ -187,7 +188,7 @@ export class HandlerWorker {
   /** Calls the handler for a notification whose turn it is. True when it is done or parked. */
   async #tryOne(stream: string, one: Pending, held: ReadonlySet<string>): Promise<boolean> {
     const { area, registered } = this.#parts
-    const read = await readClear(area.store, stream, registered.evento).catch(unlessDamaged)
+    const read = await readClear(area.store, stream, registered).catch(unlessDamaged)
     if (read instanceof AverbaError) return this.#setAside(stream, one, read)
     const { clear, version } = read
     delete one.damage
@@ -198,7 +199,10 @@ export class HandlerWorker {
     }
     if (before?.retryAt) one.dueAt = fromInstant(before.retryAt)
     const unrecorded = this.#unrecorded.get(stream)
-    if (unrecorded?.version === version) return this.#end(stream, unrecorded)
+    if (unrecorded?.version === version) {
+      if (unrecorded.key !== undefined) one.key = unrecorded.key
+      return this.#end(stream, unrecorded)
+    }
     const opened = await openNotification(area, clear).catch(whyNotOpened)
     const isOpen = typeof opened === 'object'
     const unkeyed = isOpen ? this.#putKey(one, opened) : opened
@@ -208,7 +212,7 @@ export class HandlerWorker {
       this.#parts.followers.scope.within(() => callHandler(area.clock, registered, found))
     const because = gone ?? unkeyed ?? (isOpen ? await call(opened) : opened)
     if (because === undefined)
-      return this.#end(stream, { version, message: { type: 'host.handled', data: {} } })
+      return this.#end(stream, { version, key: one.key, message: { type: 'host.handled', data: {} } })
     const attempts = (before?.attempts ?? 0) + 1
     const isOver = gone !== undefined || attempts >= attemptsMax
     // One worker calls one handler in sequence: there is no crowd to spread by jitter.
@@ -216,7 +220,7 @@ export class HandlerWorker {
     const retryAt = isOver ? null : toInstant(one.dueAt)
     const failure = { attempt: attempts, because, isParked: isOver }
     return this.#end(stream, {
-      version,
+      ...{ version, key: one.key },
       message: { type: 'host.failed', data: { because, retryAt } },
       // Where it is gone nothing failed, and nobody could mend it: a rule or an erasure destroyed it.
       failed: { isOver, ...(gone === undefined && { failure }) },

@@ -1,7 +1,7 @@
 import type { Area } from './area.ts'
 import { checkId } from './given.ts'
 import type { Ask } from './outcome.ts'
-import type { SubjectRef, Who } from './subjects.ts'
+import { checkWho, type SubjectRef, type Who } from './subjects.ts'
 
 /** Holds against retention by time. */
 export interface Holds {
@@ -24,6 +24,7 @@ export interface Holds {
 export function createHolds({ commands, subjects }: Area): Holds {
   /** Of whom an erasure has kept something is there; their machine refuses whoever was erased as a whole. */
   async function find(who: Who): Promise<SubjectRef> {
+    checkWho(who)
     const isErased = 'subject' in who && (await subjects.isErased(`subject-${who.subject}`))
     return isErased ? who.subject : subjects.find(who)
   }

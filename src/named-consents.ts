@@ -12,7 +12,6 @@ import type { Basis, Owed } from './message.ts'
 import type { Ask } from './outcome.ts'
 import { canonicalJson } from './proof/canonical-json.ts'
 import type { Standings } from './standings.ts'
-import type { Receipt } from './store/append.ts'
 import type { SubjectRef, Which } from './subjects.ts'
 
 /** The consent that a validation rests on, whose it is, and what for. */
@@ -43,9 +42,8 @@ export async function useNamed(
   { id, cpf, which, basis }: { id: string; cpf: Cpf; which: Which & Fresh; basis: Basis },
   ask: Omit<Ask, 'basis' | 'commandId'>,
 ): Promise<Named | undefined> {
-  const before = await area.store.receipt(id)
-  if (before) {
-    await checkNamedBefore(area, before, which)
+  if (await area.store.receipt(id)) {
+    await checkNamedBefore(area, id, which)
     return undefined
   }
   const { subject } = await area.subjects.meet(cpf, 'validation')
@@ -57,13 +55,15 @@ export async function useNamed(
   return { subject, consent: await useConsent(area, standings, consent, ask) }
 }
 
-/** What was answered from an earlier validation was sent to nobody, and rests on no consent. */
-async function checkNamedBefore(
-  { store, subjects }: Area,
-  { position }: Pick<Receipt, 'position'>,
-  which: Which,
-): Promise<void> {
-  const event = await store.readAt(position)
+/**
+ * Refuses a validation that was asked for before with another consent, or none. What was answered from an earlier
+ * validation was sent to nobody, and rests on no consent.
+ *
+ * @throws {AverbaError} `COMMAND_REUSED`
+ */
+export async function checkNamedBefore({ store, subjects }: Area, id: string, which: Which): Promise<void> {
+  const receipt = await store.receipt(id)
+  const event = receipt && (await store.readAt(receipt.position))
   if (event?.type !== 'validation.requested') return
   const { subject, consent } = event.data as { subject: SubjectRef; consent?: string } // As the machine writes it.
   if (await subjects.isErased(`subject-${subject}`)) return

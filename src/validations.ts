@@ -12,7 +12,7 @@ import { findValidation, requireValidation } from './find-validation.ts'
 import { checkId, checkInstant, checkOneOf, checkText, notAbout } from './given.ts'
 import { believeLate } from './late-answer.ts'
 import type { Basis, Instant, Json, Part, Recorded } from './message.ts'
-import { useNamed } from './named-consents.ts'
+import { checkNamedBefore, useNamed } from './named-consents.ts'
 import { openUnlessArchived } from './notification.ts'
 import type { Ask, Outcome } from './outcome.ts'
 import { canonicalJson } from './proof/canonical-json.ts'
@@ -196,6 +196,8 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
       )
       // What is only put off is left to the process that is configured as it was asked.
       if (outcome.replayed && outcome.status !== 'deferred') await refuseOfAnother(id)
+      // Who asked at the same time with another consent, or none, may have been faster.
+      if (outcome.replayed && which) await checkNamedBefore(area, id, which)
       return believeLate(area, id, outcome, read)
     },
     async *list({ state, from, until } = {}) {

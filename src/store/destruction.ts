@@ -1,3 +1,4 @@
+import type { Recorded } from '../message.ts'
 import type { Batch } from './batch.ts'
 import { isOf } from './concerning.ts'
 import { each, rows, type Steps } from './connection.ts'
@@ -31,10 +32,12 @@ export interface ErasedPerson {
 }
 
 /** Reports whether something was recorded of the person since the survey. */
-export function* isOutdated({ subject, until }: ErasedPerson, batch: Batch): Steps<boolean> {
-  if (batch.events.some(({ recorded }) => isOf(subject, recorded))) return true
-  const newer = yield* rows<{ header: string }>({ sql: selectNewer, parameters: [until, `%${subject}%`] })
-  return newer.some(({ header }) => isOf(subject, parseHeader(header)))
+export function* isOutdated({ subject, until, streams }: ErasedPerson, batch: Batch): Steps<boolean> {
+  const found = yield* rows<{ header: string }>({ sql: selectNewer, parameters: [until, `%${subject}%`] })
+  const newer = found.map(({ header }): Recorded => parseHeader(header))
+  const inBatch = batch.events.filter(({ header }) => header.includes(subject)).map(each => each.recorded)
+  // What a consent of theirs has come to owe opens something of them, and says no more of whose it is.
+  return [...newer, ...inBatch].some(event => streams.includes(event.stream) || isOf(subject, event))
 }
 
 /**

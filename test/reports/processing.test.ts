@@ -182,6 +182,18 @@ test('data of a call that was lost in one period and answered in the next was sh
   await world.close()
 })
 
+test('nor is it shared again when an erasure ends the call that is in doubt', async () => {
+  const world = await simulate()
+  await world.faults.add({ kind: 'lose', service: 'validationService' })
+  await validated(world)
+  await world.clock.advance(dayMs)
+  const asked = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
+  await world.averba.subjects.erase({ cpf: world.samples.cpf }, asked)
+  expect((await callsOf(world)).map(({ type }) => type)).toEqual(['validation.inconclusive'])
+  expect(await callsOf(world, '2026-11-21T00:00:00.000Z')).toEqual([])
+  await world.close()
+})
+
 test('data of a call that an erasure ended under way may have left; of one that was put off it did not', async () => {
   for (const isPutOff of [true, false]) {
     const [left, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

@@ -50,8 +50,10 @@ test('who is named by CPF and by ref is refused: it could be two persons', async
   await expect(averba.subjects.report(both)).rejects.toMatchObject(refused)
   await expect(averba.subjects.erase(both, asked)).rejects.toMatchObject(refused)
   await expect(averba.consents.list(both)).rejects.toMatchObject(refused)
-  await averba.subjects.erase({ subject }, asked)
+  valueOf(await averba.validations.validate({ id: 'a', cpf: '52998224725', claims: { nome: 'X' } }))
+  await averba.subjects.erase({ subject }, { ...asked, keep: ['validation.claims'] })
   await expect(averba.subjects.report(both)).rejects.toMatchObject(refused)
+  await expect(averba.subjects.hold(both, 'processo 1')).rejects.toMatchObject(refused)
   await world.close()
 })
 

@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest'
+import { Engine } from '../../src/engine.ts'
 import { diagnoseStore, verifyLog } from '../../src/index.ts'
 import { simulate } from '../../src/simulation/index.ts'
 import { Owners } from '../../src/store/owners.ts'
@@ -58,5 +59,34 @@ test('who acts for others without a pause can be erased all the same', async () 
   expect((await averba.subjects.erase({ subject: guardian }, asked)).subject).toBe(guardian)
   expect(acts).toBe(1)
   vi.restoreAllMocks()
+  await world.close()
+})
+
+test('what is ordered for a person while they are erased is ended with the rest', async () => {
+  const world = await simulate()
+  const { averba, consentService } = world
+  const cpf = cpfOf(1)
+  const subject = await averba.consents.enrol({ cpf })
+  const id = consentService.addConsent({ cpf, status: 'PENDENTE' })
+  await averba.consents.sync({ subject })
+  const look = Owners.prototype.survey
+  let looks = 0
+  vi.spyOn(Owners.prototype, 'survey').mockImplementation(async function (this: Owners, whom) {
+    const found = await look.call(this, whom)
+    looks += 1
+    if (looks === 1) {
+      // It names the person only by what its call is to open.
+      const held = vi.spyOn(Engine.prototype, 'perform').mockResolvedValue()
+      await averba.consents.approve({ subject, id }, { waitMs: 0 })
+      held.mockRestore()
+    }
+    return found
+  })
+  const { destroyed } = await averba.subjects.erase({ subject }, asked)
+  vi.restoreAllMocks()
+  expect(looks).toBe(2)
+  expect(destroyed.calls).toHaveLength(1)
+  const changes = (await averba.effects.list()).filter(({ type }) => type === 'consentService.changeStatus')
+  expect(changes).toMatchObject([{ state: 'cancelled' }])
   await world.close()
 })

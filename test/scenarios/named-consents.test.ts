@@ -344,6 +344,20 @@ test('a validation that was asked for without a consent, or with another, is not
   await world.close()
 })
 
+test('nor is one that is asked for at the same time without a consent, under the same id', async () => {
+  const world = await simulate()
+  const { averba } = world
+  const { basis } = await givenBasis(world)
+  const { consent: _, ...without } = basis
+  const input = { id: 'a', cpf, claims }
+  const asked = [basis, without].map(each => averba.validations.validate(input, { basis: each }))
+  const [under, free] = await Promise.allSettled(asked)
+  expect(free).toMatchObject({ status: 'fulfilled', value: { status: 'settled' } })
+  expect(under).toMatchObject({ status: 'rejected', reason: { code: 'COMMAND_REUSED' } })
+  expect(world.validationService.answered).toBe(1)
+  await world.close()
+})
+
 test('a use and its validation are linked, whatever the host leaves out', async () => {
   const world = await simulate()
   const { averba } = world
