@@ -8,16 +8,16 @@ const yearZeroMs = Date.parse('0000-01-01T00:00:00Z')
 /** All times before this one are read by its offset: what is formatted shows no sign of years before the common era. */
 const oldestOffsetMs = Date.parse('1900-01-01T00:00:00Z')
 
-const parts = new Intl.DateTimeFormat('en-GB', {
-  timeZone: zone,
-  year: 'numeric',
-  month: '2-digit',
-  day: '2-digit',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hourCycle: 'h23',
-})
+let format: Intl.DateTimeFormat | undefined
+/** Made when it is first asked for: it takes some 25 ms, which most commands can do without. */
+function formatOf(): Intl.DateTimeFormat {
+  format ??= new Intl.DateTimeFormat('en-GB', {
+    timeZone: zone,
+    ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
+    ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
+  })
+  return format
+}
 
 /** Since then all changes of the zone came at full hours. */
 const fullHoursMs = Date.parse('1915-01-01T00:00:00Z')
@@ -101,7 +101,11 @@ function offsetMs(at: number): number {
 }
 
 function readOffset(ms: number): number {
-  const found = Object.fromEntries(parts.formatToParts(ms).map(part => [part.type, part.value]))
+  const found = Object.fromEntries(
+    formatOf()
+      .formatToParts(ms)
+      .map(part => [part.type, part.value]),
+  )
   const { year, month, day, hour, minute, second } = found
   return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`) - Math.floor(ms / 1_000) * 1_000
 }
