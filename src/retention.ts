@@ -69,13 +69,8 @@ export class Retention {
     const before = this.#lookedAt
     this.#lookedAt = clock.now()
     try {
-      await inTurn(
-        ...rules.map(
-          ([kind, rule]) =>
-            () =>
-              this.#apply(kind, rule),
-        ),
-      )
+      const works = rules.map(rule => () => this.#apply(...rule))
+      await inTurn(...works)
     } catch (error) {
       // What is over is not kept for another day; what fails by itself is not tried every minute either.
       const isPassing = error instanceof AverbaError && passing.has(error.code)

@@ -196,8 +196,8 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
       )
       // What is only put off is left to the process that is configured as it was asked.
       if (outcome.replayed && outcome.status !== 'deferred') await refuseOfAnother(id)
-      // Who asked at the same time with another consent, or none, may have been faster.
-      if (outcome.replayed && which) await checkNamedBefore(area, id, which)
+      // Who asked at the same time with another consent, or none, was faster.
+      if (outcome.replayed && named) await checkNamedBefore(area, id, which)
       return believeLate(area, id, outcome, read)
     },
     async *list({ state, from, until } = {}) {
