@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { faultSchema } from '../src/adapters/fault.ts'
 import { policiesSchema } from '../src/adapters/policies.ts'
 import { createTables } from '../src/store/schema.ts'
+import { inParallel } from './in-parallel.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -99,7 +100,10 @@ test('the page about the log has a row for every table', () => {
 test('the code in the pages runs', async () => {
   const scripts = pages.flatMap(page => blocksOf(page).filter(block => block.info === 'ts'))
   expect(scripts.length).toBeGreaterThanOrEqual(2)
-  const printed = await Promise.all(scripts.map(script => run(script.code)))
+  const printed: string[] = []
+  await inParallel([...scripts.entries()], async ([i, { code }]) => {
+    printed[i] = await run(code)
+  })
   const all = printed.join('\n')
   expect(all).toMatch(/settled ATIVO\nsettled ATIVO\n1 \S+ log\.began\n/)
   expect(all).toMatch(/'EXPIRADO',\s+'EXPIRADO',\s+'EXPIRADO',\s+'EXPIRADO'/)

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,8 +10,9 @@ export function setup(): void {
   // Some tests run as somebody else.
   chmodSync(folder, 0o755)
   process.env.TMPDIR = folder
-  // Hundreds of processes start from the same sources: each is compiled by the first one only.
+  // Hundreds of processes start from the same sources, dozens of them at once: none has to compile them.
   process.env.NODE_COMPILE_CACHE = join(folder, 'compiled')
+  execFileSync(process.execPath, ['--conditions=averba-source', join(import.meta.dirname, 'compiled.ts')])
   // After all workers: they write there what they compiled when they end.
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 }

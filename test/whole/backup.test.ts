@@ -47,12 +47,12 @@ async function bodiesOf(engine: Averba): Promise<number[]> {
   return bodies.sort((a, b) => a - b)
 }
 
-/** Appends until told to stop, and says which were acknowledged. */
-function putUnderLoad(engine: Averba) {
+/** Appends from a number on until told to stop, and says which were acknowledged. */
+function putUnderLoad(engine: Averba, from: number) {
   const acknowledged: number[] = []
   let isStopped = false
   const work = Array.from({ length: 8 }, async (_, worker) => {
-    for (let i = worker; !isStopped; i += 8)
+    for (let i = from + worker; !isStopped; i += 8)
       if ((await notify(engine, i)).status === 200) acknowledged.push(i)
   })
   return {
@@ -67,18 +67,21 @@ function putUnderLoad(engine: Averba) {
 test('the drill: a backup under load, restored elsewhere, holds all that was acknowledged, and goes on', async () => {
   const store = newPath()
   const engine = await openAverba({ store, receiver })
-  const load = putUnderLoad(engine)
-  await expect.poll(() => load.acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(200)
+  const all: number[] = []
 
   // Once from inside the process, once by the operator's command in another one.
   for (const make of [
     (to: string) => backupStore({ store, to }),
     async (to: string) => JSON.parse((await averba('backup', store, to, '--json')).stdout),
   ]) {
-    const before = [...load.acknowledged]
+    const load = putUnderLoad(engine, Math.max(-1, ...all) + 1)
+    await expect.poll(() => load.acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(200)
+    const before = [...all, ...load.acknowledged]
     const backup = join(dirname(store), `backup-${before.length}`)
     const made = await make(backup)
-    expect(load.acknowledged.length).toBeGreaterThan(before.length)
+    await load.stop()
+    all.push(...load.acknowledged)
+    expect(all.length).toBeGreaterThan(before.length)
     expect(made).toMatchObject({ file: backup, epochs: [1], owed: [], bytes: statSync(backup).size })
     expect(statSync(backup).mode & 0o777).toBe(0o600)
     // A single file: the header says that it has no write-ahead log.
@@ -100,8 +103,7 @@ test('the drill: a backup under load, restored elsewhere, holds all that was ack
     expect((await diagnoseStore({ store: elsewhere, isDeep: true })).problems).toEqual([])
     rmSync(backup)
   }
-  await load.stop()
-  expect(new Set(await bodiesOf(engine))).toEqual(new Set(load.acknowledged))
+  expect(new Set(await bodiesOf(engine))).toEqual(new Set(all))
   await engine.close()
 })
 

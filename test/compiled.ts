@@ -1,0 +1,11 @@
+/** Loads what the processes of tests load, so that Node keeps it compiled for them. */
+import '../src/cli/demo.ts'
+import '../src/cli/dev.ts'
+import '../src/cli/init.ts'
+import '../src/cli/program.ts'
+import '../src/cli/simulate.ts'
+import '../src/conformance/index.ts'
+import '../src/index.ts'
+import '../src/simulation/index.ts'
+import '../src/verify.ts'
+import './campaign/run-steps.ts'
