@@ -1,7 +1,7 @@
-import { brasiliaDay } from './adapters/brasilia.ts'
 import type { ListedFailure } from './adapters/portal/protocol.ts'
 import { parsePartAddress } from './addresses.ts'
 import type { Area } from './area.ts'
+import { brasiliaDay } from './brasilia.ts'
 import { fromInstant } from './clock.ts'
 import type { Delivery, Target } from './decisions.ts'
 import type { Instant, Json, PartAddress } from './message.ts'

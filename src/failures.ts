@@ -1,6 +1,6 @@
-import { brasiliaDay, readIso } from './adapters/brasilia.ts'
 import type { Falha } from './adapters/portal/wire.ts'
 import type { Area } from './area.ts'
+import { brasiliaDay, readIso } from './brasilia.ts'
 import { fromInstant, toInstant } from './clock.ts'
 import type { Target } from './decisions.ts'
 import { AverbaError } from './errors.ts'

@@ -1,6 +1,6 @@
-import { readIso } from './adapters/brasilia.ts'
 import type { Area } from './area.ts'
 import { isAwaited } from './awaited.ts'
+import { readIso } from './brasilia.ts'
 import { fromInstant, giveWay, isWithin, toInstant } from './clock.ts'
 import type { Delivery } from './decisions.ts'
 import { AverbaError, type ErrorCode } from './errors.ts'

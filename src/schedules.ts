@@ -1,7 +1,7 @@
-import { brasiliaDay, readIso } from './adapters/brasilia.ts'
 import { useCertificate } from './adapters/certificate.ts'
 import { valueFrom } from './adapters/source.ts'
 import type { Area } from './area.ts'
+import { brasiliaDay, readIso } from './brasilia.ts'
 import { certificatesIn, type UsedCertificate } from './certificate-checks.ts'
 import { fromInstant, giveWay, isWithin, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'

@@ -1,5 +1,5 @@
-import { brasiliaDay } from './adapters/brasilia.ts'
 import type { Area } from './area.ts'
+import { brasiliaDay } from './brasilia.ts'
 import { fromInstant, giveWay, toInstant } from './clock.ts'
 import type { Received, Recovered } from './machines/notification.ts'
 import type { Instant, Recorded } from './message.ts'

@@ -1,7 +1,8 @@
 import type { Clock } from '../clock.ts'
+import { UnsentError } from './connection-errors.ts'
 import { drain } from './drain.ts'
 import type { Fault } from './fault.ts'
-import { defaultBudgetMs, type Fetch, UnsentError } from './transport.ts'
+import { defaultBudgetMs, type Fetch } from './transport.ts'
 
 /** Sends a request under a fault. Throws where the transport would. */
 export async function befall(

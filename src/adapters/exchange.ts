@@ -4,9 +4,10 @@ import { AverbaError } from '../errors.ts'
 import type { Carried, Outcome } from '../message.ts'
 import { type AnswerLimits, withLimits } from './answer-limits.ts'
 import { answerBytesMax, OversizedError, readBoundedText } from './bounded-body.ts'
+import { describe, UnsentError } from './connection-errors.ts'
 import { hideSent } from './hide-sent.ts'
 import type { EffectClass, MayLeave } from './performer.ts'
-import { describe, type Fetch, UnsentError } from './transport.ts'
+import type { Fetch } from './transport.ts'
 
 /** An answer, read to its end. */
 export interface Answer {

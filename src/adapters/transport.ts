@@ -1,34 +1,25 @@
 import { isDeepStrictEqual } from 'node:util'
-import { Agent, buildConnector, type Dispatcher, request as undiciRequest } from 'undici'
+import type { Agent, Dispatcher } from 'undici'
 import { type Clock, isWithin } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import { limitsOf } from './answer-limits.ts'
-import { answerBytesMax, bounded, OversizedError, readBounded } from './bounded-body.ts'
+import { answerBytesMax, bounded, readBounded } from './bounded-body.ts'
 import {
   type Certificate,
   type UsableCertificate,
   useCertificate,
   useNextCertificate,
 } from './certificate.ts'
+import { codeOf, isUnsent, UnsentError } from './connection-errors.ts'
 import { type Source, valueFrom } from './source.ts'
+
+type Undici = typeof import('undici')
 
 /** The one way out: a request, and its response. Simulators and sockets meet here. */
 export type Fetch = (request: Request) => Promise<Response>
 
 /** The same, answered as soon as the head is there. `onConnected` is called when the connection is. */
 export type StreamingFetch = (request: Request, onConnected?: () => void) => Promise<Response>
-
-/** A request that certainly never left: the address was not found, the connection or TLS was refused. */
-export class UnsentError extends Error {
-  override readonly name = 'UnsentError'
-  /** What Node calls the reason. */
-  readonly code: string
-
-  constructor(code: string) {
-    super(inWords(code))
-    this.code = code
-  }
-}
 
 /** A `Fetch` over real sockets, to be closed. */
 export interface Socket {
@@ -79,6 +70,8 @@ interface Opened {
  */
 export function openSocket(options: SocketOptions): Socket {
   const { budgetMs = defaultBudgetMs, bodyBytesMax = answerBytesMax, clock } = options
+  // Begun with the socket: most commands open none, and the first request of a host should not pay for it.
+  const undici = import('undici')
   let opened: Opened | undefined
   let renewal: Promise<Opened> | undefined
 
@@ -91,7 +84,7 @@ export function openSocket(options: SocketOptions): Socket {
     const use = before ? useNextCertificate : useCertificate
     const usable = source === undefined ? undefined : await use(certificate as Certificate, askedAt) // Checked.
     if (usable && usable.daysLeft <= expiryWarningDays) options.onExpiring?.(usable.daysLeft)
-    const agent = createAgent(options, usable)
+    const agent = createAgent(await undici, options, usable)
     // Requests under way on the old connections end there.
     before?.agent.close().catch(() => undefined)
     return { agent, certificate, askedAt }
@@ -124,7 +117,8 @@ export function openSocket(options: SocketOptions): Socket {
     // A vault that hangs has a limit of its own: its time is none in which a request is on its way.
     const agent = await current()
     const signal = AbortSignal.any([AbortSignal.timeout(withinMs), request.signal])
-    return exchange(request, onConnected ? agent.compose(telling(onConnected)) : agent, signal)
+    const { request: ask } = await undici
+    return exchange(ask, request, onConnected ? agent.compose(telling(onConnected)) : agent, signal)
   }
 
   return {
@@ -144,7 +138,11 @@ export function openSocket(options: SocketOptions): Socket {
   }
 }
 
-function createAgent(options: SocketOptions, certificate: UsableCertificate | undefined): Agent {
+function createAgent(
+  { Agent, buildConnector }: Undici,
+  options: SocketOptions,
+  certificate: UsableCertificate | undefined,
+): Agent {
   const { ca, localAddress, connectTo, budgetMs = defaultBudgetMs } = options
   const tls = {
     ...(ca !== undefined && { ca }),
@@ -175,13 +173,14 @@ function createAgent(options: SocketOptions, certificate: UsableCertificate | un
 
 /** Sends a request and waits for the head of its answer. */
 async function exchange(
+  ask: Undici['request'],
   request: Request,
   dispatcher: Dispatcher,
   signal: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {
   const body = request.body === null ? null : Buffer.from(await request.arrayBuffer())
   try {
-    return await undiciRequest(request.url, {
+    return await ask(request.url, {
       dispatcher,
       method: request.method,
       headers: Object.fromEntries(request.headers),
@@ -238,84 +237,4 @@ function headersOf(raw: Record<string, string | string[] | undefined>): Headers 
     for (const each of [value ?? []].flat()) headers.append(name, each)
   }
   return headers
-}
-
-const unsentCodes = new Set([
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-  'UND_ERR_CONNECT_TIMEOUT',
-  // How the check of the server's certificate can end, before any request.
-  'CERT_CHAIN_TOO_LONG',
-  'CERT_HAS_EXPIRED',
-  'CERT_NOT_YET_VALID',
-  'CERT_REJECTED',
-  'CERT_REVOKED',
-  'CERT_SIGNATURE_FAILURE',
-  'CERT_UNTRUSTED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'INVALID_CA',
-  'INVALID_PURPOSE',
-  'PATH_LENGTH_EXCEEDED',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-])
-
-/** The handshake failed, or was not TLS: no request was read. */
-const refusedHandshake =
-  /^ERR_SSL_(WRONG_VERSION_NUMBER|UNSUPPORTED_PROTOCOL|[\w/]*ALERT_(HANDSHAKE_FAILURE|PROTOCOL_VERSION|UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_\w+|ACCESS_DENIED))$/
-
-function isUnsent(error: unknown): boolean {
-  return unsentCodes.has(codeOf(error)) || refusedHandshake.test(codeOf(error))
-}
-
-/** Node's code for an error; empty where it has none. */
-export function codeOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  return code === undefined || code === null ? '' : String(code)
-}
-
-/** Says what happened to a connection by its code alone: messages may hold addresses, and those a CPF. */
-export function describe(error: unknown): string {
-  const isInWords = [AverbaError, UnsentError, OversizedError].some(kind => error instanceof kind)
-  if (error instanceof Error && isInWords) return error.message
-  if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time'
-  const code = codeOf(error) || (error instanceof Error ? error.name : '')
-  return isWord(code) ? inWords(code) : 'unknown'
-}
-
-/**
- * A host's own way out may throw anything, with an address or a number as its code: what is kept for good must be a
- * word.
- */
-function isWord(code: string): boolean {
-  return /^[A-Za-z_]\w{0,60}$/.test(code) && !/\d{5}/.test(code)
-}
-
-/** Whether there was a certificate without a chain to a trusted authority. */
-export function isUntrusted(code: string): boolean {
-  return /CERT|CA$|^UNABLE_TO_VERIFY/.test(code)
-}
-
-function inWords(code: string): string {
-  const words = wordsOf(code)
-  return words === undefined ? code : `${words} (${code})`
-}
-
-function wordsOf(code: string): string | undefined {
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'the name of the service was not found'
-  if (code === 'ECONNREFUSED') return 'the connection was refused'
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'there is no connection in time'
-  if (code === 'HTTPParserError' || code.startsWith('HPE_')) return 'the answer is not HTTP'
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return "the service's certificate is for another name"
-  if (code === 'CERT_HAS_EXPIRED') return "the service's certificate has expired"
-  if (code.includes('ALERT')) return 'the service refused the handshake'
-  if (isUntrusted(code)) return "the service's certificate is not trusted: is the option ca missing or wrong?"
-  return undefined
 }

@@ -1,5 +1,6 @@
 import { AverbaError } from '../errors.ts'
-import { describe, type Fetch, openSocket, type SocketOptions, UnsentError } from './transport.ts'
+import { describe, UnsentError } from './connection-errors.ts'
+import { type Fetch, openSocket, type SocketOptions } from './transport.ts'
 
 /** What became of a try to reach a service. */
 export interface Reach {

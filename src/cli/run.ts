@@ -3,7 +3,7 @@ import { type LogLine, onlyAllowed, openAverba, systemClock } from '../index.ts'
 import { printable } from '../printable.ts'
 import { defaultConfig, loadConfig } from './load-config.ts'
 import { goOnWithoutOutput, printOrDrop } from './lost-output.ts'
-import { createMetrics, type Metrics } from './metrics.ts'
+import type { Metrics } from './metrics.ts'
 import { createProbes } from './probes.ts'
 import { serveTenants, type Tenant } from './serve-tenants.ts'
 import { type StatusServer, serveStatus } from './status-server.ts'
@@ -66,6 +66,8 @@ async function open(config: string, isNamed: boolean): Promise<Running> {
     printOrDrop(printable(JSON.stringify({ at, ...(isNamed && { config }), ...onlyAllowed(line) })))
   }
   const averba = await openAverba({ ...options, logger })
+  // Its library takes long to load, and no other command measures anything.
+  const { createMetrics } = await import('./metrics.ts')
   return { config, options, averba, logger, metrics: createMetrics(averba, clock) }
 }
 

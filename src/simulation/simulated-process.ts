@@ -1,4 +1,5 @@
-import { type Fetch, UnsentError } from '../adapters/transport.ts'
+import { UnsentError } from '../adapters/connection-errors.ts'
+import type { Fetch } from '../adapters/transport.ts'
 import { type Averba, Medium, openOn } from '../averba.ts'
 import { AverbaError } from '../errors.ts'
 import type { AverbaOptions } from '../options.ts'

@@ -1,7 +1,8 @@
 import { expect, onTestFinished } from 'vitest'
 import type { ZodType } from 'zod'
+import { UnsentError } from '../../src/adapters/connection-errors.ts'
 import { type Peer, serve } from '../../src/adapters/serve.ts'
-import { type Fetch, openSocket, UnsentError } from '../../src/adapters/transport.ts'
+import { type Fetch, openSocket } from '../../src/adapters/transport.ts'
 import { systemClock } from '../../src/clock.ts'
 import type { ServiceName } from '../../src/service-name.ts'
 import {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
+import { UnsentError } from '../../src/adapters/connection-errors.ts'
 import {
   writeChangeStatus,
   writeListConsents,
   writeReadAwareness,
 } from '../../src/adapters/consent/protocol.ts'
 import { writeRequestToken } from '../../src/adapters/token/protocol.ts'
-import { UnsentError } from '../../src/adapters/transport.ts'
 import { type Policies, samples, seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
 import { createSimulators } from '../../src/simulation/services.ts'
 import { Watch } from './watch.ts'

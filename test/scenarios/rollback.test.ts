@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { expect, test } from 'vitest'
-import { UnsentError } from '../../src/adapters/transport.ts'
+import { UnsentError } from '../../src/adapters/connection-errors.ts'
 import { systemEntropy } from '../../src/clock.ts'
 import {
   type Averba,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { readIso } from '../../brasilia.ts'
 import { readCnpj } from '../../cnpj.ts'
 import type { Instant, Json } from '../../message.ts'
-import { readIso } from '../brasilia.ts'
 import { parseJson } from '../json.ts'
 import { type Listing, readListing } from '../listing.ts'
 import { withoutEndSlashes } from '../without-end-slashes.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { brasiliaDay, readIso } from '../../brasilia.ts'
 import { type Clock, fromInstant, isWaitOver } from '../../clock.ts'
 import type { Outcome } from '../../message.ts'
-import { brasiliaDay, readIso } from '../brasilia.ts'
 import type { Answer } from '../exchange.ts'
 import { parseJson } from '../json.ts'
 import { readProblem } from '../problem.ts'

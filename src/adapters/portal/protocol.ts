@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { readBrasilia } from '../../brasilia.ts'
 import { holdsCpf } from '../../cpf.ts'
 import type { Instant, Json } from '../../message.ts'
-import { readBrasilia } from '../brasilia.ts'
 import { parseJson } from '../json.ts'
 import { type Listing, readListing } from '../listing.ts'
 import { withoutEndSlashes } from '../without-end-slashes.ts'

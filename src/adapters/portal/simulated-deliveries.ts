@@ -1,5 +1,5 @@
+import { brasiliaDay, writeBrasilia } from '../../brasilia.ts'
 import type { Clock } from '../../clock.ts'
-import { brasiliaDay, writeBrasilia } from '../brasilia.ts'
 import { drain } from '../drain.ts'
 import type { PortalPolicies } from '../policies.ts'
 import { LateError, type Limit, withinTime } from '../within-time.ts'

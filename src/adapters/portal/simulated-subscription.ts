@@ -1,4 +1,4 @@
-import { writeBrasilia } from '../brasilia.ts'
+import { writeBrasilia } from '../../brasilia.ts'
 import type { SubscriptionLife } from './subscription-life.ts'
 import type { Assinatura, AssinaturaListada } from './wire.ts'
 

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono'
+import { brasiliaDay } from '../../brasilia.ts'
 import type { Clock, Entropy } from '../../clock.ts'
-import { brasiliaDay } from '../brasilia.ts'
 import type { PortalPolicies } from '../policies.ts'
 import { type Deliver, type Delivered, type Notice, SimulatedDeliveries } from './simulated-deliveries.ts'
 import { SimulatedSession } from './simulated-session.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { brasiliaDay, readBrasilia, readIso, writeBrasilia } from '../../src/adapters/brasilia.ts'
+import { brasiliaDay, readBrasilia, readIso, writeBrasilia } from '../src/brasilia.ts'
 
 test.each([
   ['20-11-2026 09:00:00', '2026-11-20T12:00:00.000Z', 'today, three hours behind'],

@@ -1,5 +1,5 @@
-import { toInstant } from '../clock.ts'
-import type { Instant } from '../message.ts'
+import { toInstant } from './clock.ts'
+import type { Instant } from './message.ts'
 
 /** The zone of the portal's dates. It had daylight saving time until 2019, so an offset would not do. */
 const zone = 'America/Sao_Paulo'
