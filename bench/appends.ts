@@ -1,14 +1,10 @@
 import { join } from 'node:path'
-import { systemClock, systemEntropy } from '../src/clock.ts'
-import { Engine } from '../src/engine.ts'
-import { subjectMachine } from '../src/machines/subject.ts'
-import { validationMachine } from '../src/machines/validation.ts'
-import type { Store } from '../src/store/store.ts'
 import { readHeaderText } from './header-text.ts'
-import { interleave, medianOf, rateOf, ratioOf } from './measure.ts'
+import { type Figures, interleave, medianOf, rateOf, ratioOf, type Say } from './measure.ts'
 import { openEmmett } from './peers.ts'
 import { RawLog } from './raw-log.ts'
 import { RawRows } from './raw-rows.ts'
+import { openEngine, validateAll } from './validations.ts'
 import { Callers, consentEvent, createId, eventsPerStream, openStore } from './workload.ts'
 
 const callers = 64
@@ -16,111 +12,113 @@ const manyEvents = 12_800
 const fewEvents = 2_000
 const emmettEvents = 1_280
 
-/** Appends bare and through the engine, by 64 callers and by one, against raw inserts and against Emmett. */
-export async function benchAppends(
-  folder: string,
-  say: (line: string) => void,
-): Promise<Record<string, number>> {
-  const store = await openStore(folder, 'bare.sqlite', [])
-  const alone = await openStore(folder, 'bare-one.sqlite', [])
-  const full = await openStore(folder, 'full.sqlite')
-  const engine = await openEngine(full)
-  const [many, one] = [new Callers(store, callers), new Callers(alone, 1)]
-  const emmett = await openEmmett(join(folder, 'emmett.sqlite'), say)
-  // Far enough into the log: a position of one digit makes rows of which one more fits on a page.
-  await many.append(manyEvents)
-  await validateAll(engine, callers)
-  const amended = { type: 'consent.amended', header: await readHeaderText(store), eventsPerStream }
-  const raw = new RawLog(join(folder, 'raw.sqlite'), { ...amended, callers })
-  const rawOne = new RawLog(join(folder, 'raw-one.sqlite'), { ...amended, callers: 1 })
-  const rawFull = new RawRows(join(folder, 'raw-full.sqlite'), join(folder, 'full.sqlite'), createId)
-  const { data } = consentEvent(`consent-${createId()}`, 2).event
-  say(
-    `appends: headers of ${amended.header.length} bytes bare, ${(await readHeaderText(full)).length} full, synchronous=FULL`,
-  )
-  const rates = await interleave(
+/** Appends of 64 callers, bare, against raw inserts. */
+export async function benchAppendBare(folder: string, say: Say): Promise<Figures> {
+  const bare = await openBare(folder, say, callers)
+  const { raw, averba } = await interleave(
     {
-      raw64: () => rateOf(manyEvents, () => raw.insert(manyEvents)),
-      bare64: () => rateOf(manyEvents, () => many.append(manyEvents)),
-      rawFull64: () => {
-        const rows = rawFull.make(manyEvents / 2)
-        return rateOf(rows.length, () => rawFull.insert(rows, callers))
-      },
-      full64: () => rateOf(manyEvents / 2, () => validateAll(engine, manyEvents / 2)),
-      raw1: () => rateOf(fewEvents, () => rawOne.insert(fewEvents)),
-      bare1: () => rateOf(fewEvents, () => one.append(fewEvents)),
-      emmett64: () =>
-        rateOf(emmettEvents, () =>
-          emmett.appendAll(emmettEvents, callers, () => `consent-${createId()}`, data as object),
-        ),
+      raw: () => rateOf(manyEvents, () => bare.raw.insert(manyEvents)),
+      averba: () => rateOf(manyEvents, () => bare.callers.append(manyEvents)),
     },
     say,
   )
-  emmett.close()
-  raw.close()
-  rawOne.close()
-  rawFull.close()
-  await full.close()
-  await store.close()
-  await alone.close()
+  await bare.close()
   return {
-    rawPerSecond64: Math.round(medianOf(rates.raw64)),
-    rawFullPerSecond64: Math.round(medianOf(rates.rawFull64)),
-    barePerSecond64: Math.round(medianOf(rates.bare64)),
-    fullPerSecond64: Math.round(medianOf(rates.full64)),
-    emmettPerSecond64: Math.round(medianOf(rates.emmett64)),
-    appendBare64: ratioOf(rates.bare64, rates.raw64),
-    appendFull64: ratioOf(rates.full64, rates.raw64),
-    appendFull64VsOwnRows: ratioOf(rates.full64, rates.rawFull64),
-    append1: ratioOf(rates.bare1, rates.raw1),
-    vsEmmett64: ratioOf(rates.bare64, rates.emmett64),
+    rawPerSecond64: Math.round(medianOf(raw)),
+    barePerSecond64: Math.round(medianOf(averba)),
+    appendBare64: ratioOf(averba, raw),
   }
 }
 
-const subjectsCount = 256
-
-/** An engine with people who are known to it. */
-export interface BenchEngine {
-  readonly engine: Engine
-  readonly subjects: readonly string[]
-}
-
-/** Opens an engine on a store, with all that a command goes through. */
-export async function openEngine(store: Store): Promise<BenchEngine> {
-  const engine = new Engine({
-    store,
-    clock: systemClock,
-    entropy: systemEntropy,
-    createId,
-    machines: [subjectMachine, validationMachine],
-    performers: {},
-    routers: {},
-    onTrouble: (what, error) => console.error(what, error),
-  })
-  const subjects = Array.from({ length: subjectsCount }, () => createId())
-  for (const subject of subjects) {
-    const parts = { cpf: { owner: `subject-${subject}`, value: '00000000000' } }
-    const message = { type: 'subject.enrol', data: { subject, origin: 'host' }, parts }
-    await engine.handle({ subject }, async () => ({ targets: [{ stream: `subject-${subject}`, message }] }))
-  }
-  return { engine, subjects }
-}
-
-const claims = { nome: 'MARIA DE EXEMPLO SOUZA', data_nascimento: '1990-05-17', situacao_cpf: 'regular' }
-
-/** Requests validations: each with a machine, a receipt, an effect, a row of a view, a leaf and a sealed part. */
-export async function validateAll({ engine, subjects }: BenchEngine, count: number): Promise<void> {
-  await Promise.all(
-    Array.from({ length: callers }, async (_, caller) => {
-      for (let n = 0; n < count / callers; n++) {
-        const subject = subjects[(n * callers + caller) % subjects.length] ?? ''
-        const validation = createId()
-        const parts = { claims: { owner: `subject-${subject}`, value: claims } }
-        const message = { type: 'validation.request', data: { validation, id: validation, subject }, parts }
-        await engine.handle({ validation, claims }, async () => ({
-          targets: [{ stream: `validation-${validation}`, message, isNew: true }],
-        }))
-      }
-    }),
+/** Appends of one caller, bare, against raw inserts. */
+export async function benchAppendOne(folder: string, say: Say): Promise<Figures> {
+  const bare = await openBare(folder, say, 1)
+  const { raw, averba } = await interleave(
+    {
+      raw: () => rateOf(fewEvents, () => bare.raw.insert(fewEvents)),
+      averba: () => rateOf(fewEvents, () => bare.callers.append(fewEvents)),
+    },
+    say,
   )
+  await bare.close()
+  return { append1: ratioOf(averba, raw) }
+}
+
+/** Appends of 64 callers, bare, against Emmett. */
+export async function benchAppendPeer(folder: string, say: Say): Promise<Figures> {
+  const bare = await openBare(folder, say, callers)
+  const peer = await openEmmett(join(folder, 'emmett.sqlite'), say)
+  const { data } = consentEvent(`consent-${createId()}`, 2).event
+  const append = () => peer.appendAll(emmettEvents, callers, () => `consent-${createId()}`, data as object)
+  const { emmett, averba } = await interleave(
+    {
+      emmett: () => rateOf(emmettEvents, append),
+      averba: () => rateOf(manyEvents, () => bare.callers.append(manyEvents)),
+    },
+    say,
+  )
+  peer.close()
+  await bare.close()
+  return { emmettPerSecond64: Math.round(medianOf(emmett)), vsEmmett64: ratioOf(averba, emmett) }
+}
+
+/** Appends of 64 callers through the engine, against raw inserts of bare rows, and of the very rows of these. */
+export async function benchAppendFull(folder: string, say: Say): Promise<Figures> {
+  const bare = await openBare(folder, say, callers)
+  const path = join(folder, 'full.sqlite')
+  const store = await openStore(folder, 'full.sqlite')
+  const engine = await openEngine(store)
+  await validateAll(engine, callers, callers)
+  say(`  headers of ${(await readHeaderText(store)).length} bytes through the engine`)
+  const own = new RawRows(join(folder, 'own-rows.sqlite'), path, createId)
+  const { raw, ownRows, averba } = await interleave(
+    {
+      raw: () => rateOf(manyEvents, () => bare.raw.insert(manyEvents)),
+      ownRows: () => {
+        const rows = own.make(manyEvents / 2)
+        return rateOf(rows.length, () => own.insert(rows, callers))
+      },
+      averba: () => rateOf(manyEvents / 2, () => validateAll(engine, manyEvents / 2, callers)),
+    },
+    say,
+  )
+  own.close()
+  await store.close()
+  await bare.close()
+  return {
+    rawFullPerSecond64: Math.round(medianOf(ownRows)),
+    fullPerSecond64: Math.round(medianOf(averba)),
+    appendFull64: ratioOf(averba, raw),
+    appendFull64VsOwnRows: ratioOf(averba, ownRows),
+  }
+}
+
+interface Bare {
+  readonly callers: Callers
+  readonly raw: RawLog
+  close(): Promise<void>
+}
+
+/** A store with callers, and beside it the raw log, with the same rows. */
+async function openBare(folder: string, say: Say, count: number): Promise<Bare> {
+  const store = await openStore(folder, 'bare.sqlite', [])
+  const many = new Callers(store, count)
+  // Far enough into the log: a position of one digit makes rows of which one more fits on a page.
+  await many.append(manyEvents)
+  const rows = {
+    type: 'consent.amended',
+    header: await readHeaderText(store),
+    eventsPerStream,
+    callers: count,
+  }
+  const raw = new RawLog(join(folder, 'raw.sqlite'), rows)
+  say(`appends: headers of ${rows.header.length} bytes, synchronous=FULL, callers: ${count}`)
+  return {
+    callers: many,
+    raw,
+    async close() {
+      raw.close()
+      await store.close()
+    },
+  }
 }

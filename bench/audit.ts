@@ -1,6 +1,4 @@
 import { hash } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock, systemEntropy } from '../src/clock.ts'
 import type { Engine } from '../src/engine.ts'
@@ -13,35 +11,24 @@ import { Store } from '../src/store/store.ts'
 import { Tree } from '../src/store/tree.ts'
 import { views } from '../src/views/views.ts'
 import { machines } from '../src/wiring.ts'
-import { openEngine, validateAll } from './appends.ts'
-import { benchErasure } from './erasure.ts'
-import { interleave, medianOf, rateOf, ratioOf } from './measure.ts'
+import { type Figures, interleave, medianOf, rateOf, ratioOf, type Say } from './measure.ts'
+import { openEngine, validateAll } from './validations.ts'
 import { createId } from './workload.ts'
 
 const verifiedEvents = 20_000
 const appends = 3_200
 const callers = 64
 
-/** What a proof costs: verifying a log against raw SHA-256 of the same bytes, and appending with one against without. */
-export async function benchAudit(say: (line: string) => void): Promise<Record<string, number>> {
-  const folder = mkdtempSync(join(tmpdir(), 'averba-bench-'))
-  try {
-    const proofs = { ...(await benchVerify(folder, say)), ...(await benchAppendCost(folder, say)) }
-    return { ...proofs, ...(await benchErasure(say)) }
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
-}
-
 interface Stored {
   readonly header: string
   readonly parts: readonly { readonly name: string; readonly owner: string; readonly sealed: Uint8Array }[]
 }
 
-async function benchVerify(folder: string, say: (line: string) => void): Promise<Record<string, number>> {
+/** Verifies a log, against SHA-256 of the same bytes alone. */
+export async function benchVerify(folder: string, say: Say): Promise<Figures> {
   const path = join(folder, 'verified.sqlite')
   const store = await openWithTables(path)
-  await validateAll(await openEngine(store), verifiedEvents)
+  await validateAll(await openEngine(store), verifiedEvents, callers)
   await store.close()
   const log = await readLog(path)
   const bytes = log.map(({ header, parts }) => [
@@ -96,10 +83,12 @@ async function readLog(path: string): Promise<Stored[]> {
 }
 
 /**
+ * Appends with a proof, against appends without.
+ *
  * The store cannot append without leaf and tree: what those cost is measured by themselves, on the same headers, and
  * taken off an append without a part.
  */
-async function benchAppendCost(folder: string, say: (line: string) => void): Promise<Record<string, number>> {
+export async function benchAppendCost(folder: string, say: Say): Promise<Figures> {
   const [whole, bare] = [
     await openEngine(await openWithTables(join(folder, 'whole.sqlite'))),
     await openEngine(await openWithTables(join(folder, 'bare.sqlite'))),
@@ -107,7 +96,7 @@ async function benchAppendCost(folder: string, say: (line: string) => void): Pro
   const header = `{${'x'.repeat(700)}}`
   const rates = await interleave(
     {
-      proven: () => rateOf(appends, () => validateAll(whole, appends)),
+      proven: () => rateOf(appends, () => validateAll(whole, appends, callers)),
       partless: () => rateOf(appends, () => requestAll(bare.engine, bare.subjects, appends)),
       leaves: () =>
         rateOf(appends, () => {

@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock, systemEntropy, toInstant } from '../src/clock.ts'
 import { Store } from '../src/store/store.ts'
+import type { Figures, Say } from './measure.ts'
 import { createId } from './workload.ts'
 
 const owners = 100_000
@@ -12,8 +11,7 @@ const together = 500
  * Erasing one of so many persons: every other key is wrapped by a new epoch, in batches, durable; then the journal is
  * emptied. In seconds of this machine.
  */
-export async function benchErasure(say: (line: string) => void): Promise<{ erase100kSeconds: number }> {
-  const folder = mkdtempSync(join(tmpdir(), 'averba-bench-'))
+export async function benchErasure(folder: string, say: Say): Promise<Figures> {
   const store = await Store.open({
     path: join(folder, 'log.sqlite'),
     views: [],
@@ -35,7 +33,6 @@ export async function benchErasure(say: (line: string) => void): Promise<{ erase
     return { erase100kSeconds: Number(seconds.toFixed(2)) }
   } finally {
     await store.close()
-    rmSync(folder, { recursive: true })
   }
 }
 

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import { openEngine, validateAll } from './appends.ts'
 import { buildLog } from './build-log.ts'
-import { medianOf, rateOf } from './measure.ts'
+import { type Figures, medianOf, rateOf, type Say } from './measure.ts'
+import { openEngine, validateAll } from './validations.ts'
 import { Callers, openStore } from './workload.ts'
 
 const small = 10_000
@@ -15,10 +15,7 @@ const bareEvents = 12_800
 const fullEvents = 6_400
 
 /** Whether a long log is as fast as a short one, and a rebuild of it as small. */
-export async function benchGrowth(
-  folder: string,
-  say: (line: string) => void,
-): Promise<Record<string, number>> {
+export async function benchGrowth(folder: string, say: Say): Promise<Figures> {
   say(`growth: logs of ${small}, ${middle} and ${large} events, with all views`)
   const paths = { small: 'small.sqlite', middle: 'middle.sqlite', large: 'large.sqlite' }
   for (const [name, events, streams] of [
@@ -46,8 +43,8 @@ export async function benchGrowth(
     )
     const full = await inTurn(
       round,
-      () => rateOf(fullEvents, () => validateAll(engines[0], fullEvents)),
-      () => rateOf(fullEvents, () => validateAll(engines[1], fullEvents)),
+      () => rateOf(fullEvents, () => validateAll(engines[0], fullEvents, 64)),
+      () => rateOf(fullEvents, () => validateAll(engines[1], fullEvents, 64)),
     )
     say(
       `  round ${round}: bare ${bare.map(Math.round).join(' and ')}/s, full ${full.map(Math.round).join(' and ')}/s`,

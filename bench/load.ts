@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { Say } from './measure.ts'
 import { installPeers } from './peers.ts'
 
 /** What a load came to. */
@@ -24,7 +25,7 @@ export interface LoadOptions {
 }
 
 /** Posts to a server of this process from another one, so that neither takes the other's time. */
-export async function load(options: LoadOptions, say: (line: string) => void): Promise<Load> {
+export async function load(options: LoadOptions, say: Say): Promise<Load> {
   const script = join(installPeers('autocannon', say), 'load.mjs')
   const { stdout } = await promisify(execFile)(process.execPath, [script, JSON.stringify(options)])
   return JSON.parse(stdout) as Load // As the script writes it.

@@ -1,3 +1,9 @@
+/** Takes a line of what a benchmark does. */
+export type Say = (line: string) => void
+
+/** What a benchmark measured, by key. */
+export type Figures = Readonly<Record<string, number>>
+
 /** How many rounds count, after one to warm up. */
 const rounds = 7
 
@@ -26,7 +32,7 @@ export type Variant = () => Promise<number>
  */
 export async function interleave<N extends string>(
   variants: Readonly<Record<N, Variant>>,
-  say: (line: string) => void,
+  say: Say,
   count: number = rounds,
 ): Promise<Record<N, number[]>> {
   const names = Object.keys(variants) as N[] // As they are declared.

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Say } from './measure.ts'
 
 /** Emmett's event store on SQLite, as bench/peers/emmett.mjs drives it. */
 export interface Emmett {
@@ -16,7 +17,7 @@ const folder = join(import.meta.dirname, 'peers')
  *
  * @returns the folder
  */
-export function installPeers(needed: string, say: (line: string) => void): string {
+export function installPeers(needed: string, say: Say): string {
   if (existsSync(join(folder, 'node_modules', needed))) return folder
   say('installing the peers in bench/peers, once; one of them is compiled, which takes a minute')
   execFileSync('npm', ['ci', '--no-audit', '--no-fund'], {
@@ -27,7 +28,7 @@ export function installPeers(needed: string, say: (line: string) => void): strin
 }
 
 /** Opens Emmett on a file. */
-export async function openEmmett(path: string, say: (line: string) => void): Promise<Emmett> {
+export async function openEmmett(path: string, say: Say): Promise<Emmett> {
   const { openEmmett: open } = await import(join(installPeers('sqlite3', say), 'emmett.mjs'))
   return open(path)
 }

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type Averba, openAverba } from '../src/index.ts'
 import { type Load, load } from './load.ts'
-import { interleave, medianOf, ratioOf } from './measure.ts'
+import { type Figures, interleave, medianOf, ratioOf, type Say } from './measure.ts'
 import { NaiveReceiver } from './naive-receiver.ts'
 
 const evento = 'dimp-situacao-import'
@@ -33,10 +33,7 @@ const headers = {
  * Notifications that are authenticated, sealed, stored durably and acknowledged, over plain HTTP and 50 connections:
  * against a server that answers 204 and does nothing, and against one that inserts the plain body by itself.
  */
-export async function benchReceiver(
-  folder: string,
-  say: (line: string) => void,
-): Promise<Record<string, number>> {
+export async function benchReceiver(folder: string, say: Say): Promise<Figures> {
   const averba = await openAverba({
     store: join(folder, 'receiver.sqlite'),
     subscriptions: [{ evento, chaveSecreta: secret, chaveAutenticacao: authorization }],
@@ -88,7 +85,7 @@ export async function benchReceiver(
   }
 }
 
-async function loadOn(listener: RequestListener, say: (line: string) => void): Promise<Load> {
+async function loadOn(listener: RequestListener, say: Say): Promise<Load> {
   const server = createServer(listener)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo // It listens on a port.

@@ -9,7 +9,7 @@ import { effectMachine } from '../src/machines/effect.ts'
 import { tokenMachine } from '../src/machines/token.ts'
 import { samples, simulate, type World } from '../src/simulation/index.ts'
 import { Tokens } from '../src/tokens.ts'
-import { medianOf } from './measure.ts'
+import { type Figures, medianOf, type Say } from './measure.ts'
 import { createId, openStore } from './workload.ts'
 
 const minuteMs = 60_000
@@ -18,7 +18,7 @@ const pairs = 200
 const callsPerPair = 100
 
 /** What tokens cost: requests in a day of traffic, requests in a storm, and time in every call. */
-export async function benchTokens(say: (line: string) => void): Promise<Record<string, number>> {
+export async function benchTokens(_folder: string, say: Say): Promise<Figures> {
   const tokenRequestsPerDay = await requestsInADay()
   say(`tokens: a call a minute for a simulated day, ${tokenRequestsPerDay} token requests (at most 25)`)
   const renewalStorm = await requestsInAStorm()
