@@ -148,13 +148,6 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
     }
   }
 
-  /** The days whose failures are going to be read by themselves. */
-  async function waitingDays(): Promise<string[]> {
-    const owed = await store.effects({ stream: portalStream, states: ['owed', 'started', 'deferred'] })
-    const readings = owed.filter(({ type }) => type === 'portal.listFailures')
-    return readings.flatMap(({ data }) => (data as { day: string | null }).day ?? []) // As the machine writes it.
-  }
-
   return {
     failures({ day, recover = false } = {}) {
       const reading = read(day, recover)
@@ -191,7 +184,7 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
       const input = { method: 'subscriptions.harvestSoon', reason, days: asked, now }
       await commands
         .record(input, async () => {
-          const data = { reason, days: asked, now, waiting: await waitingDays() }
+          const data = { reason, days: asked, now, waiting: await waitingDays(store) }
           return { targets: [{ stream: portalStream, message: { type: 'portal.harvestSoon', data } }] }
         })
         .catch(() => {
@@ -206,16 +199,21 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
  * What was lost before a subscription became ours is still in the failure records. Owes nothing when it was ours
  * already.
  */
-export function readPast(now: number): Target {
-  const at = toInstant(now)
-  const days = daysBetween(toInstant(now - keptDays * dayMs), at)
+export async function readPast({ store, clock }: Pick<Area, 'store' | 'clock'>): Promise<Target> {
+  const at = clock.now()
+  const [now, days] = [toInstant(at), daysBetween(toInstant(at - keptDays * dayMs), toInstant(at))]
+  const data = { reason: 'adopted', now, waiting: await waitingDays(store) }
   return {
     stream: portalStream,
-    message: made => ({
-      type: 'portal.harvestSoon',
-      data: { reason: 'adopted', days: made > 0 ? days : [], now: at },
-    }),
+    message: made => ({ type: 'portal.harvestSoon', data: { ...data, days: made > 0 ? days : [] } }),
   }
+}
+
+/** The days whose failures are going to be read by themselves. */
+export async function waitingDays(store: Area['store']): Promise<string[]> {
+  const owed = await store.effects({ stream: portalStream, states: ['owed', 'started', 'deferred'] })
+  const readings = owed.filter(({ type }) => type === 'portal.listFailures')
+  return readings.flatMap(({ data }) => (data as { day: string | null }).day ?? []) // As the machine writes it.
 }
 
 /** The days in Brasilia from one instant to another, the newest thirty at most. */

@@ -5,7 +5,7 @@ import { brasiliaDay, readIso } from './brasilia.ts'
 import { certificatesIn, type UsedCertificate } from './certificate-checks.ts'
 import { fromInstant, giveWay, isWithin, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
-import { daysBetween } from './failures.ts'
+import { daysBetween, waitingDays } from './failures.ts'
 import { nameOf } from './handler-time.ts'
 import { inTurn } from './in-turn.ts'
 import type { Instant } from './message.ts'
@@ -53,8 +53,10 @@ export class Schedules {
     if (!portal || !receiver || !schedules || !last || last.position === 1) return
     const now = toInstant(clock.now())
     const data = { reason: 'downtime', days: daysBetween(last.at, now), now }
-    const message = { type: 'portal.harvestSoon', data }
-    await engine.record(async () => ({ targets: [{ stream: portalStream, message }] }))
+    await engine.record(async () => {
+      const message = { type: 'portal.harvestSoon', data: { ...data, waiting: await waitingDays(store) } }
+      return { targets: [{ stream: portalStream, message }] }
+    })
   }
 
   /** Does what is due. */

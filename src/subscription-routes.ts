@@ -6,7 +6,7 @@ import {
   type Secrets,
 } from './adapters/portal/protocol.ts'
 import type { Area } from './area.ts'
-import { toInstant } from './clock.ts'
+import { fromInstant, toInstant } from './clock.ts'
 import type { Delivery, Target } from './decisions.ts'
 import type { Desired } from './desired.ts'
 import type { SubscriptionReading } from './machines/subscription-messages.ts'
@@ -32,7 +32,8 @@ export async function routeSubscriptions(
   fact: Carried,
   since: number,
 ): Promise<{ delivery: Delivery; asOurs: string[] }> {
-  const { items: list, unreadable } = fact.data as Listing<ListedSubscription> // As the client reads it.
+  const { items, unreadable } = fact.data as Listing<ListedSubscription> // As the client reads it.
+  const list = items.map(each => withoutFuture(each, area.clock.now()))
   const rows = await subscriptionRows(area)
   const targets: Target[] = []
   const asOurs: string[] = []
@@ -74,6 +75,16 @@ export async function routeSubscriptions(
   const data = { active: list.length - deleted, deleted, unreadable: unreadable.length }
   const message = { type: 'portal.subscriptionsListed', data, parts }
   return { delivery: { targets: [...targets, { stream: portalStream, message }] }, asOurs }
+}
+
+/** How far the portal's clock may be ahead of ours: it may be set to another day. */
+const portalAheadMaxMs = 2 * 86_400_000
+
+/** A success that is still to come is none: it would hide every failure until then, up to the deletion. */
+function withoutFuture(listed: ListedSubscription, now: number): ListedSubscription {
+  const { lastSuccessAt } = listed
+  const isAhead = lastSuccessAt !== null && fromInstant(lastSuccessAt) > now + portalAheadMaxMs
+  return isAhead ? { ...listed, lastSuccessAt: null } : listed
 }
 
 /** Our subscriptions, the deleted ones too: they are few. */

@@ -119,7 +119,7 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
       { method: `subscriptions.${verb}`, evento, endpoint },
       async () => {
         const { stream, targets, claims = [] } = await declare(evento, endpoint)
-        const past = follows ? [readPast(area.clock.now())] : []
+        const past = follows ? [await readPast(area)] : []
         return { targets: [...targets, { stream, message }, ...past], claims }
       },
       ask,
@@ -161,7 +161,7 @@ export function createSubscriptions(area: Area, desired: Desired): Subscriptions
     const message = { type: `subscription.${verb}`, data }
     const handled = await commands.record({ method: `subscriptions.${verb}`, evento, remoteId }, async () => {
       const { stream, targets, claims = [] } = await declare(evento, endpoint)
-      return { targets: [...targets, { stream, message }, readPast(area.clock.now())], claims }
+      return { targets: [...targets, { stream, message }, await readPast(area)], claims }
     })
     const { position, effect, replayed } = handled
     return { position, effect, replayed, status: 'settled', value: await subscriptionOf(evento) }

@@ -131,6 +131,11 @@ export function createRouters(area: Area, desired: Desired, history: SecretHisto
       return delivery
     },
     'portal.failuresListed': async (_, fact) => ({ targets: [{ stream: portalStream, message: fact }] }),
+    'portal.declined': async ({ stream, type }, fact) => {
+      // That a list is declined says nothing of the call whose outcome it was to tell: the next list tells it.
+      const isList = type === 'portal.listSubscriptions'
+      return { targets: [{ stream: isList ? portalStream : stream, message: fact }] }
+    },
   }
 }
 

@@ -60,7 +60,7 @@ interface HarvestSoon {
   readonly days: readonly string[]
   readonly now: Instant
   /** The days of which a reading is owed that goes by itself, by the ledger: a parked one is none. */
-  readonly waiting?: readonly string[]
+  readonly waiting: readonly string[]
 }
 
 interface AskedFailures {
@@ -217,9 +217,9 @@ function harvestSoon({ soon }: Context, { reason, days, now, waiting }: HarvestS
   const [due, again]: [DueDay[], DueDay[]] = [[], []]
   for (const day of days.slice(-soonMax)) {
     const known = soon.find(each => each.day === day)
-    const isOpen = known?.isOpen === true && (waiting?.includes(day) ?? true)
-    if (isOpen && known?.againAt !== undefined) continue
-    const dueAt = harvestDueAt(known?.dueAt, now)
+    const isOpen = known?.isOpen === true && waiting.includes(day)
+    const last = isOpen ? (known?.againAt ?? known?.dueAt) : known?.dueAt
+    const dueAt = harvestDueAt(last, now)
     // One that is under way may have been answered before this failed: a second one beside it would be one too many.
     if (dueAt !== undefined) (isOpen ? again : due).push({ day, dueAt })
   }

@@ -109,6 +109,8 @@ const beforeActive = ['absent', 'declared', 'registering', 'changing', 'deleting
 const registered = ['active', 'changing', 'deleting']
 const adopted: readonly Rule[] = [{ event: 'subscription.registered', in: beforeActive }]
 
+const ofOneThatIsGone: Rule = { event: 'subscription.answeredLate' }
+
 const subscription: MachineRules = {
   conditions: { isByUs: { by: 'us' }, failsAgain: { failsAgain: true } },
   makes: {
@@ -147,9 +149,9 @@ const subscription: MachineRules = {
     'subscription.observeFailure': [{ event: 'subscription.failing' }],
     'subscription.recoverFailure': [{ event: 'subscription.failureRecovered' }],
     'portal.subscribed': [{ event: 'subscription.registered' }],
-    'portal.subscriptionChanged': [{ event: 'subscription.changed' }],
-    'portal.subscriptionDeleted': [{ event: 'subscription.deleted', if: { by: 'us' } }],
-    'portal.declined': [{ event: 'subscription.declined' }],
+    'portal.subscriptionChanged': [{ event: 'subscription.changed' }, ofOneThatIsGone],
+    'portal.subscriptionDeleted': [{ event: 'subscription.deleted', if: { by: 'us' } }, ofOneThatIsGone],
+    'portal.declined': [{ event: 'subscription.declined' }, ofOneThatIsGone],
     'portal.lost': [{ event: 'subscription.lost', owes: ['portal.listSubscriptions'] }],
   },
 }

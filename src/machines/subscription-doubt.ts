@@ -25,6 +25,17 @@ export function isOfBefore({ remoteId }: OfRegistration, known: number | null): 
   return remoteId !== undefined && remoteId !== known
 }
 
+/** What an answer is recorded as: as it reads, unless it is about a registration that is gone. */
+export function answered(
+  operation: string,
+  { remoteId }: OfRegistration,
+  known: { readonly remoteId: number | null },
+  event: SubscriptionEvent,
+): SubscriptionEvent {
+  if (remoteId === undefined || remoteId === known.remoteId) return event
+  return { type: 'subscription.answeredLate', data: { operation, remoteId } }
+}
+
 /**
  * How a call ended whose loss is reported after a list has told its outcome: the process that made it had died
  * unnoticed. `undefined` while nothing has been told.

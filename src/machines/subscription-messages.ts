@@ -27,6 +27,8 @@ export type SubscriptionEvent =
   /** The portal lists one as active that it had deleted or left out: ours again, unless another has come since. */
   | Event<'subscription.reappeared', { remoteId: number }>
   | Event<'subscription.declined', Declined>
+  /** The answer to a change or deletion of a registration that is gone: it says nothing of what is there now. */
+  | Event<'subscription.answeredLate', Lost>
   | Event<'subscription.lost', Lost>
   /** The portal shows it as it was before a change or deletion whose answer was lost. */
   | Event<'subscription.confirmed', unknown>
@@ -127,6 +129,6 @@ export type SubscriptionMessage =
   | Message<'subscription.recoverFailure', FailureRecovered>
   | Message<'portal.subscribed', Held & { remoteId: number; registeredAt?: Instant }>
   | Message<'portal.subscriptionChanged', Held & OfRegistration>
-  | Message<'portal.subscriptionDeleted', unknown>
+  | Message<'portal.subscriptionDeleted', OfRegistration>
   | Message<'portal.declined', Declined>
   | Message<'portal.lost', Lost>

@@ -60,3 +60,13 @@ export function health(
   const threat = threatOf(context, readAt)
   return threat ? [{ type: 'subscription.threatened', data: threat }] : []
 }
+
+/** The former registration is there again. The next reading tells its present form. */
+export function reappearance(
+  { formerId }: Context,
+  { remoteId, isDeleted }: SubscriptionReading,
+): SubscriptionEvent[] {
+  if (remoteId !== formerId || isDeleted) return []
+  const anomaly = 'the portal lists one as active that it had deleted or not listed'
+  return [{ type: 'subscription.reappeared', data: { remoteId }, anomaly }]
+}

@@ -4,6 +4,7 @@ import { defineMachine } from './define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
 import { type Context, contextAfter, emptyContext, heldBy } from './subscription-context.ts'
 import {
+  answered,
   changedOrNot,
   isAsked,
   isOfBefore,
@@ -20,7 +21,7 @@ import type {
   SubscriptionMessage,
   SubscriptionReading,
 } from './subscription-messages.ts'
-import { drift, health, raisedTo } from './subscription-readings.ts'
+import { drift, health, raisedTo, reappearance } from './subscription-readings.ts'
 
 export type { SubscriptionEvent } from './subscription-messages.ts'
 
@@ -34,15 +35,11 @@ const listSubscriptions = { type: 'portal.listSubscriptions', data: {} }
 
 // Chart
 
-/** Events of a registration that is gone change nothing. */
+/** The loss of a call of a registration that is gone changes nothing. */
 const ofBefore = { guard: 'isOfBefore' as const }
 
 /** A change does not end the portal's thirty days of errors. */
-const backToActive = [
-  ofBefore,
-  { guard: 'isFailing' as const, target: 'active.failing' },
-  { target: 'active' },
-]
+const backToActive = [{ guard: 'isFailing' as const, target: 'active.failing' }, { target: 'active' }]
 
 /** The portal lists it again: a list had been incomplete, or nothing was deleted. */
 const back = [
@@ -53,7 +50,7 @@ const back = [
 const chart = setup({
   types: { context: {} as Context, events: {} as SubscriptionEvent },
   guards: {
-    // Of three types alone.
+    // Of a loss alone.
     isOfBefore: ({ context, event }) => isOfBefore(event.data as OfRegistration, context.remoteId),
     isByUs: ({ event }) => event.type === 'subscription.deleted' && event.data.by === 'us',
     isNews: ({ context, event }) =>
@@ -120,7 +117,6 @@ const chart = setup({
       initial: 'asked',
       on: {
         'subscription.changed': [
-          ofBefore,
           { guard: 'isFailing', target: 'active.failing', actions: 'keep' },
           { target: 'active', actions: 'keep' },
         ],
@@ -182,12 +178,18 @@ function decide(state: State, message: Carried<SubscriptionMessage>): Decision<S
       return record({ type: 'subscription.failureRecovered', data: message.data })
     case 'portal.subscribed':
       return record({ type: 'subscription.registered', data: { ...message.data, how: 'created' } })
-    case 'portal.subscriptionChanged':
-      return record({ type: 'subscription.changed', data: message.data })
-    case 'portal.subscriptionDeleted':
-      return record({ type: 'subscription.deleted', data: { by: 'us', deletedAt: null } })
-    case 'portal.declined':
-      return record({ type: 'subscription.declined', data: message.data })
+    case 'portal.subscriptionChanged': {
+      const { data } = message
+      return record(answered('changeSubscription', data, context, { type: 'subscription.changed', data }))
+    }
+    case 'portal.subscriptionDeleted': {
+      const event = { type: 'subscription.deleted', data: { by: 'us', deletedAt: null } } as const
+      return record(answered('deleteSubscription', message.data, context, event))
+    }
+    case 'portal.declined': {
+      const { data } = message
+      return record(answered(data.operation, data, context, { type: 'subscription.declined', data }))
+    }
     case 'portal.lost':
       return lose(state, message.data)
   }
@@ -270,7 +272,9 @@ function isUncertain(state: State): boolean {
 /** What the portal's list adds to what we hold. */
 function observe(state: State, shown: SubscriptionReading): SubscriptionEvent[] {
   const { context } = state
-  if (shown.remoteId !== context.remoteId) return reappearance(state, shown)
+  // A registration under way is found by its event and endpoint instead.
+  if (shown.remoteId !== context.remoteId)
+    return state.matches('registering') ? [] : reappearance(context, shown)
   if (shown.isDeleted) {
     const by = state.matches('deleting') ? 'us' : 'portal'
     const ends = ofOneThatIsGone(where => state.matches(where))
@@ -293,14 +297,6 @@ function healthShown(state: State, shown: SubscriptionReading): SubscriptionEven
   return isFailing ? health(context, shown) : []
 }
 
-/** The former registration is there again. The next reading tells its present form. */
-function reappearance(state: State, { remoteId, isDeleted }: SubscriptionReading): SubscriptionEvent[] {
-  // A registration under way is found by its event and endpoint instead.
-  if (remoteId !== state.context.formerId || isDeleted || state.matches('registering')) return []
-  const anomaly = 'the portal lists one as active that it had deleted or not listed'
-  return [{ type: 'subscription.reappeared', data: { remoteId }, anomaly }]
-}
-
 /** How a call ended whose answer was lost, as the list shows. */
 function ending(state: State, shown: SubscriptionReading): SubscriptionEvent[] {
   if (state.matches({ deleting: 'uncertain' }))
@@ -311,6 +307,7 @@ function ending(state: State, shown: SubscriptionReading): SubscriptionEvent[] {
 // What became of deliveries says nothing of what the portal holds: were a list older for it, no list of a day on
 // which something failed would count.
 const silent = [
+  'subscription.answeredLate',
   'subscription.failing',
   'subscription.failureRecovered',
   'subscription.recovered',

@@ -1,5 +1,4 @@
 import type { SubscriptionEvent } from '../machines/subscription.ts'
-import { isOfBefore } from '../machines/subscription-doubt.ts'
 import { failed, isNews, succeeded } from '../machines/subscription-health.ts'
 import type { Instant, PartAddress } from '../message.ts'
 import { defineView, type RecordedOf } from '../view.ts'
@@ -112,7 +111,6 @@ function change(row: SubscriptionRow, event: RecordedOf<SubscriptionEvent>): Par
     case 'subscription.rotationRequested':
       return { state: 'changing' }
     case 'subscription.changed': {
-      if (isOfBefore(event.data, row.remote_id)) return {}
       const { endpoint, generation = 1 } = event.data
       return { state: 'active', evento_at_portal: row.evento, endpoint, generation, secrets_are_ours: 1 }
     }
@@ -129,7 +127,6 @@ function change(row: SubscriptionRow, event: RecordedOf<SubscriptionEvent>): Par
     case 'subscription.recovered':
       return afterSuccess(row, event.data)
     case 'subscription.declined':
-      if (isOfBefore(event.data, row.remote_id)) return {}
       return { state: row.state === 'registering' ? 'declared' : 'active' }
     case 'subscription.confirmed':
       return { state: 'active' }

@@ -225,6 +225,7 @@ export const samples: readonly Sample[] = [
       { type: 'portal.subscribed', data: { remoteId: 7, endpoint: listed.endpoint, generation: 1 } },
       { type: 'portal.subscriptionChanged', data: { endpoint: 'https://b.exemplo.br/x', generation: 1 } },
       { type: 'portal.subscriptionDeleted', data: {} },
+      { type: 'portal.subscriptionDeleted', data: { remoteId: 6 } },
       ...['subscribe', 'changeSubscription', 'deleteSubscription'].flatMap(operation => [
         { type: 'portal.declined', data: { operation, httpStatus: 422, code: null } },
         { type: 'portal.lost', data: { operation } },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Message } from '../../src/message.ts'
-import { answerOf, shows } from '../../src/simulation/index.ts'
+import { answerOf } from '../../src/simulation/index.ts'
 
 const endpoint = 'https://a.exemplo.br/x'
 const declare: Message = { type: 'subscription.declare', data: { subscription: 'a', evento: 'e', endpoint } }
@@ -204,10 +204,12 @@ test('what is told of a registration that is gone moves nothing of the next, and
   const again = [...active, rotate, isDeleted, register, next, rotate]
   const itsOwn = { type: 'portal.lost', data: { operation, remoteId: 1_002 } }
   const isDone = observe({ remoteId: 1_002, generation: 2 })
+  const late = { type: 'subscription.answeredLate', data: { operation, remoteId: 7 } }
   for (const [fact, event] of [
     [told('lost', { operation }), { resolves: { effect: 'portal.changeSubscription', as: 'declined' } }],
-    [told('declined', { operation, httpStatus: 404, code: null }), { type: 'subscription.declined' }],
-    [told('subscriptionChanged', { endpoint, generation: 2 }), { type: 'subscription.changed' }],
+    [told('declined', { operation, httpStatus: 404, code: null }), late],
+    [told('subscriptionChanged', { endpoint, generation: 2 }), late],
+    [told('subscriptionDeleted', {}), { ...late, data: { operation: 'deleteSubscription', remoteId: 7 } }],
   ] as const) {
     const answer = after(...again, fact)
     expect(answer).toMatchObject({ events: [event] })
@@ -219,23 +221,9 @@ test('what is told of a registration that is gone moves nothing of the next, and
       ],
     })
   }
-})
-
-test('a subscription that is deleted is shown so, whatever an old change came to', () => {
-  const held = { endpoint, generation: 2 }
-  const declined = { operation: 'changeSubscription', httpStatus: 404, code: null, remoteId: 7 }
-  shows({
-    view: 'subscriptions',
-    given: [
-      { type: 'subscription.declared', data: { subscription: 'a', evento: 'e', endpoint } },
-      { type: 'subscription.registered', data: { remoteId: 7, endpoint, generation: 1, how: 'created' } },
-      { type: 'subscription.rotationRequested', data: held },
-      { type: 'subscription.deleted', data: { by: 'portal', deletedAt: null } },
-      { type: 'subscription.declined', data: declined },
-      { type: 'subscription.changed', data: { ...held, remoteId: 7 } },
-    ],
-    expected: [{ state: 'deleted', remote_id: null, generation: 1 }],
-  })
+  // A registration under way has no id yet: it does not begin anew.
+  const declined = told('declined', { operation: 'deleteSubscription', httpStatus: 404, code: null })
+  expect(after(...active, rotate, isDeleted, register, declined, register)).toHaveProperty('refused')
 })
 
 test.each([

@@ -66,6 +66,36 @@ test('failures all day long while the portal is down are one reading that waits,
   await world.close()
 })
 
+test('what fails as an outage of the portal ends is found soon: its record has time to be written', async () => {
+  let isDown = true
+  const read: number[] = []
+  const world = await given({
+    intercept: async (request, forward) => {
+      if (!request.url.includes('/falhas')) return forward(request)
+      if (isDown) return new Response(null, { status: 503 })
+      read.push(world.clock.now())
+      return forward(request)
+    },
+  })
+  const { averba, clock } = world
+  const pass = async (ms: number) => {
+    await clock.advance(ms)
+    await clock.finish(averba.settle())
+  }
+  await averba.subscriptions.harvestSoon('unstored')
+  for (let i = 0; i < 60; i++) {
+    await pass(minuteMs)
+    if (i % 20 === 5) await averba.subscriptions.harvestSoon('unstored')
+  }
+  isDown = false
+  await clock.advance(9_000)
+  const failedAt = clock.now()
+  await averba.subscriptions.harvestSoon('unstored')
+  for (let i = 0; i < 240; i++) await pass(5_000)
+  expect(read.at(-1)).toBeGreaterThanOrEqual(failedAt + 10_000)
+  await world.close()
+})
+
 test('what fails while its day is being read is found by the reading that follows', async () => {
   const [arrived, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let isFirst = true

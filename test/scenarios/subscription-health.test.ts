@@ -391,3 +391,32 @@ test.each([
     await world.close()
   },
 )
+
+test('a success that the portal dates far ahead hides no failure', async () => {
+  let isWrong = false
+  const world = await simulate({
+    averba: { subscriptions },
+    async intercept(request, forward) {
+      const answer = await forward(request)
+      if (!isWrong || request.method !== 'GET' || !new URL(request.url).pathname.endsWith('/webhook'))
+        return answer
+      isWrong = false
+      const rows = (await answer.json()) as object[] // As the portal lists them.
+      return Response.json(rows.map(row => ({ ...row, dataUltimoSucesso: '20-11-2099 12:00:00' })))
+    },
+  })
+  const { averba, clock } = world
+  const plan = await averba.subscriptions.plan()
+  for (const each of await averba.subscriptions.apply(plan)) valueOf(each)
+  await deliver(world, 'fails')
+  await averba.subscriptions.harvest()
+  isWrong = true
+  for (let day = 0; day < 16; day++) {
+    await averba.subscriptions.harvest()
+    await clock.advance(dayMs)
+  }
+  expect(isWrong).toBe(false)
+  expect(await threats(world)).toEqual([[50, 15]])
+  expect(await averba.subscriptions.list()).toMatchObject([{ health: 'failing', daysLeft: 14 }])
+  await world.close()
+})

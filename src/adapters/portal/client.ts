@@ -95,7 +95,7 @@ const operations: Readonly<Record<string, Operation>> = {
   deleteSubscription: {
     effectClass: 'probed',
     write: (base, headers, owed) => writeDelete(base, headers, dataOf(owed).remoteId),
-    read: text => (isDeleted(text) ? fact('subscriptionDeleted', {}) : undefined),
+    read: (text, owed) => (isDeleted(text) ? fact('subscriptionDeleted', registrationOf(owed)) : undefined),
   },
   listSubscriptions: {
     effectClass: 'read',
