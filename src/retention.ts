@@ -43,10 +43,12 @@ export class Retention {
   readonly #area: Area
   #lookedAt = Number.NEGATIVE_INFINITY
   /** The journal still has what was destroyed, or the file has it until the journal is written back. */
-  #isJournalFull = false
+  #isJournalFull: boolean
 
   constructor(area: Area) {
     this.#area = area
+    // An earlier process may have ended before its journal was emptied.
+    this.#isJournalFull = Object.keys(area.options.retention ?? {}).length > 0
   }
 
   /** Does what is due. A rule that cannot be carried out holds up no other. */
@@ -187,7 +189,7 @@ export class Retention {
   }
 
   /** Whether nobody waits for it any longer; where only age counts, a handler that has not finished still does. */
-  async #isSettled({ stream, position }: AgedPart, isByTime: boolean): Promise<boolean> {
+  async #isSettled({ stream, position, name }: AgedPart, isByTime: boolean): Promise<boolean> {
     const { rows } = this.#area
     if (stream.startsWith('notification-')) {
       const row = await rows.find('notifications', stream)
@@ -195,7 +197,8 @@ export class Retention {
       const isUntried = isByTime && readHandlings(row).length === 0
       return (row.state === 'handled' || isUntried) && !(await this.#isAwaited(row.evento, position))
     }
-    if (isByTime) return true
+    // What a validation in doubt was answered may be all that says whether it was paid.
+    if (isByTime && name !== 'unreadable') return true
     if (stream.startsWith('validation-')) {
       const row = await rows.find('validations', stream)
       return row?.state === 'answered' || row?.state === 'declined' || typeof row?.resolved_at === 'string'

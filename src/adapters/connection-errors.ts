@@ -13,40 +13,16 @@ export class UnsentError extends Error {
   }
 }
 
-const unsentCodes = new Set([
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-  'UND_ERR_CONNECT_TIMEOUT',
-  // How the check of the server's certificate can end, before any request.
-  'CERT_CHAIN_TOO_LONG',
-  'CERT_HAS_EXPIRED',
-  'CERT_NOT_YET_VALID',
-  'CERT_REJECTED',
-  'CERT_REVOKED',
-  'CERT_SIGNATURE_FAILURE',
-  'CERT_UNTRUSTED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'INVALID_CA',
-  'INVALID_PURPOSE',
-  'PATH_LENGTH_EXCEEDED',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-])
-
 /** The handshake failed, or was not TLS: no request was read. */
 const refusedHandshake =
   /^ERR_SSL_(WRONG_VERSION_NUMBER|UNSUPPORTED_PROTOCOL|[\w/]*ALERT_(HANDSHAKE_FAILURE|PROTOCOL_VERSION|UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_\w+|ACCESS_DENIED))$/
 
-/** Whether nothing of a request can have left. */
-export function isUnsent(error: unknown): boolean {
-  return unsentCodes.has(codeOf(error)) || refusedHandshake.test(codeOf(error))
+/**
+ * Whether nothing of a request can have been read, although its connection was made. A network that is unreachable says
+ * nothing of that: the request may have left before.
+ */
+export function isUnread(error: unknown): boolean {
+  return refusedHandshake.test(codeOf(error))
 }
 
 /** Node's code for an error; empty where it has none. */

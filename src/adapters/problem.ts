@@ -38,11 +38,26 @@ export function problemPart(problem: Problem): Json {
   return { ...problem }
 }
 
-/** A code that may stand in clear: short, of letters, digits, dots and dashes only, and naming nobody. */
-export function clearCode(problem: Problem): string | null {
+/**
+ * A code that may stand in clear: short, of letters, digits, dots and dashes only, and naming nobody.
+ *
+ * @param sent - what the request said of a person: a code with a word of it may be a quotation
+ */
+export function clearCode(problem: Problem, sent: Json = null): string | null {
   const { code } = problem
-  const isClear = code !== undefined && /^[\w.-]{1,40}$/.test(code) && !/\d{7}/.test(code) && !holdsCpf(code)
-  return isClear ? code : null
+  if (code === undefined || !/^[\w.-]{1,40}$/.test(code) || /\d{7}/.test(code) || holdsCpf(code)) return null
+  const told = new Set(textsIn(sent).flatMap(wordsOf))
+  return wordsOf(code).some(word => told.has(word)) ? null : code
+}
+
+function textsIn(value: Json): string[] {
+  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(textsIn)
+  return [String(value)]
+}
+
+/** The words of a text by which it may be known again: shorter ones are in many. */
+function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []
 }
 
 function parseObject(text: string): Record<string, unknown> {

@@ -10,7 +10,7 @@ import {
   useCertificate,
   useNextCertificate,
 } from './certificate.ts'
-import { codeOf, isUnsent, UnsentError } from './connection-errors.ts'
+import { codeOf, isUnread, UnsentError } from './connection-errors.ts'
 import { type Source, valueFrom } from './source.ts'
 
 type Undici = typeof import('undici')
@@ -188,7 +188,7 @@ async function exchange(
       signal,
     })
   } catch (error) {
-    throw isUnsent(error) && !(error instanceof UnsentError) ? new UnsentError(codeOf(error)) : error
+    throw isUnread(error) ? new UnsentError(codeOf(error)) : error
   }
 }
 

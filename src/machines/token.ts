@@ -1,5 +1,5 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import { fromInstant, toInstant } from '../clock.ts'
+import { clocksDifferMaxMs, fromInstant, toInstant } from '../clock.ts'
 import type { Event, Instant, Message } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
 import { type Decision, type Machine, record, refuse } from './machine.ts'
@@ -238,7 +238,7 @@ const freshMs = 60_000
  */
 export function remainingMs(until: Instant, now: Instant): number {
   const ms = until === '' ? 0 : fromInstant(until) - fromInstant(now)
-  return ms > 0 && ms <= rejectionPolicy.maxMs ? ms : 0
+  return ms > 0 && ms <= rejectionPolicy.maxMs + clocksDifferMaxMs ? ms : 0
 }
 
 function rejection(
@@ -246,7 +246,7 @@ function rejection(
   { generation, at, hasServed, code }: Rejected,
 ): Rejection {
   // One that lived longer has served, maybe in another process, or was ended by something else.
-  const ageMs = Math.abs(fromInstant(at) - fromInstant(issuedAt))
+  const ageMs = ageOf(issuedAt, at)
   const isEnded = at >= expiresAt
   const isEarly = ageMs < freshMs && !(isEnded && hasServed)
   // Whether it would have served is not known: the gateway gives none for longer, or it is the rest of an older one.
@@ -263,6 +263,15 @@ function rejection(
   if (times <= (isAtOnce ? servedMax : 1)) return rejected
   const waitMs = isAtOnce ? baseMs : Math.min(baseMs * 2 ** (times - 2), maxMs)
   return { ...rejected, until: toInstant(fromInstant(at) + waitMs), policy: name }
+}
+
+/**
+ * For how long a token has lived. None is refused before it is given: the clocks of two processes differ, or one was
+ * put back by far, of which nobody knows when.
+ */
+function ageOf(issuedAt: Instant, at: Instant): number {
+  const ms = fromInstant(at) - fromInstant(issuedAt)
+  return ms < -clocksDifferMaxMs ? -ms : Math.max(0, ms)
 }
 
 /** An answer to a request that is over says nothing about the token in use: it was late, or two processes had asked. */

@@ -49,7 +49,7 @@ export class OwnFiles {
     const changes = this.#folders.map(changeOf)
     const seen = changes.map(({ place, atMs }) => `${place} ${atMs}`).join()
     if (seen === this.#seen && now - this.#lookedAt < believedMs) return
-    const isOver = changes.every(({ atMs }) => systemClock.now() - atMs > tickMs)
+    const isOver = changes.every(({ atMs }) => Math.abs(systemClock.now() - atMs) > tickMs)
     this.#checkEach()
     this.#seen = isOver ? seen : ''
     this.#lookedAt = now

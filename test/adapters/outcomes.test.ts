@@ -1,6 +1,7 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import type { AddressInfo, Server as NetServer } from 'node:net'
+import type { AddressInfo, Server as NetServer, Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Authority, createAuthority, type Issued } from '../../src/adapters/authority.ts'
 import { exchange } from '../../src/adapters/exchange.ts'
@@ -162,6 +163,31 @@ describe('sent: it may have been done', () => {
     }
   })
 })
+
+test.each(['EHOSTUNREACH', 'ENETUNREACH'])(
+  'sent: a network that is gone (%s) once the request is there says nothing of it',
+  async code => {
+    const sockets: Socket[] = []
+    const see = (message: unknown) => void sockets.push((message as { socket: Socket }).socket) // As undici tells it.
+    subscribe('undici:client:connected', see)
+    let requests = 0
+    const baseUrl = await listen(
+      createHttpsServer(own, request => {
+        request.resume().on('end', () => {
+          requests += 1
+          sockets.at(-1)?.destroy(Object.assign(new Error(code), { code }))
+        })
+      }),
+    )
+    for (const kind of kinds) {
+      requests = 0
+      const because = expect.stringContaining(code)
+      expect(await call(kind, baseUrl), kind).toMatchObject({ status: inDoubt[kind], because })
+      expect(requests, kind).toBe(sentOnce[kind])
+    }
+    unsubscribe('undici:client:connected', see)
+  },
+)
 
 test('sent: a connection that breaks within the answer leaves it in doubt', async () => {
   let requests = 0

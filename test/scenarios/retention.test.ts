@@ -24,7 +24,7 @@ async function worldWith(retention: AverbaOptions['retention'] & object) {
     for await (const { data } of world.averba.log.read({ types: ['retention.applied'] })) found.push(data)
     return found as { kind: string; rule: string; parts: string[] }[]
   }
-  return { ...world, store, destroyed }
+  return { ...world, world, store, destroyed }
 }
 
 test('parts go when their days are over, a day at the latest, and an event names each of them', async () => {
@@ -71,31 +71,37 @@ test('parts go when their days are over, a day at the latest, and an event names
   })
 })
 
-test('no byte of what a rule has destroyed is left in the file or beside it, while the log is still open', async () => {
-  const { averba, clock, store, destroyed, close } = await worldWith({ 'validation.result': { days: 30 } })
-  for (let n = 1; n <= 50; n++)
-    valueOf(await averba.validations.validate({ id: `v${n}`, cpf: cpfOf(n), claims: { nome: 'Maria' } }))
-  const file = new Database(store, { readonly: true })
-  const sealed = file.prepare("select sealed from part where name = 'result'").pluck().all() as Buffer[]
-  file.close()
-  const found = () => {
-    const files = [store, `${store}-wal`].map(path => readFileSync(path))
-    return sealed.filter(bytes => files.some(file => file.includes(bytes.subarray(-16)))).length
-  }
-  expect(found()).toBe(50)
-  await clock.advance(31 * day)
-  const reader = new Database(store, { readonly: true })
-  reader.exec('begin; select count(*) from part')
-  await averba.settle()
-  expect((await destroyed())[0]?.parts).toHaveLength(50)
-  // A backup that is under way needs the journal.
-  expect(found()).toBeGreaterThan(0)
-  reader.close()
-  await clock.advance(60_000)
-  await averba.settle()
-  expect(found()).toBe(0)
-  await close()
-})
+test.each(['the same process', 'the next one'])(
+  'no byte of what a rule has destroyed is left in the file or beside it: %s sees to that',
+  async whose => {
+    const { averba, clock, store, destroyed, close, world } = await worldWith({
+      'validation.result': { days: 30 },
+    })
+    for (let n = 1; n <= 50; n++)
+      valueOf(await averba.validations.validate({ id: `v${n}`, cpf: cpfOf(n), claims: { nome: 'Maria' } }))
+    const file = new Database(store, { readonly: true })
+    const sealed = file.prepare("select sealed from part where name = 'result'").pluck().all() as Buffer[]
+    file.close()
+    const found = () => {
+      const files = [store, `${store}-wal`].map(path => readFileSync(path))
+      return sealed.filter(bytes => files.some(file => file.includes(bytes.subarray(-16)))).length
+    }
+    expect(found()).toBe(50)
+    await clock.advance(31 * day)
+    const reader = new Database(store, { readonly: true })
+    reader.exec('begin; select count(*) from part')
+    await averba.settle()
+    expect((await destroyed())[0]?.parts).toHaveLength(50)
+    // A backup that is under way needs the journal.
+    expect(found()).toBeGreaterThan(0)
+    if (whose === 'the next one') await world.restart()
+    reader.close()
+    await clock.advance(60_000)
+    await world.averba.settle()
+    expect(found()).toBe(0)
+    await close()
+  },
+)
 
 test('claims and results stay until the validation is settled', async () => {
   let isLost = true
@@ -132,6 +138,24 @@ test('claims and results stay until the validation is settled', async () => {
   await averba.settle()
   expect(await partsOf()).toMatchObject({ erasedParts: 5, faults: [] })
   await world.close()
+})
+
+test('what a validation in doubt was answered stays for whoever decides, however old it is', async () => {
+  const { averba, clock, close } = await simulate({
+    averba: { schedules: true, retention: { 'validation.result': { days: 1 } } },
+    intercept: async (request, forward) =>
+      request.url.includes('/validate/pf') ? new Response('<html>protocolo 7</html>') : forward(request),
+  })
+  await averba.validations.validate({ id: 'a', cpf: cpfOf(1), claims: { nome: 'X' } })
+  const pass = async () => {
+    await clock.advance(3 * day)
+    await averba.settle()
+    return averba.validations.get('a')
+  }
+  expect(await pass()).toMatchObject({ state: 'inconclusive', unreadable: '<html>protocolo 7</html>' })
+  await averba.validations.resolve('a', { charged: false })
+  expect(await pass()).not.toHaveProperty('unreadable')
+  await close()
 })
 
 test('an answer that was destroyed is an error to whoever asks for it again, and never one without a mismatch', async () => {

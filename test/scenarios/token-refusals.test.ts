@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { tryCredentials } from '../../src/adapters/token/try-credentials.ts'
-import type { LogLine } from '../../src/index.ts'
+import { type LogLine, openAverba } from '../../src/index.ts'
 import { samples, simulate } from '../../src/simulation/index.ts'
+import { newPath } from '../store/sample-store.ts'
 
 const minuteMs = 60_000
 const html = '<html><body>nginx</body></html>'
@@ -165,3 +166,54 @@ test('where something else on the contract ends each token, no more than one a m
   expect(tokenService.requests).toBeLessThan(18)
   await close()
 })
+
+test.each([
+  [70_000, 400],
+  [120_000, 20],
+  [120_000, 400],
+  [-120_000, 400],
+])(
+  'every token is refused, and the clock of another process is %i ms off: both leave the gateway alone',
+  async (skewMs, latencyMs) => {
+    const store = newPath()
+    const { clock, close } = await simulate()
+    let asked = 0
+    const open = (aheadMs: number, answerMs: number) =>
+      openAverba({
+        store,
+        clock: {
+          now: () => clock.now() + aheadMs,
+          sleep: (ms, signal, what) => clock.sleep(ms, signal, what),
+        },
+        async fetch({ url }) {
+          const isToken = url.endsWith('/token')
+          await clock.sleep(isToken ? 50 : answerMs)
+          if (!isToken) return Response.json({}, { status: 401 })
+          asked += 1
+          return Response.json({
+            access_token: `token-numero-${asked}`,
+            token_type: 'Bearer',
+            expires_in: 3_600,
+          })
+        },
+        tokenService: {
+          url: 'https://auth.exemplo.br/token',
+          consumerKey: 'chave',
+          consumerSecret: 'segredo',
+        },
+        validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
+      })
+    const both = [await open(0, 20), await open(skewMs, latencyMs)]
+    for (let second = 0; second < 120; second++) {
+      for (const [i, { validations }] of both.entries()) {
+        const input = { id: `v-${second}-${i}`, cpf: samples.cpf, claims: { nome: 'X' } }
+        void validations.validate(input, { waitMs: 0 }).catch(() => undefined)
+      }
+      await clock.advance(1_000)
+    }
+    expect(asked).toBeGreaterThan(1)
+    expect(asked).toBeLessThan(10)
+    for (const averba of both) await averba.close()
+    await close()
+  },
+)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { valueOf } from '../../src/index.ts'
+import { type LogLine, valueOf } from '../../src/index.ts'
 import { samples, simulate, type World } from '../../src/simulation/index.ts'
 
 const { cpf } = samples
@@ -290,3 +290,34 @@ test('a 401 that comes late does not ask for the rejected token once more', asyn
   expect(world.tokenService.requests).toBe(2)
   await world.close()
 })
+
+test.each([400, 401])(
+  'a value that the service quotes as its code (%i) stands nowhere in clear',
+  async status => {
+    const lines: LogLine[] = []
+    let quoted = ''
+    const { averba, clock, close } = await simulate({
+      averba: { logger: line => void lines.push(line) },
+      async intercept(request, forward) {
+        if (!request.url.includes('/validate/pf')) return forward(request)
+        return Response.json({ error: quoted, detail: 'x' }, { status })
+      },
+    })
+    const claims = { nome: 'SEVERINA DE EXEMPLO', documento: { numero: '482913' } }
+    for (const [said, word] of ['Severina', 'numero-482913'].entries()) {
+      quoted = word
+      const outcome = await averba.validations.validate({ id: `pedido-${said}`, cpf, claims })
+      // Where the service declined, whoever asked gets what it said, from the sealed part.
+      expect('because' in outcome ? outcome.because : '').not.toMatch(/severina|482913/i)
+      await clock.advance(3_600_000)
+    }
+    quoted = 'E-1042'
+    const outcome = await averba.validations.validate({ id: 'outra', cpf, claims })
+    expect(JSON.stringify(outcome)).toContain('E-1042')
+    let headers = ''
+    for await (const event of averba.log.read()) headers += JSON.stringify(event)
+    expect(headers).toContain('E-1042')
+    expect(`${headers}${JSON.stringify(lines)}`).not.toMatch(/severina|482913/i)
+    await close()
+  },
+)

@@ -1,4 +1,5 @@
 import { AverbaError, recordable } from '../../errors.ts'
+import type { Json } from '../../message.ts'
 import type { Answer, Exchange } from '../exchange.ts'
 import { clearCode, readProblem } from '../problem.ts'
 
@@ -32,10 +33,13 @@ export interface TokenSource {
  * Sends an operation with a token that is used until the operation answers 401, and then once more with a newer one
  * (document 2, section 5). A 401 says that the token is not valid, so that neither attempt did anything: a second one
  * puts the call off.
+ *
+ * @param sent - what the operation says of a person: a code that quotes it is not repeated
  */
 export async function withToken(
   tokens: TokenSource,
   send: (bearer: string) => Promise<Exchange>,
+  sent: Json = null,
 ): Promise<Exchange | NoToken> {
   // A token that is held is used without waiting.
   const answer = tokens.current()
@@ -43,7 +47,9 @@ export async function withToken(
   if (token.status !== 'held') return token
   const result = await send(token.value)
   if (!isRejected(result)) return served(tokens, token.value, result)
-  const again = await sendAnew(tokens, token.value, send, codeOf(result.answer))
+  // The code may be all that says why: a contract that is blocked, or does not cover the service.
+  const codeOf = (rejection: Answer) => clearCode(readProblem(401, rejection.told()), sent) ?? undefined
+  const again = await sendAnew(tokens, token.value, send, codeOf, result.answer)
   return again.status === 'unsent' || again.status === 'deferred' ? { ...again, isAnswered: true } : again
 }
 
@@ -52,8 +58,10 @@ async function sendAnew(
   tokens: TokenSource,
   rejected: string,
   send: (bearer: string) => Promise<Exchange>,
-  code: string | undefined,
+  codeOf: (rejection: Answer) => string | undefined,
+  rejection: Answer,
 ): Promise<Exchange | NoToken> {
+  const code = codeOf(rejection)
   try {
     const newer = await tokens.renew(rejected, code)
     if (newer.status !== 'held') return withCode(newer, code)
@@ -66,11 +74,6 @@ async function sendAnew(
     if (error instanceof AverbaError) return { status: 'deferred', because: recordable(error) }
     throw error
   }
-}
-
-/** The code in a 401, which may be all that says why: a contract that is blocked, or does not cover the service. */
-function codeOf(answer: Answer): string | undefined {
-  return clearCode(readProblem(401, answer.told())) ?? undefined
 }
 
 /** Says why the call was refused where the reason that there is no token does not. */

@@ -1,4 +1,4 @@
-import type { Carried, Outcome, Owed } from '../../message.ts'
+import type { Carried, Json, Outcome, Owed } from '../../message.ts'
 import { type Answer, conclude, type ExchangeOptions, exchange } from '../exchange.ts'
 import { ownerOf, type Performers } from '../performer.ts'
 import { clearCode, problemPart, readProblem } from '../problem.ts'
@@ -56,12 +56,12 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
           })
         const through = { ...options, carried: [String(opened.cpf)] }
         const send = (bearer: string) => exchange(through, 'once', () => write(bearer), mayLeave)
-        const result = await withToken(options.tokens, send)
+        const result = await withToken(options.tokens, send, opened.claims)
         if (result.status === 'deferred') return result
         const reading = {
           service: 'validation service',
           settled: (text: string) => answered(text, claims, owed, environment),
-          declined: (answer: Answer) => declined(answer, owed),
+          declined: (answer: Answer) => declined(answer, owed, opened.claims),
           isSuccess: (status: number) => status === 200,
           lost: (text?: string) => lost(owed, text),
         }
@@ -99,11 +99,11 @@ function undone(owed: Owed): Carried {
   }
 }
 
-function declined(answer: Answer, owed: Owed): Carried {
+function declined(answer: Answer, owed: Owed, claims: Json | undefined): Carried {
   const problem = readProblem(answer.status, answer.told())
   return {
     type: 'validationService.declined',
-    data: { httpStatus: answer.status, code: clearCode(problem) },
+    data: { httpStatus: answer.status, code: clearCode(problem, claims) },
     parts: { problem: { owner: ownerOf(owed), value: problemPart(problem) } },
   }
 }
