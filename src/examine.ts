@@ -12,9 +12,11 @@ import { AverbaError } from './errors.ts'
 import { type Check, type Found, foundOwed, foundTroubled, inWords } from './health.ts'
 import { diagnoseStore } from './operating.ts'
 import type { AverbaOptions } from './options.ts'
+import { checkPortalAddress } from './portal-address.ts'
 import { reachServices } from './reach-services.ts'
 import { rows } from './store/connection.ts'
 import type { Diagnosis } from './store/diagnose.ts'
+import { readPage } from './store/read.ts'
 import { Snapshot } from './store/snapshot.ts'
 
 /** What an examination found. */
@@ -45,6 +47,9 @@ export async function examine(
   // While the options are wrong, nothing that they name can be looked at.
   if (!configuration?.ok) return { ok: false, checks: [configuration].filter(each => each !== undefined) }
   const diagnosis = existsSync(options.store) ? await diagnosisOf(options.store, isDeep) : undefined
+  const reached = await reachServices(options, clock)
+  const foreign =
+    typeof diagnosis === 'object' ? await found('portal', () => findForeign(options)) : undefined
   const checks = [
     configuration,
     ...storeChecks(options.store, diagnosis),
@@ -53,7 +58,7 @@ export async function examine(
       : undefined,
     await found('writing', async () => checkAccess(options.store)),
     ...(await checkCertificates(options, clock)),
-    ...(await reachServices(options, clock)),
+    ...reached.map(each => (foreign && each.name === 'portal' ? foreign : each)),
     token ? await found('token', () => askToken(options, clock)) : undefined,
   ].filter(each => each !== undefined)
   const store = typeof diagnosis === 'object' && { store: diagnosis }
@@ -139,6 +144,16 @@ async function findTroubled(store: string): Promise<Found> {
     )
     const of = (trouble: string) => counted.find(each => each.trouble === trouble)?.count ?? 0
     return foundTroubled({ failing: of('failing'), parked: of('parked') })
+  } finally {
+    snapshot.close()
+  }
+}
+
+/** Whether the log belongs to another portal: nothing opens it with this one. */
+async function findForeign({ store, portal }: AverbaOptions): Promise<undefined> {
+  const snapshot = await Snapshot.open(store)
+  try {
+    await checkPortalAddress({ read: async filter => snapshot.run(() => readPage({}, filter)) }, portal)
   } finally {
     snapshot.close()
   }

@@ -9,6 +9,7 @@ const source = join(root, 'src')
 const vocabulary = [
   'message.ts',
   'errors.ts',
+  'file-errors.ts',
   'clock.ts',
   'cpf.ts',
   'cnpj.ts',

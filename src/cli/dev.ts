@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -24,6 +24,7 @@ const host = 'receptor.exemplo.br'
 /** Runs the simulated portal with subscriptions that lead to a local receiver, until told to stop. */
 export async function runDev(options: DevOptions, say: (line: string) => void): Promise<void> {
   const { evento, to, path, secret } = options
+  await checkAlone()
   const clock = new ShiftedClock()
   const services = await startServices({ clock })
   const control = await startControl(services, clock)
@@ -35,7 +36,8 @@ export async function runDev(options: DevOptions, say: (line: string) => void): 
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'receiver.pem'), services.receiver.cert)
   writeFileSync(join(folder, 'receiver.key'), services.receiver.key, { mode: 0o600 })
-  writeFileSync(stateFile, JSON.stringify({ control: control.baseUrl, cnpj: services.samples.cnpj }))
+  const state = JSON.stringify({ control: control.baseUrl, cnpj: services.samples.cnpj })
+  writeFileSync(stateFile, state)
   say(`The simulated portal notifies ${to ?? 'a receiver of averba'} of ${evento.join(', ')}.`)
   if (to !== undefined)
     say(`Your receiver serves TLS with ${join(folder, 'receiver.pem')} and ${join(folder, 'receiver.key')}.`)
@@ -45,6 +47,20 @@ export async function runDev(options: DevOptions, say: (line: string) => void): 
   await own?.close()
   await control.close()
   await services.close()
+}
+
+/** Two would share the certificate and the place at which `averba trigger` finds them. */
+async function checkAlone(): Promise<void> {
+  if (!existsSync(stateFile)) return
+  // One that was killed has left its file: nobody answers there.
+  const isRunning = await fetch(`${readState().control}/requests`).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+  if (!isRunning) return
+  throw new AverbaError('REFUSED', 'Cannot start: averba dev runs in this folder already', {
+    hint: 'End it, or start the other one in another folder',
+  })
 }
 
 async function subscribe(

@@ -1,5 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { asFileError, isOfFiles } from '../file-errors.ts'
 import { AverbaError } from '../index.ts'
 import { configTemplate, requiredVariables } from './config-template.ts'
 
@@ -15,7 +16,8 @@ export interface InitResult {
 /**
  * Writes a commented configuration into a folder, which is made when it is not there.
  *
- * @throws {AverbaError} `REFUSED` when one is there already and `force` is not given, `INVALID_INPUT` when it cannot
+ * @throws {AverbaError} `REFUSED` when one is there already and `force` is not given, `INVALID_INPUT` when the
+ * folder cannot be made, `STORE_UNSAFE` when it cannot
  * be written there
  */
 export function writeConfig({ dir = '.', force = false }: { dir?: string; force?: boolean }): InitResult {
@@ -24,19 +26,25 @@ export function writeConfig({ dir = '.', force = false }: { dir?: string; force?
   try {
     mkdirSync(folder, { recursive: true })
   } catch (cause) {
-    throw new AverbaError('INVALID_INPUT', `Cannot make the folder "${folder}"`, { cause })
+    const why = isOfFiles(cause) ? `: ${cause.code}` : ''
+    throw new AverbaError('INVALID_INPUT', `Cannot make the folder "${folder}"${why}`, {
+      cause,
+      hint: 'Name a folder that this user may make',
+    })
   }
   try {
     // The file system refuses: another file may appear between a check and the write.
     writeFileSync(file, configTemplate, { flag: force ? 'w' : 'wx' })
   } catch (cause) {
-    const isThere = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST'
-    throw isThere
+    const code = isOfFiles(cause) ? cause.code : undefined
+    // An empty one would stand in the way of the next one.
+    if (code !== 'EEXIST' && !force) rmSync(file, { force: true })
+    throw code === 'EEXIST'
       ? new AverbaError('REFUSED', `Cannot write "${file}": it is there already`, {
           cause,
           hint: 'To write it anew, and lose what stands in it: averba init --force',
         })
-      : new AverbaError('INVALID_INPUT', `Cannot write "${file}"`, { cause, hint: 'Name another folder' })
+      : asFileError('write', file, cause)
   }
   return { file, variables: requiredVariables() }
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { asFileError, isOfFiles } from '../file-errors.ts'
 import { AverbaError } from '../index.ts'
 import { printable } from '../printable.ts'
 import type { Fault, Policies } from '../simulation/index.ts'
@@ -30,7 +31,8 @@ const exitCodes = { error: 1, bug: 70 } as const
 export async function runProgram(): Promise<void> {
   try {
     await createProgram().parseAsync()
-  } catch (error) {
+  } catch (cause) {
+    const error = isOfFiles(cause) ? asFileError('use', cause.path ?? 'a file', cause) : cause
     if (!(error instanceof AverbaError)) {
       console.error('This is a bug, in averba or in code of yours that it called:', error)
       process.exit(exitCodes.bug)

@@ -58,7 +58,13 @@ export async function runSimulation(
   const services = await startServices({ clock, ...options, ...entropy })
   const control = await startControl(services, clock)
   const stopped = untilToldToStop()
-  announce(await addressesOf(services, control.baseUrl, folder))
+  announce(
+    await addressesOf(services, control.baseUrl, folder).catch((error: unknown) => {
+      // Half of it would stand in the way of the next one.
+      rmSync(folder, { recursive: true, force: true })
+      throw error
+    }),
+  )
   await stopped
   await control.close()
   await services.close()

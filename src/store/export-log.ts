@@ -1,14 +1,14 @@
-import { createReadStream, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { createReadStream, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AverbaError } from '../errors.ts'
+import { asFileError } from '../file-errors.ts'
 import { absenceTypes } from '../proof/absence.ts'
 import type { BundleFile, ReadFile } from '../proof/verify-bundle.ts'
 import { readCheckpointNotes, readOrigin } from './checkpoints.ts'
 import { first, rows, type Steps } from './connection.ts'
 import { exportReadme } from './export-readme.ts'
 import { readKeyLines } from './key-lines.ts'
-import { isOfFiles } from './new-file.ts'
 import { Snapshot } from './snapshot.ts'
 
 /** What was exported. */
@@ -58,7 +58,7 @@ export async function exportLog(
   dir: string,
   onProgress: (done: number, end: number) => void = () => undefined,
 ): Promise<Exported> {
-  if (existsSync(dir) && (!statSync(dir).isDirectory() || readdirSync(dir).length > 0))
+  if (holdsSomething(dir))
     throw new AverbaError('INVALID_INPUT', `Cannot export to "${dir}": something is there already`, {
       hint: 'Name a folder that is not there yet: nothing is ever overwritten',
     })
@@ -68,29 +68,84 @@ export async function exportLog(
     throw new AverbaError('INVALID_INPUT', `Cannot export "${snapshot.path}": it has no checkpoint`, {
       hint: 'A checkpoint is signed when the log is closed',
     })
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  makeFolder(dir)
   const { size } = newest
-  const write = (name: string, texts: Iterable<string>) => writeTexts(join(dir, name), texts)
-  await write('key', new Set(snapshot.run(readKeyLines).map(({ key }) => `${key}\n`)))
-  await write('checkpoints.ndjson', checkpoints.map(toLine))
-  await write('leaves.ndjson', leaves(snapshot, size, onProgress))
+  const written: string[] = []
+  const write = (name: string, texts: Iterable<string>) => {
+    written.push(name)
+    return writeTexts(join(dir, name), texts)
+  }
   let parts = 0
-  await write(
-    'parts.ndjson',
-    partsOf(snapshot, size, () => (parts += 1)),
-  )
   const origin = snapshot.run(readOrigin)
-  await write('README', [exportReadme({ origin, size })])
-  // Last: a folder without it is incomplete.
-  await write('checkpoint', [newest.note])
+  try {
+    await write('key', new Set(snapshot.run(readKeyLines).map(({ key }) => `${key}\n`)))
+    await write('checkpoints.ndjson', checkpoints.map(toLine))
+    await write('leaves.ndjson', leaves(snapshot, size, onProgress))
+    await write(
+      'parts.ndjson',
+      partsOf(snapshot, size, () => (parts += 1)),
+    )
+    await write('README', [exportReadme({ origin, size })])
+    // Last: a folder without it is incomplete.
+    await write('checkpoint', [newest.note])
+  } catch (error) {
+    // Half of it would stand in the way of the next one.
+    for (const name of written) rmSync(join(dir, name), { force: true })
+    throw error
+  }
   return { dir, origin, events: size, parts, checkpoints: checkpoints.length }
 }
 
-/** Reads the files of an exported folder. */
+function holdsSomething(dir: string): boolean {
+  try {
+    return existsSync(dir) && (!statSync(dir).isDirectory() || readdirSync(dir).length > 0)
+  } catch (cause) {
+    throw asFileError('read', dir, cause)
+  }
+}
+
+function makeFolder(dir: string): void {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    throw asFileError('write', dir, cause)
+  }
+}
+
+const bundleFiles: readonly BundleFile[] = [
+  'checkpoint',
+  'key',
+  'leaves.ndjson',
+  'parts.ndjson',
+  'checkpoints.ndjson',
+]
+
+/**
+ * Reads the files of an exported folder.
+ *
+ * @throws {AverbaError} `NOT_OURS` when none of them is there, `STORE_UNSAFE` when one cannot be read, also while it is
+ */
 export function readExported(dir: string): ReadFile {
-  return (name: BundleFile) => {
-    const path = join(dir, name)
-    return existsSync(path) ? createReadStream(path) : undefined
+  const isThere = (name: string) => {
+    try {
+      return statSync(join(dir, name), { throwIfNoEntry: false }) !== undefined
+    } catch (cause) {
+      throw asFileError('read', join(dir, name), cause)
+    }
+  }
+  const there = new Set(bundleFiles.filter(isThere))
+  if (there.size === 0)
+    throw new AverbaError('NOT_OURS', `Cannot verify "${dir}": the folder holds no export of a log`, {
+      hint: 'Name the file of a log, or a folder that averba export has made',
+    })
+  return name => (there.has(name) ? bytesOf(join(dir, name)) : undefined)
+}
+
+async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* createReadStream(path)
+  } catch (cause) {
+    throw asFileError('read', path, cause)
   }
 }
 
@@ -139,9 +194,7 @@ async function writeTexts(path: string, texts: Iterable<string>): Promise<void> 
     await file.appendFile(held.join(''))
     await file.sync()
   } catch (cause) {
-    throw isOfFiles(cause)
-      ? new AverbaError('STORE_UNSAFE', `Cannot write "${path}": ${cause.code}`, { cause })
-      : cause
+    throw asFileError('write', path, cause)
   } finally {
     await file.close()
   }

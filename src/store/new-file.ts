@@ -2,6 +2,7 @@ import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSyn
 import { dirname } from 'node:path'
 import type { Entropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
+import { asFileError, isOfFiles } from '../file-errors.ts'
 import { syncFolder } from '../vault/durable-file.ts'
 
 /**
@@ -25,9 +26,7 @@ export async function writeNewFile<T>(
     syncFolder(dirname(path))
     return written
   } catch (cause) {
-    throw isOfFiles(cause)
-      ? new AverbaError('STORE_UNSAFE', `Cannot write "${path}": ${cause.code}`, { cause })
-      : cause
+    throw asFileError('write', path, cause)
   } finally {
     for (const end of ['', '-journal', '-wal', '-shm']) rmSync(`${temporary}${end}`, { force: true })
   }
@@ -62,9 +61,4 @@ function sync(path: string): void {
   } finally {
     closeSync(descriptor)
   }
-}
-
-/** Reports whether an error came from the file system. */
-export function isOfFiles(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'syscall' in error && 'code' in error
 }

@@ -1,4 +1,5 @@
-import { statSync } from 'node:fs'
+import { statfsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Database } from 'better-sqlite3'
 import { AverbaError, type ErrorCode } from '../errors.ts'
 import { migrations, statementsFrom } from './migrations.ts'
@@ -44,7 +45,21 @@ export function tablesOf(database: Database): 'ours' | 'others' | 'torn' {
 const damages = /^SQLITE_(CORRUPT|IOERR_(CORRUPTFS|SHORT_READ)$)/
 
 /** A caller told of a disk error does not know what became of the command. */
-const sameId = 'What was asked for may go on by itself: ask for it again under the same command id only'
+const sameId =
+  'A command that was under way may go on by itself: ask for it again under the same command id only'
+
+/** What SQLite needs beside the file before it reads anything. */
+const indexBytes = 32_768
+
+/** Reports whether a disk has no room: SQLite says only that it failed where the index of the journal does not fit. */
+function isFull(path: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(path))
+    return bavail * bsize < indexBytes
+  } catch {
+    return false // A runtime may not let us ask.
+  }
+}
 
 function explain(path: string, cause: unknown, database?: Database): AverbaError | undefined {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
@@ -66,7 +81,7 @@ function explain(path: string, cause: unknown, database?: Database): AverbaError
   }
   if (code.startsWith('SQLITE_BUSY') || code === 'SQLITE_PROTOCOL')
     return cannot('STORE_BUSY', 'it is locked', 'Another process holds the file. Try again, or stop it')
-  if (code.startsWith('SQLITE_FULL')) {
+  if (code.startsWith('SQLITE_FULL') || (code.startsWith('SQLITE_IOERR') && isFull(path))) {
     const hint = `Free some space. ${sameId}`
     return cannot('STORE_UNSAFE', 'the disk is full', hint)
   }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { type Entropy, giveWay } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
 import { parseCheckpoint } from '../proof/checkpoint.ts'
 import { Faults } from '../proof/faults.ts'
 import { LogVerifier, type PresentPart } from '../proof/log-verifier.ts'
@@ -135,6 +136,8 @@ async function keyringBeside(
   try {
     if (hasRoot(path)) return openKeyringFile(path, entropy)
   } catch (error) {
+    // Who may not read it learns nothing of the log from that.
+    if (error instanceof AverbaError && error.code === 'STORE_UNSAFE') throw error
     faults.add('keys', error instanceof Error ? error.message : 'the keyring cannot be read')
     return undefined
   }

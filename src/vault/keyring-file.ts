@@ -2,6 +2,7 @@ import { existsSync, linkSync, readdirSync, readFileSync, rmSync } from 'node:fs
 import { basename, dirname, join } from 'node:path'
 import type { Entropy } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
+import { asFileError } from '../file-errors.ts'
 import { replaceDurably, syncFolder, writeDurably } from './durable-file.ts'
 import { areErasures, type RememberedErasures } from './remembered-erasures.ts'
 
@@ -20,7 +21,8 @@ export interface KeyringFile {
 /**
  * Reads a keyring file. Nothing in it is opened.
  *
- * @throws {AverbaError} `KEYS_MISSING` when there is none, `KEYS_MISMATCH` when it cannot be read, or is not a keyring
+ * @throws {AverbaError} `KEYS_MISSING` when there is none, `STORE_UNSAFE` when it cannot be read, `KEYS_MISMATCH` when
+ * it is not a keyring
  */
 export function readKeyringFile(path: string): KeyringFile {
   if (!existsSync(path)) {
@@ -49,8 +51,7 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    const hint = 'Check that it is a file that this user can read'
-    throw new AverbaError('KEYS_MISMATCH', `Cannot read the keyring "${path}"`, { cause, hint, path })
+    throw asFileError('read', path, cause)
   }
 }
 

@@ -215,3 +215,18 @@ test('health reaches for the services when it is told to, and asks nobody otherw
   expect((await averba.health({ reach: true })).ready).toBe(true)
   await averba.close()
 })
+
+test('a log that belongs to another portal is said, as opening it says', async () => {
+  const options = given()
+  const averba = await openAverba(options)
+  await averba.subscriptions.plan()
+  await averba.close()
+  expect(await troubles(options)).toEqual({})
+  const portal = { ...services.options.portal, baseUrl: 'https://outro.exemplo.br' }
+  const fetch = async () => new Response(null, { status: 404 })
+  const message = expect.stringContaining(
+    `this log belongs to the portal at "${services.options.portal.baseUrl}`,
+  )
+  await expect(openAverba({ ...options, portal })).rejects.toMatchObject({ code: 'MISCONFIGURED', message })
+  expect(await troubles({ ...options, portal, fetch })).toEqual({ portal: message })
+})

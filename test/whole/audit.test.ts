@@ -2,9 +2,11 @@ import { execFile } from 'node:child_process'
 import {
   copyFileSync,
   cpSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -194,9 +196,30 @@ describe('a bundle', () => {
       await exportUpTo({ store: process.argv[1], dir: process.argv[2] }, async () => 'signed before')
         .then(() => console.log('exported'), error => console.log(error.code))`
     const command = `trap '' XFSZ; ulimit -S -f ${limitKb}; exec "$0" --input-type=module -e "$@"`
-    const given = [script, store, join(newFolder(), 'bundle')]
-    const { stdout } = await run('bash', ['-c', command, process.execPath, ...given])
+    const dir = join(newFolder(), 'bundle')
+    const { stdout } = await run('bash', ['-c', command, process.execPath, script, store, dir])
     expect(stdout.trim()).toBe('STORE_UNSAFE')
+    // Nothing of it stands in the way of the next one.
+    expect(readdirSync(dir)).toEqual([])
+    expect((await averba('export', store, '--dir', dir)).code).toBe(0)
+  })
+
+  test.each(['parts.ndjson', 'key'])('of which %s cannot be read is an error, and no verdict', async file => {
+    const dir = join(newFolder(), 'bundle')
+    cpSync(bundle, dir, { recursive: true })
+    rmSync(join(dir, file))
+    mkdirSync(join(dir, file))
+    const error = { code: 'STORE_UNSAFE', message: expect.stringContaining(`${file}": EISDIR`) }
+    await expect(verifyLog({ store: dir })).rejects.toMatchObject(error)
+    expect(await averba('verify', dir)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^STORE_UNSAFE: /),
+    })
+  })
+
+  test('is not to be found in another folder', async () => {
+    const notOurs = expect.stringMatching(/^NOT_OURS: .* holds no export of a log\n/)
+    expect(await averba('verify', newFolder())).toMatchObject({ code: 1, stderr: notOurs })
   })
 
   test('overwrites nothing', async () => {
@@ -222,6 +245,14 @@ test('averba verify says of a store what it reaches, by exit codes', async () =>
     stderr: expect.stringContaining('NOT_FOUND: Cannot hold the log against'),
   })
   expect((await averba('verify', store, '--key', 'x')).code).toBe(1)
+})
+
+test('averba verify says nothing of a log whose keyring it may not read', async () => {
+  const copy = copyStore(store)
+  rmSync(`${copy}.keys`)
+  mkdirSync(`${copy}.keys`)
+  const unread = expect.stringMatching(/^STORE_UNSAFE: Cannot read ".*\.keys": EISDIR\n/)
+  expect(await averba('verify', copy)).toMatchObject({ code: 1, stderr: unread })
 })
 
 test('one event is proven to whoever has the key, and to nobody with another event or another key', async () => {

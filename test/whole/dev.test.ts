@@ -17,9 +17,8 @@ afterEach(() => {
   child = undefined
 })
 
-/** Starts `averba dev` in an empty folder, and waits until it says how to go on. */
-async function start(...args: string[]) {
-  const cwd = mkdtempSync(join(tmpdir(), 'averba-dev-'))
+/** Starts `averba dev`, in an empty folder unless one is given, and waits until it says how to go on. */
+async function start({ args = [] as string[], cwd = mkdtempSync(join(tmpdir(), 'averba-dev-')) } = {}) {
   const running = spawn(process.execPath, [main, 'dev', ...args], { cwd })
   child = running
   const lines: string[] = []
@@ -55,6 +54,20 @@ test('a newcomer sees the first notification arrive with two commands', async ()
   })
 })
 
+test('a second one in the same folder is refused, and the first goes on; one that was killed is in no way', async () => {
+  const { cwd, trigger, running, ended } = await start()
+  const second = promisify(execFile)(process.execPath, [main, 'dev'], { cwd })
+  await expect(second).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^REFUSED: .*already\n/),
+  })
+  expect((await trigger('dimp-situacao-import')).stdout).toBe('delivered\n')
+  running.kill('SIGKILL')
+  await ended
+  const next = await start({ cwd })
+  expect((await next.trigger('dimp-situacao-import')).stdout).toBe('delivered\n')
+})
+
 test('a receiver of one’s own is notified, on any port', async () => {
   const bodies: string[] = []
   const server = createServer((incoming, outgoing) => {
@@ -69,7 +82,7 @@ test('a receiver of one’s own is notified, on any port', async () => {
   })
   await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
   const { port } = server.address() as AddressInfo
-  const { cwd, trigger } = await start('--to', `127.0.0.1:${port}`, '--evento', 'duex-historico')
+  const { cwd, trigger } = await start({ args: ['--to', `127.0.0.1:${port}`, '--evento', 'duex-historico'] })
   const read = (name: string) => readFileSync(join(cwd, '.averba', name))
   server.setSecureContext({ cert: read('receiver.pem'), key: read('receiver.key') })
   expect((await trigger('duex-historico', '--body', '{"tipo":"DESEMBARACADA"}')).stdout).toBe('delivered\n')
@@ -98,9 +111,9 @@ test('a receiver of averba is given its secret, and what refuses a delivery says
   await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
   const { port } = server.address() as AddressInfo
   const notify = async (...more: string[]) => {
-    const { cwd, trigger, running, ended } = await start(
-      ...['--to', `127.0.0.1:${port}`, '--evento', 'duex-historico', ...more],
-    )
+    const { cwd, trigger, running, ended } = await start({
+      args: ['--to', `127.0.0.1:${port}`, '--evento', 'duex-historico', ...more],
+    })
     const read = (name: string) => readFileSync(join(cwd, '.averba', name))
     server.setSecureContext({ cert: read('receiver.pem'), key: read('receiver.key') })
     const said = await trigger('duex-historico').catch((error: { stdout: string }) => error)
@@ -119,7 +132,7 @@ test('a receiver of averba is given its secret, and what refuses a delivery says
 })
 
 test('an address elsewhere is refused', async () => {
-  const { ended } = await start('--to', '203.0.113.7:443')
+  const { ended } = await start({ args: ['--to', '203.0.113.7:443'] })
   expect(await ended).toBe(1)
 })
 

@@ -1,0 +1,24 @@
+import { AverbaError } from './errors.ts'
+
+/** Reports whether an error came from the file system. */
+export function isOfFiles(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error && 'code' in error
+}
+
+/** What to do about a file that cannot be read or written, by Node's code. */
+const hints: Readonly<Record<string, string>> = {
+  EACCES: 'Check that this user may read and write it, and its folder',
+  EPERM: 'Check that this user may read and write it, and its folder',
+  EROFS: 'Name a place on a disk that can be written',
+  ENOSPC: 'Free some space',
+  EDQUOT: 'Free some space',
+  ENOENT: 'Check the name of its folder',
+  EISDIR: 'Name a file, not a folder',
+}
+
+/** Names a file that cannot be read or written, and why: `STORE_UNSAFE`. Other errors stay as they are. */
+export function asFileError(verb: 'read' | 'write' | 'use', path: string, cause: unknown): unknown {
+  if (!isOfFiles(cause)) return cause
+  const hint = hints[cause.code ?? ''] ?? 'Check the disk'
+  return new AverbaError('STORE_UNSAFE', `Cannot ${verb} "${path}": ${cause.code}`, { cause, hint, path })
+}
