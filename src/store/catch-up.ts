@@ -2,6 +2,7 @@ import { giveWay } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { View } from '../view.ts'
 import { type Connection, rows, type Steps } from './connection.ts'
+import { DamagedEvent } from './damaged.ts'
 import { Folding, foldedMax } from './folding.ts'
 import { describeStop, findFailing, joinHead, readCheckpoints } from './projector.ts'
 import { readPage } from './read.ts'
@@ -36,10 +37,15 @@ export async function catchUp(parts: CatchUpParts, view: View, signal?: AbortSig
     return false
   } catch (error) {
     // Its failure is told either way.
-    if (!(error instanceof AverbaError))
+    if (isOfOneView(error))
       await connection.transact(() => explain(parts, view, table, error)).catch(() => undefined)
     throw error
   }
+}
+
+/** Reports whether a view alone has failed: it threw, or an event that it folds cannot be read. */
+export function isOfOneView(error: unknown): boolean {
+  return !(error instanceof AverbaError) || error instanceof DamagedEvent
 }
 
 /** What a page folded, and where the view stood before. */
@@ -83,6 +89,7 @@ export function* rejoin({ onRejoined }: Pick<CatchUpParts, 'onRejoined'>, view: 
 function* explain(parts: CatchUpParts, view: View, table: ViewTable, error: unknown): Steps<void> {
   const after = yield* stoppedAt(view)
   if (after === undefined) return
+  if (error instanceof DamagedEvent) return yield* explainStop(view, error, error.position)
   const events = yield* readPage(parts.schemas, { after, limit: foldedMax })
   yield* explainStop(view, error, (yield* findFailing(view, table, events))?.position)
 }

@@ -1,6 +1,7 @@
 import type { Instant } from '../message.ts'
 import type { View } from '../view.ts'
 import type { Connection, Steps } from './connection.ts'
+import { DamagedEvent } from './damaged.ts'
 import { readWhole } from './header.ts'
 import { readTexts } from './read.ts'
 import type { Schemas } from './schemas.ts'
@@ -49,18 +50,31 @@ export class Folding {
     this.#passed.clear()
   }
 
-  /** Folds the next page, of events up to a position. */
+  /**
+   * Folds the next page, of events up to a position.
+   *
+   * @throws {DamagedEvent} which says where it stands
+   */
   *page(until = Number.POSITIVE_INFINITY): Steps<void> {
+    try {
+      yield* this.#foldPage(until)
+    } catch (error) {
+      throw error instanceof DamagedEvent ? error.at(this.failing) : error
+    }
+  }
+
+  *#foldPage(until: number): Steps<void> {
     const { schemas } = this.#parts
     const limit = Math.min(pageRows, until - this.position)
     const page = yield* readTexts({ after: this.position, limit })
     for (const text of page) {
+      // Positions are dense.
+      this.failing = this.position + 1
       const event = readWhole(text, schemas)
       // Events appended together have the same instant: sharing its text leaves less to collect.
       if (event.at === this.#at) event.at = this.#at
       this.#at = event.at
       this.position = event.position
-      this.failing = event.position
       const key = this.#view.key(event)
       if (key === undefined || this.#isPassed(key)) continue
       const held = this.held.get(key)

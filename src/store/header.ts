@@ -1,7 +1,7 @@
 import { AverbaError } from '../errors.ts'
 import type { Instant, PartMark, Recorded } from '../message.ts'
 import { canonicalJson } from '../proof/canonical-json.ts'
-import { damaged } from './damaged.ts'
+import { DamagedEvent } from './damaged.ts'
 import { type Schemas, upcast } from './schemas.ts'
 
 /** The format of the header itself. */
@@ -43,14 +43,14 @@ export function writeHeader(event: Recorded, schema: number): string {
  * @throws {AverbaError} `CORRUPT` when it is not a JSON object: a damaged page may read as nothing at all
  */
 export function parseHeader(text: string) {
-  const cannot = 'Cannot read an event: its header is not a JSON object'
+  const why = 'its header is not a JSON object'
   let header: unknown
   try {
     header = JSON.parse(text)
   } catch (cause) {
-    throw damaged(cannot, cause)
+    throw new DamagedEvent(why, { cause })
   }
-  if (typeof header !== 'object' || header === null) throw damaged(cannot)
+  if (typeof header !== 'object' || header === null) throw new DamagedEvent(why)
   return header as ReturnType<typeof JSON.parse> // Who asks knows what the log writes.
 }
 

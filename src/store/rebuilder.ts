@@ -1,8 +1,8 @@
-import { type Clock, giveWay } from '../clock.ts'
+import { type Clock, giveWay, stopwatchOf } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Instant } from '../message.ts'
 import type { View } from '../view.ts'
-import { explainStop, rejoin } from './catch-up.ts'
+import { explainStop, isOfOneView, rejoin } from './catch-up.ts'
 import { compareRows, Differences } from './compare-rows.ts'
 import type { Connection, Steps } from './connection.ts'
 import { sweep } from './discarded.ts'
@@ -11,6 +11,7 @@ import { Folding } from './folding.ts'
 import { readPage } from './read.ts'
 import type { Schemas } from './schemas.ts'
 import { SideTable } from './side-table.ts'
+import type { StoreOptions } from './store-options.ts'
 import { foldOne, type Row, ViewTable } from './view-table.ts'
 
 /** What a rebuild of one view found. */
@@ -55,6 +56,7 @@ export interface RebuilderParts {
   readonly rowsMax?: number
   /** Told in the transaction that lets a view stand at the end of the log again, before its commit. */
   readonly onRejoined: () => void
+  readonly onTrouble?: StoreOptions['onTrouble']
 }
 
 /** A view that is being built anew. */
@@ -86,10 +88,18 @@ export class Rebuilder {
    */
   async rebuild(view: View, options: RebuildOptions = {}): Promise<Rebuilt | undefined> {
     const { signal } = options
-    await sweep(this.#connection, signal)
+    await this.#sweep(signal)
     const rebuilt = await this.build(view, options)
-    if (rebuilt) await sweep(this.#connection, signal)
+    if (rebuilt) await this.#sweep(signal)
     return rebuilt
+  }
+
+  /** A table that cannot be removed, for it is damaged, holds up no rebuild. */
+  async #sweep(signal: AbortSignal | undefined): Promise<void> {
+    await sweep(this.#connection, signal).catch((error: unknown) => {
+      if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') throw error
+      this.#parts.onTrouble?.('discarded tables could not be removed', error)
+    })
   }
 
   /** The same, but the former table is left to be swept. */
@@ -106,7 +116,7 @@ export class Rebuilder {
       return await this.#build(building, end, compare)
     } catch (error) {
       // Its failure is told either way.
-      if (!(error instanceof AverbaError))
+      if (isOfOneView(error))
         await this.#connection
           .transact(() => explainStop(view, error, folding.failing))
           .catch(() => undefined)
@@ -148,7 +158,8 @@ export class Rebuilder {
   async #fold(building: Building, end: number): Promise<boolean> {
     const { side, folding, signal, onPage } = building
     const { rowsMax = heldRowsMax } = this.#parts
-    let savedAt = this.#parts.clock.now()
+    const elapsedMs = stopwatchOf(this.#parts.clock)
+    let savedAt = elapsedMs()
     while (!signal?.aborted) {
       const from = folding.position
       const pages = from < end ? folding.next() : folding.pages()
@@ -159,9 +170,9 @@ export class Rebuilder {
         await this.#writeMany(building)
         return true
       }
-      if (folding.held.size < rowsMax && this.#parts.clock.now() - savedAt < saveEveryMs) continue
+      if (folding.held.size < rowsMax && elapsedMs() - savedAt < saveEveryMs) continue
       await this.#write(building)
-      savedAt = this.#parts.clock.now()
+      savedAt = elapsedMs()
     }
     await this.#write(building)
     return false

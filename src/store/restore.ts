@@ -7,7 +7,7 @@ import type { Keys } from '../vault/keys.ts'
 import type { View } from '../view.ts'
 import type { ClaimedKind } from './check-claims.ts'
 import { type Checked, checkStore, keyFaults, refuseCutOff, refuseFaults } from './check-store.ts'
-import { markFault } from './checkpoints.ts'
+import { damagedMark, markFault } from './checkpoints.ts'
 import type { Steps } from './connection.ts'
 import { readMark } from './high-water-mark.ts'
 import { findLostErasures, type LostErasure } from './lost-erasures.ts'
@@ -122,7 +122,10 @@ function* refuseRollback(cannot: string, mark: string | undefined): Steps<void> 
   const fault = mark === undefined ? undefined : yield* markFault(mark)
   if (fault === undefined) return
   throw new AverbaError('ROLLED_BACK', `${cannot}: ${fault}`, {
-    hint: 'Look for a newer backup. With --accept-rollback the log goes on from this one, and says so',
+    hint:
+      fault === damagedMark
+        ? 'It says nothing of the backup: move the mark away once you know that no newer backup is there'
+        : 'Look for a newer backup. With --accept-rollback the log goes on from this one, and says so',
   })
 }
 

@@ -1,7 +1,7 @@
 import { backoffMs, type Clock, isWaitOver } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { View } from '../view.ts'
-import { type CatchUpParts, catchUp } from './catch-up.ts'
+import { type CatchUpParts, catchUp, isOfOneView } from './catch-up.ts'
 import { nameOf, readCheckpoints, readRunning, type ViewHearer } from './projector.ts'
 import type { Rebuilder } from './rebuilder.ts'
 import type { StoreOptions } from './store-options.ts'
@@ -101,7 +101,7 @@ export class StoppedViews implements ViewHearer {
     } catch (error) {
       // Another process builds it, and lets it rejoin.
       if (error instanceof AverbaError && error.code === 'STORE_BUSY') return
-      if (error instanceof AverbaError) throw error
+      if (!isOfOneView(error)) throw error
       this.hearStopped(view.name)
     }
   }

@@ -105,7 +105,10 @@ export class Store {
     this.#clock = clock
     const folding = { connection, schemas, clock, onRejoined: () => this.#writer.forget() }
     this.viewReader = new ViewReader({ connection, schemas, views })
-    this.#rebuilder = new Rebuilder(folding)
+    this.#rebuilder = new Rebuilder({
+      ...folding,
+      ...(options.onTrouble && { onTrouble: options.onTrouble }),
+    })
     this.#stoppedViews = new StoppedViews({ ...folding, rebuilder: this.#rebuilder, options })
     this.#owner = options.createId()
     this.owners = new Owners(connection, vault, () => this.#writer.forget())

@@ -106,6 +106,16 @@ test('the mark stays that of the former log until the restored one has its name'
   expect(await verifyLog({ store })).toMatchObject({ level: 'held', faults: [] })
 })
 
+test('a damaged mark is told as such: it says nothing of the backup', async () => {
+  const { store, backup } = await backedUp()
+  const mark = readFileSync(`${store}.mark`, 'utf8')
+  writeFileSync(`${store}.mark`, mark.slice(0, mark.length / 2))
+  await expect(restoreStore({ backup, store })).rejects.toMatchObject({
+    code: 'ROLLED_BACK',
+    hint: expect.stringMatching(/^It says nothing of the backup: move the mark away/),
+  })
+})
+
 test('a backup behind the mark is restored only when the rollback is accepted', async () => {
   const { store, backup } = await backedUp()
   const marked = parseCheckpoint(readFileSync(`${store}.mark`, 'utf8'))?.size ?? 0

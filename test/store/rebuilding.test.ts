@@ -1,12 +1,13 @@
+import { closeSync, openSync, writeSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import { beforeAll, expect, test } from 'vitest'
-import { systemClock } from '../../src/clock.ts'
+import { createIds, systemClock, systemEntropy } from '../../src/clock.ts'
 import { catchUp } from '../../src/store/catch-up.ts'
 import type { Connection } from '../../src/store/connection.ts'
 import { Projector } from '../../src/store/projector.ts'
 import { Rebuilder } from '../../src/store/rebuilder.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
-import type { Store } from '../../src/store/store.ts'
+import { Store } from '../../src/store/store.ts'
 import { append, checkpointOf, counting, open, rowsOf, sumOf } from './counting.ts'
 import { copyStore, newPath } from './sample-store.ts'
 import { around, type Done, watched } from './watched.ts'
@@ -320,6 +321,30 @@ test('a view that is rebuilt keeps its indexes, which no transaction makes of al
   expect(edit(path, "select count(*) from sqlite_schema where sql like 'create index counted_n%'")).toEqual([
     1,
   ])
+})
+
+test('a discarded table that is damaged keeps no view from being rebuilt, and is told', async () => {
+  const path = newPath()
+  await (await open(path, [view])).close()
+  edit(path, 'create table discarded_1 (stream text, n integer)')
+  edit(path, "insert into discarded_1 values ('x', 1)")
+  const page = Number(edit(path, "select rootpage from sqlite_schema where name = 'discarded_1'")[0])
+  const file = openSync(path, 'r+')
+  writeSync(file, Buffer.alloc(4_096, 0xee), 0, 4_096, (page - 1) * 4_096)
+  closeSync(file)
+  const troubles: string[] = []
+  const store = await Store.open({
+    path,
+    views: [view],
+    clock: systemClock,
+    entropy: systemEntropy,
+    createId: createIds(systemClock, systemEntropy),
+    onTrouble: what => troubles.push(what),
+  })
+  await append(store, 10)
+  expect(await store.rebuild()).toMatchObject([{ view: view.name, differences: 0 }])
+  expect(new Set(troubles)).toEqual(new Set(['discarded tables could not be removed']))
+  await store.close()
 })
 
 test('opening does not wait for what was discarded to be removed, and closing ends it', async () => {
