@@ -52,7 +52,11 @@ export async function checkPortalAddress(
   portal: PortalOptions | undefined,
 ): Promise<void> {
   if (!portal) return
-  const address = await portalAddressIn(store)
+  const address = await portalAddressIn(store).catch((error: unknown) => {
+    // Where that event is damaged, the log is opened all the same, and makes no call of the portal.
+    if (error instanceof AverbaError && error.code === 'CORRUPT') return undefined
+    throw error
+  })
   if (address === undefined || address === portalAddressOf(portal)) return
   throw new AverbaError(
     'MISCONFIGURED',

@@ -122,3 +122,30 @@ test('nor the retention of anybody else: what the call may open stays, and no mo
   expect(destroyed.size).toBe(1)
   await world.close()
 })
+
+test('a rule of retention that cannot be carried out, for an event that it goes by is damaged, holds up no other', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'averba-damaged-')), 'log.sqlite')
+  const rules = { 'notification.body': 'until-settled', 'validation.claims': { days: 30 } } as const
+  const world = await simulate({ averba: { store, schedules: true, retention: rules } })
+  const { clock, samples } = world
+  await clock.finish(world.averba.settle())
+  await clock.finish(
+    world.averba.validations.validate({ id: 'v', cpf: samples.cpf, claims: { nome: 'Maria' } }),
+  )
+  const file = new Sqlite(store)
+  file.exec('drop trigger event_no_update')
+  const { changes } = file
+    .prepare("update event set header = '' where type = 'portal.harvestRequested'")
+    .run()
+  expect(changes).toBe(1)
+  file.close()
+  // A new process knows nothing of the portal but what the log says.
+  await world.restart()
+  const { averba } = world
+  await clock.advance(31 * 24 * hourMs)
+  await expect(clock.finish(averba.settle())).rejects.toMatchObject({ code: 'CORRUPT' })
+  const applied: unknown[] = []
+  for await (const { data } of averba.log.read({ types: ['retention.applied'] })) applied.push(data)
+  expect(applied).toMatchObject([{ kind: 'validation.claims' }])
+  await world.close()
+})
