@@ -30,3 +30,20 @@ test('processes that open a new file at the same time all open the same log', as
   await averba.close()
   expect(readdirSync(folder).sort()).toEqual(['log.sqlite', 'log.sqlite.keys', 'log.sqlite.mark'])
 })
+
+test('what is slow to load is loaded when it is needed: a command that opens no socket and shows no measures starts without', async () => {
+  const script = `
+    import { createRequire } from 'node:module'
+    await import('./src/cli/program.ts')
+    const { cache } = createRequire(process.cwd() + '/')
+    const names = Object.keys(cache).map(path => /node_modules\\/((@[^/]+\\/)?[^/]+)/.exec(path)?.[1])
+    console.log(JSON.stringify([...new Set(names)]))
+  `
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: root,
+  })
+  const loaded: string[] = JSON.parse(stdout)
+  // What it does load is seen.
+  expect(loaded).toContain('xstate')
+  for (const slow of ['undici', 'prom-client', 'better-sqlite3']) expect(loaded).not.toContain(slow)
+})
