@@ -1,8 +1,15 @@
 import { AverbaError } from './errors.ts'
 
-/** Reports whether an error came from the file system. */
-export function isOfFiles(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'syscall' in error && 'code' in error
+/** An error of the file system, with Node's code for it. */
+type FileError = NodeJS.ErrnoException & { readonly code: string }
+
+/** Reports whether an error came from the file system: its code may be shown, as its message may not. */
+export function isOfFiles(error: unknown): error is FileError {
+  return error instanceof Error && 'syscall' in error && 'code' in error && isErrno(error.code)
+}
+
+function isErrno(code: unknown): boolean {
+  return typeof code === 'string' && /^E[A-Z0-9]{1,20}$/.test(code)
 }
 
 /** What to do about a file that cannot be read or written, by Node's code. */
@@ -19,6 +26,6 @@ const hints: Readonly<Record<string, string>> = {
 /** Names a file that cannot be read or written, and why: `STORE_UNSAFE`. Other errors stay as they are. */
 export function asFileError(verb: 'read' | 'write' | 'use', path: string, cause: unknown): unknown {
   if (!isOfFiles(cause)) return cause
-  const hint = hints[cause.code ?? ''] ?? 'Check the disk'
+  const hint = hints[cause.code] ?? 'Check the disk'
   return new AverbaError('STORE_UNSAFE', `Cannot ${verb} "${path}": ${cause.code}`, { cause, hint, path })
 }

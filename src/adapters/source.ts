@@ -1,5 +1,6 @@
 import { calledOff, systemClock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
+import { isOfFiles } from '../file-errors.ts'
 
 /** A value, or a function that is asked for it again on rotation: vaults need no restart. */
 export type Source<T> = T | (() => T | Promise<T>)
@@ -10,7 +11,7 @@ const sourceMaxMs = 10_000
 /**
  * Asks a source for its value.
  *
- * @throws {AverbaError} `MISCONFIGURED` when the function fails, with the code of its error: its message may
+ * @throws {AverbaError} `MISCONFIGURED` when the function fails, with the code of an error of files: its message may
  * quote a secret, and stays in `cause`; also when it does not answer in time, and what waits for it would wait for ever
  */
 export async function valueFrom<T>(source: Source<T>, what: string, maxMs = sourceMaxMs): Promise<T> {
@@ -23,7 +24,8 @@ export async function valueFrom<T>(source: Source<T>, what: string, maxMs = sour
       : given
   } catch (cause) {
     if (cause instanceof UnansweredError) throw new AverbaError('MISCONFIGURED', cause.message)
-    throw new AverbaError('MISCONFIGURED', `${cannot} failed`, { cause })
+    const code = isOfFiles(cause) ? `: ${cause.code}` : ''
+    throw new AverbaError('MISCONFIGURED', `${cannot} failed${code}`, { cause })
   }
 }
 

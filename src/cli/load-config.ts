@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { isOfFiles } from '../file-errors.ts'
 import { type Averba, AverbaError, type AverbaOptions, openAverba } from '../index.ts'
 import { printable } from '../printable.ts'
 import { requiredVariables } from './config-template.ts'
@@ -41,7 +42,7 @@ const isVariableMissing = (cause: unknown) => cause instanceof Error && missingV
 function reasonOf(cause: unknown, path: string): string {
   if (!(cause instanceof Error)) return 'it fails'
   const [, missing] = missingVariable.exec(cause.message) ?? []
-  if (missing === undefined) return `it ends with ${cause.name}`
+  if (missing === undefined) return `it ends with ${cause.name}${isOfFiles(cause) ? ` ${cause.code}` : ''}`
   // It fails at the first variable: others that it requires in the same way are named too.
   const others = requiredVariables(readFileSync(path, 'utf8')).filter(name => !process.env[name])
   const names = [...new Set([missing, ...others])]

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { valueFrom } from '../../src/adapters/source.ts'
 
@@ -34,4 +35,18 @@ test('promises of other libraries are waited for no longer, and what they fail w
   const failing = valueFrom(() => foreign((_, reject) => reject(new Error('password=x'))), 'secret', 10)
   await expect(failing).rejects.toMatchObject({ message: expect.not.stringContaining('password') })
   await expect(valueFrom(() => foreign(resolve => resolve('x')), 'secret', 10)).resolves.toBe('x')
+})
+
+test('why a file could not be read is said by its code, and what any other error says is not', async () => {
+  const missing = () => readFileSync('/nao-existe/segredo-canario.pem', 'utf8')
+  const cannot = 'Cannot get the certificate: the function that gives it failed'
+  const error = { code: 'MISCONFIGURED' }
+  await expect(valueFrom(missing, 'certificate')).rejects.toMatchObject({
+    ...error,
+    message: `${cannot}: ENOENT`,
+  })
+  const quoting = () => {
+    throw Object.assign(new Error('segredo-canario'), { code: 'segredo-canario', syscall: 'open' })
+  }
+  await expect(valueFrom(quoting, 'certificate')).rejects.toMatchObject({ ...error, message: cannot })
 })
