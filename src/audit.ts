@@ -98,7 +98,7 @@ export function createAudit(area: Area): Audit {
       const { keys: rootKey } = area.options
       return verifyLog({ ...(rootKey && { rootKey }), ...options, store: onFile() })
     },
-    export: async dir => exportUpTo({ store: onFile(), dir }, () => store.checkpoint()),
+    export: async dir => exportUpTo({ store: onFile(), dir }, () => store.checkpoint({ withAnchor: true })),
     processing: ({ language, ...period }) =>
       readProcessing(area, period, checkPage(language === undefined ? {} : { language }).language),
     processingReport: (period, page) =>

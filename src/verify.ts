@@ -16,7 +16,13 @@ export {
   type VerifierKey,
   writeVerifierKey,
 } from './proof/note.ts'
-export { type ProofVerdict, parseTlogProof, type TlogProof, verifyTlogProof } from './proof/tlog-proof.ts'
+export {
+  type ProofOptions,
+  type ProofVerdict,
+  parseTlogProof,
+  type TlogProof,
+  verifyTlogProof,
+} from './proof/tlog-proof.ts'
 export type { Level, Verdict } from './proof/verdict.ts'
 export {
   type BundleFile,

@@ -1,4 +1,4 @@
-import { type Clock, calledOff } from '../clock.ts'
+import { type Clock, calledOff, stopwatchOf } from '../clock.ts'
 
 /** Work that has a limited time. */
 export interface Deadline {
@@ -17,17 +17,20 @@ interface Running extends Deadline {
 export class Deadlines {
   readonly #clock: Clock
   readonly #ms: number
+  /** A clock that is set meanwhile makes nobody wait longer, and takes nobody's time. */
+  readonly #elapsedMs: () => number
   readonly #running = new Set<Running>()
   #ticking: AbortController | undefined
 
   constructor(clock: Clock, ms: number) {
     this.#clock = clock
     this.#ms = ms
+    this.#elapsedMs = stopwatchOf(clock)
   }
 
   /** Begins a deadline, which has to be ended. */
   begin(): Deadline {
-    const deadline: Running = { isOver: false, onOver: undefined, dueAt: this.#clock.now() + this.#ms }
+    const deadline: Running = { isOver: false, onOver: undefined, dueAt: this.#elapsedMs() + this.#ms }
     this.#running.add(deadline)
     if (!this.#ticking) void this.#tick()
     return deadline
@@ -45,12 +48,8 @@ export class Deadlines {
     const ticking = new AbortController()
     this.#ticking = ticking
     for (const first of this.#running) {
-      // A clock that goes back must not make anybody wait longer.
-      await this.#clock.sleep(
-        Math.min(first.dueAt - this.#clock.now(), this.#ms),
-        ticking.signal,
-        'the time of a request',
-      )
+      const leftMs = Math.min(first.dueAt - this.#elapsedMs(), this.#ms)
+      await this.#clock.sleep(leftMs, ticking.signal, 'the time of a request')
       if (ticking.signal.aborted) return
       if (!this.#running.delete(first)) continue
       first.isOver = true

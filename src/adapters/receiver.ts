@@ -143,7 +143,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
   /** Whichever comes first: the answer, or the end of its time. */
   function inTime(head: ReceivedHead, readBody: ReadBody): Promise<Answer> {
-    const began = clock.now()
+    const began = elapsedMs()
     const deadline = deadlines.begin()
     return new Promise(resolve => {
       const end = (answer: Answer, missed?: Missed) => {
@@ -156,7 +156,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
         answer => {
           if (deadline.isOver) return
           // A store that holds up the whole process holds up the deadline too.
-          const isLate = answer.status < 300 && clock.now() - began > limits.processingMs
+          const isLate = answer.status < 300 && elapsedMs() - began > limits.processingMs
           end(answer, isLate ? 'late' : undefined)
         },
         error => {
@@ -211,9 +211,12 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     listener(incoming, outgoing) {
       const { remoteAddress = '' } = incoming.socket
       const head = headOfIncoming(incoming)
-      void receive(head, remoteAddress, bodyOfIncoming(incoming, head)).then(answer =>
-        write(outgoing, answer),
-      )
+      receive(head, remoteAddress, bodyOfIncoming(incoming, head))
+        .then(answer => {
+          // The portal got what the host had answered before, and may have a record of what is stored.
+          if (!write(outgoing, answer) && answer.status < 300) options.onMissed?.('late')
+        })
+        .catch(options.onStoreError)
     },
     // A proxy stands for whoever is behind it.
     takesFrom: remoteAddress => !isAllowed || trustedProxies > 0 || isAllowed(remoteAddress),
@@ -226,11 +229,19 @@ function addressMissing(): AverbaError {
   })
 }
 
-/** What is left of an unread body would have to be read: the connection is closed instead. */
-function write(outgoing: ServerResponse, { status, text }: Answer): void {
-  if (text === undefined) return void outgoing.writeHead(status, noContent).end()
-  outgoing.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
-  outgoing.end(`${text}\n`)
+/**
+ * Answers, unless somebody has already. What is left of an unread body would have to be read: the connection is closed
+ * instead.
+ */
+function write(outgoing: ServerResponse, { status, text }: Answer): boolean {
+  // The host has answered in our place, such as when its own time was over.
+  if (outgoing.headersSent) return false
+  if (text === undefined) outgoing.writeHead(status, noContent).end()
+  else {
+    outgoing.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
+    outgoing.end(`${text}\n`)
+  }
+  return true
 }
 
 /** Far longer than any that is known: those that differ behind it are one recipient. */

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { type Clock, systemClock } from '../clock.ts'
@@ -61,6 +62,7 @@ export async function serveReceivers(options: ServeReceiversOptions): Promise<Re
   const shown = new ServerCertificates(sources, clock, onTrouble)
   const own = await shown.load()
   const { handshakeTimeoutMs = 5_000, headersTimeoutMs = 5_000, requestTimeoutMs = 10_000 } = options
+  const answers = new Answers()
   const server = createServer(
     {
       ...own,
@@ -72,7 +74,8 @@ export async function serveReceivers(options: ServeReceiversOptions): Promise<Re
       maxHeaderSize: options.headerBytesMax ?? 16_384,
     },
     (incoming, outgoing) => {
-      const [path = ''] = (incoming.url ?? '').split('?')
+      answers.add(outgoing)
+      const path = pathOf(incoming)
       const receiver = Object.hasOwn(receivers, path) ? receivers[path] : undefined
       if (receiver) return receiver.listener(incoming, outgoing)
       outgoing.writeHead(404, { connection: 'close' }).end()
@@ -87,7 +90,7 @@ export async function serveReceivers(options: ServeReceiversOptions): Promise<Re
     server.listen(port, host, resolve)
   })
   const { port: taken } = server.address() as AddressInfo // It listens on a port, not on a pipe.
-  return { port: taken, close: () => close(server, clock) }
+  return { port: taken, close: () => close(server, answers, clock) }
 }
 
 /** Whoever may not notify is told so while there is room, and keeps nobody else out who says nothing. */
@@ -111,7 +114,31 @@ function cannotListen(port: number, cause: NodeJS.ErrnoException): AverbaError {
   return new AverbaError('MISCONFIGURED', message, { cause, hint })
 }
 
-async function close(server: Server, clock: Clock): Promise<void> {
+/** The path of a request, whose target may be a whole address as well (RFC 9112, 3.2.2). */
+function pathOf({ url = '' }: IncomingMessage): string {
+  const [path = ''] = url.split('?')
+  return path.startsWith('/') ? path : (URL.parse(path)?.pathname ?? '')
+}
+
+/** The answers under way: once the server closes, each is the last of its connection. */
+class Answers {
+  readonly #underWay = new Set<ServerResponse>()
+  #isClosing = false
+
+  add(outgoing: ServerResponse): void {
+    this.#underWay.add(outgoing)
+    outgoing.once('close', () => this.#underWay.delete(outgoing))
+    if (this.#isClosing) outgoing.shouldKeepAlive = false
+  }
+
+  close(): void {
+    this.#isClosing = true
+    for (const outgoing of this.#underWay) outgoing.shouldKeepAlive = false
+  }
+}
+
+async function close(server: Server, answers: Answers, clock: Clock): Promise<void> {
+  answers.close()
   const closed = new AbortController()
   const ending = new Promise<void>(resolve => server.close(() => resolve()))
   await Promise.race([ending, clock.sleep(closeWaitMs, closed.signal)])

@@ -60,7 +60,7 @@ async function verify(store: string, options: Options): Promise<void> {
   const proof = readProof(store)
   if (proof !== undefined) {
     checkOfProof(options)
-    return verifyProof(proof, readLines([...(key ?? []), ...(witness ?? [])]), json)
+    return verifyProof(proof, { keys: keysIn(key), witnesses: keysIn(witness) }, json)
   }
   const verdict = await verifyLog({
     store,
@@ -92,16 +92,30 @@ function checkOfProof({ mark, rootKeyFrom }: Options): void {
   })
 }
 
-async function verifyProof(text: string, lines: readonly string[], json: boolean): Promise<void> {
-  const keys = lines.flatMap(line => parseVerifierKey(line) ?? [])
-  if (keys.length === 0 || keys.length < lines.length) {
+interface Trusted {
+  readonly keys: readonly VerifierKey[]
+  readonly witnesses: readonly VerifierKey[]
+}
+
+function keysIn(given: readonly string[] | undefined): VerifierKey[] {
+  return readLines(given ?? []).map(line => {
+    const key = parseVerifierKey(line)
+    if (key) return key
+    throw new AverbaError('INVALID_INPUT', 'Cannot verify the proof: a given key is no verifier key line', {
+      hint: 'Give the line, or a file that holds it',
+    })
+  })
+}
+
+async function verifyProof(text: string, { keys, witnesses }: Trusted, json: boolean): Promise<void> {
+  if (keys.length === 0) {
     throw new AverbaError('INVALID_INPUT', 'Cannot verify the proof: it takes the verifier key of the log', {
-      hint: 'Give its line with --key: it is in the file "key" of an exported bundle, and in the first event of the log',
+      hint: 'Give --key with the file "key" of an exported bundle: it has a line for each name that the log had',
     })
   }
   const { header, opened, closed, ...verdict } = text.startsWith('{')
-    ? await verifyDisclosure(text, keys)
-    : await verifyAlone(text, keys)
+    ? await verifyDisclosure(text, keys, { witnesses })
+    : await verifyAlone(text, { keys, witnesses })
   if (!verdict.isProven) process.exitCode = exitCodes.broken
   if (json) return print(JSON.stringify({ ...verdict, header, ...(opened && { opened, closed }) }))
   if (!verdict.isProven) return print(`NOT PROVEN: ${verdict.fault}`)
@@ -114,9 +128,10 @@ async function verifyProof(text: string, lines: readonly string[], json: boolean
 
 async function verifyAlone(
   text: string,
-  keys: readonly VerifierKey[],
+  { keys, witnesses }: Trusted,
 ): Promise<ProofVerdict & Partial<DisclosureVerdict>> {
-  return { header: parseTlogProof(text)?.header ?? '', ...(await verifyTlogProof(text, keys)) }
+  const verdict = await verifyTlogProof(text, keys, { witnesses })
+  return { header: parseTlogProof(text)?.header ?? '', ...verdict }
 }
 
 /** Key lines as given: either the lines themselves, or files that hold them. */

@@ -3,7 +3,7 @@ import { fromBase64, toBase64, toBytes } from './encoding.ts'
 import type { VerifierKey } from './note.ts'
 import { parseObject, parseRecorded, type RecordedHeader } from './recorded-header.ts'
 import { sha256 } from './sha256.ts'
-import { type ProofVerdict, parseTlogProof, verifyTlogProof } from './tlog-proof.ts'
+import { type ProofOptions, type ProofVerdict, parseTlogProof, verifyTlogProof } from './tlog-proof.ts'
 
 /** What is disclosed of one event: its proof, its sealed parts, and the keys of its record that open them. */
 export interface Disclosure {
@@ -74,12 +74,13 @@ function bytesOf(text: unknown): Uint8Array<ArrayBuffer> | undefined {
 export async function verifyDisclosure(
   text: string,
   keys: readonly VerifierKey[],
+  { witnesses = [] }: Pick<ProofOptions, 'witnesses'> = {},
 ): Promise<DisclosureVerdict> {
   const nothing = { header: '', opened: [], closed: [] }
   const failed = (fault: string) => ({ isProven: false, fault, signedBy: [], ...nothing })
   const disclosure = parseDisclosure(text)
   if (!disclosure) return failed('it does not have the form of a disclosure')
-  const proven = await verifyTlogProof(disclosure.proof, keys)
+  const proven = await verifyTlogProof(disclosure.proof, keys, { witnesses })
   if (!proven.isProven) return { ...proven, ...nothing }
   const header = parseTlogProof(disclosure.proof)?.header ?? ''
   const event = parseRecorded(header)

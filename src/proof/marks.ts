@@ -36,7 +36,7 @@ export interface TrustedCheckpoints {
  * Verifies the signatures of checkpoints.
  *
  * @param keys of the log itself: one for each name that it signs under
- * @param witnesses keys of others that the verifier trusts
+ * @param witnesses keys of others that the verifier trusts; one of the log's own, under whatever name, is none
  */
 export async function verifyCheckpoints(
   given: readonly GivenCheckpoint[],
@@ -44,6 +44,7 @@ export async function verifyCheckpoints(
   witnesses: readonly VerifierKey[],
   faults: Faults,
 ): Promise<TrustedCheckpoints> {
+  const others = witnesses.filter(witness => !keys.some(own => isSameKey(own, witness)))
   const checkpoints: SignedCheckpoint[] = []
   const uncounted = new Faults()
   let anchored = 0
@@ -70,12 +71,16 @@ export async function verifyCheckpoints(
       )
     else if (stamp) stamped = { size: checkpoint.size, at: stamp.at }
     const texts = [note, ...(bytes ? [new TextDecoder().decode(bytes)] : [])]
-    const others = await cosigners(checkpoint, texts, witnesses)
-    if (others === undefined)
+    const cosigned = await cosigners(checkpoint, texts, others)
+    if (cosigned === undefined)
       faults.add('signatures', `a witness's signature of checkpoint ${i + 1} is wrong`)
-    else if (others > 0) anchored = checkpoint.size
+    else if (cosigned > 0) anchored = checkpoint.size
   }
   return { checkpoints, anchored, stamped, uncounted: uncounted.list() }
+}
+
+function isSameKey(a: VerifierKey, b: VerifierKey): boolean {
+  return a.publicKey.every((byte, i) => byte === b.publicKey[i])
 }
 
 function readable(anchor: GivenCheckpoint['anchor']): GivenCheckpoint['anchor'] {

@@ -50,15 +50,23 @@ export interface ProofVerdict {
   readonly signedBy: readonly string[]
 }
 
+/** What a proof is held against, beside the keys of the log. */
+export interface ProofOptions {
+  /** Keys of others that the verifier trusts: those that signed are named in the verdict. */
+  readonly witnesses?: readonly VerifierKey[]
+  /** The exact text of the event's header; when absent, the one that the proof carries. */
+  readonly header?: string
+}
+
 /**
- * Verifies a proof against keys that the verifier trusts: the first is the log's, all others are witnesses'.
+ * Verifies a proof against keys that the verifier trusts.
  *
- * @param header the exact text of the event's header; when absent, the one that the proof carries
+ * @param keys of the log itself: one for each name that it signs under
  */
 export async function verifyTlogProof(
   text: string,
   keys: readonly VerifierKey[],
-  header?: string,
+  { witnesses = [], header }: ProofOptions = {},
 ): Promise<ProofVerdict> {
   const failed = (fault: string): ProofVerdict => ({ isProven: false, fault, signedBy: [] })
   const proof = parseTlogProof(text)
@@ -66,11 +74,12 @@ export async function verifyTlogProof(
   const { checkpoint, index, path } = proof
   const leaf = header ?? proof.header
   if (leaf === undefined) return failed('it does not carry its event, and none was given')
-  const signed = await verifyNote(checkpoint.note, keys)
+  const own = keys.filter(key => key.name === checkpoint.origin)
+  if (own.length === 0) return failed('its checkpoint is of another log')
+  const signed = await verifyNote(checkpoint.note, [...own, ...witnesses])
   if (!signed) return failed('a signature of its checkpoint is wrong')
-  const [own] = keys
-  if (!own || !signed.includes(own)) return failed('its checkpoint is not signed with the key of the log')
-  if (checkpoint.origin !== own.name) return failed('its checkpoint is of another log')
+  if (!own.some(key => signed.includes(key)))
+    return failed('its checkpoint is not signed with the key of the log')
   if (rootOfInclusion(hashLeaf(leaf), index, checkpoint.size, path) !== checkpoint.root)
     return failed('its hashes do not lead from the event to the root of its checkpoint')
   if (positionOf(leaf) !== index + 1) return failed('its event says that it stands elsewhere')

@@ -89,10 +89,13 @@ function unprovenAt(
     'That what was recorded was true when it was recorded: a log holds what it was told.',
     'That the times in it are right: they are those of the clock of its owner.',
   ]
-  if (level === 'anchored') return [...always, ...behind(anchored, 'newer than what somebody else signed')]
+  const confirmed = Math.max(held, anchored)
+  const newest = `That it is the newest copy: what came behind event ${confirmed} may be missing, such as an erasure. Who keeps a later checkpoint can tell.`
+  if (level === 'anchored')
+    return [newest, ...always, ...behind(anchored, 'newer than what somebody else signed')]
   const alone =
     'That its owner did not write it anew: who holds the keyring can sign another history. Only a checkpoint that somebody else keeps or signs speaks against that.'
-  if (level === 'held') return [alone, ...always, ...behind(held, 'newer than the mark')]
+  if (level === 'held') return [newest, alone, ...always, ...behind(held, 'newer than the mark')]
   const tail = 'That nothing was cut off its end, and that no older copy was put in its place.'
   return [tail, alone, ...always, ...behind(signed, 'under no signed checkpoint')]
 }

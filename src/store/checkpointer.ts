@@ -31,7 +31,7 @@ export interface CheckpointerParts {
 /** A checkpoint is made after this many events, or after a time with the next event. */
 const eventsMax = 10_000
 const everyMs = 60_000
-/** How long closing waits for an anchor. */
+/** How long closing and an export wait for an anchor. */
 const anchorWaitMs = 5_000
 
 /** Makes checkpoints as the log grows and when it closes, and writes each outside of the database after its commit. */
@@ -43,7 +43,8 @@ export class Checkpointer {
   #at: number
   #isDue = false
   #last: Promise<unknown> = Promise.resolve()
-  readonly #anchoring = new Set<Promise<void>>()
+  /** What is asked for now, by the size of its checkpoint. */
+  readonly #anchoring = new Map<number, Promise<void>>()
 
   constructor(parts: CheckpointerParts) {
     this.#parts = parts
@@ -56,7 +57,10 @@ export class Checkpointer {
     const newest = await connection.read(readNewest)
     this.#size = newest?.size ?? 0
     if (isNeeded) await this.make()
-    else if (newest) await this.#write(mark, newest.note)
+    else if (newest) {
+      await this.#write(mark, newest.note)
+      this.#anchor(newest)
+    }
   }
 
   /** Hears of a commit, and passes it on. */
@@ -85,10 +89,9 @@ export class Checkpointer {
     const { connection, signer, mark, clock } = this.#parts
     const made = await connection.transact(() => makeCheckpoint(signer))
     this.#at = clock.now()
-    const isNew = made.size > this.#size
     this.#size = made.size
     await this.#write(mark, made.note)
-    if (isNew) this.#anchor(made)
+    this.#anchor(made)
     return made
   }
 
@@ -101,9 +104,10 @@ export class Checkpointer {
     }
   }
 
-  #anchor({ note, size }: StoredCheckpoint): void {
+  /** Asks for an anchor that is not there yet: one that failed is asked for again with the next checkpoint. */
+  #anchor({ note, size, anchor: kept }: StoredCheckpoint): void {
     const { anchor, connection, onTrouble } = this.#parts
-    if (!anchor) return
+    if (!anchor || kept || this.#anchoring.has(size)) return
     const work = async () => {
       const given = await anchor(Buffer.from(note))
       if (!given) return
@@ -113,20 +117,26 @@ export class Checkpointer {
     }
     const held: Promise<void> = work()
       .catch(error => onTrouble('a checkpoint could not be anchored', error))
-      .finally(() => this.#anchoring.delete(held))
-    this.#anchoring.add(held)
+      .finally(() => this.#anchoring.delete(size))
+    this.#anchoring.set(size, held)
   }
 
   /** Makes the last checkpoint. Closing goes on whether it succeeds or not. */
   async close(): Promise<void> {
-    const { clock, onTrouble } = this.#parts
+    const { onTrouble } = this.#parts
     await this.#last
     // A process that added nothing need not wait for the file.
     if (this.#position > this.#size)
       await this.make().catch(error => onTrouble('the last checkpoint could not be made', error))
+    await this.anchored()
+  }
+
+  /** Waits for the anchors that were asked for, within seconds. */
+  async anchored(): Promise<void> {
     if (this.#anchoring.size === 0) return
     const stop = new AbortController()
-    await Promise.race([Promise.allSettled(this.#anchoring), clock.sleep(anchorWaitMs, stop.signal)])
+    const given = Promise.allSettled(this.#anchoring.values())
+    await Promise.race([given, this.#parts.clock.sleep(anchorWaitMs, stop.signal)])
     stop.abort()
   }
 }

@@ -291,8 +291,10 @@ export class Store {
   }
 
   /** Signs where the log stands, and writes the mark. Gives the newest checkpoint again when nothing was added. */
-  checkpoint(): Promise<StoredCheckpoint> {
-    return this.#checkpointer.make()
+  async checkpoint({ withAnchor = false } = {}): Promise<StoredCheckpoint> {
+    const made = await this.#checkpointer.make()
+    if (withAnchor) await this.#checkpointer.anchored()
+    return made
   }
 
   /** Reports whether an effect was owed when the log was restored: it may have been performed since. */

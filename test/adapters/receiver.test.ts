@@ -68,6 +68,42 @@ test('a body that a parser consumed is told at once', async () => {
   await close()
 })
 
+test('a host that has answered already keeps what it answered, and a notification that is stored all the same is told as late', async () => {
+  const missed: string[] = []
+  const troubles: unknown[] = []
+  const storing = Promise.withResolvers<void>()
+  const stored = Promise.withResolvers<void>()
+  const written = Promise.withResolvers<void>()
+  const receiver = createReceiver({
+    clock: systemClock,
+    sources: 'any',
+    secretsOf: async () => [],
+    store() {
+      storing.resolve()
+      return stored.promise
+    },
+    onRefused: () => undefined,
+    onStoreError: error => troubles.push(error),
+    onMissed(why) {
+      missed.push(why)
+      written.resolve()
+    },
+  })
+  const server = createHttpServer((incoming, outgoing) => {
+    receiver.listener(incoming, outgoing)
+    void storing.promise.then(() => outgoing.writeHead(503).end('timeout'))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const { status } = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body: '{}' })
+  expect(status).toBe(503)
+  stored.resolve()
+  await written.promise
+  expect([missed, troubles]).toEqual([['late'], []])
+  server.closeAllConnections()
+  await new Promise(resolve => server.close(resolve))
+})
+
 test('a secret header that comes twice is refused', async () => {
   const { port, ca, close } = await given(async () => undefined)
   const socket = connect({ host: '127.0.0.1', port, ca, servername: 'localhost' })

@@ -220,6 +220,38 @@ test('strangers who send nothing leave room for those who may notify', async () 
   await expect.poll(() => post(port, '/norte').catch(() => undefined)).toBe(403)
 })
 
+test('a target that is a whole address leads to its path', async () => {
+  const { north, port } = await given()
+  const socket = await open(port)
+  const head = 'host: localhost\r\nevent-type: e\r\ncontent-length: 2\r\nconnection: close'
+  socket.write(`POST https://localhost/norte?x=1 HTTP/1.1\r\n${head}\r\n\r\n{}`)
+  expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 200 /)
+  expect(north).toHaveLength(1)
+})
+
+test('closing ends each connection with the answer under way, however long it is kept alive', async () => {
+  const storing = Promise.withResolvers<void>()
+  const stored = Promise.withResolvers<void>()
+  let taken = 0
+  const receiver = receiverOf([], () => {
+    taken += 1
+    storing.resolve()
+    return stored.promise
+  })
+  const { port, close } = await given({ receivers: { '/norte': receiver } })
+  const socket = await open(port)
+  const one = 'POST /norte HTTP/1.1\r\nhost: localhost\r\nevent-type: e\r\ncontent-length: 2\r\n\r\n{}'
+  socket.write(one)
+  await storing.promise
+  const closing = close()
+  stored.resolve()
+  const answer = await readAll(socket)
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+  expect(answer).toMatch(/\r\nconnection: close\r\n/i)
+  await closing
+  expect(taken).toBe(1)
+})
+
 test('closing takes no more, and lets what is under way be answered', async () => {
   const storing = Promise.withResolvers<void>()
   const stored = Promise.withResolvers<void>()

@@ -1,10 +1,11 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { giveWay } from '../../src/clock.ts'
 import { openAverba, verifyLog } from '../../src/index.ts'
-import { createVerifierKey, writeVerifierKey } from '../../src/verify.ts'
+import { createVerifierKey, parseVerifierKey, writeVerifierKey } from '../../src/verify.ts'
 
 /** A witness as C2SP has it: signs the text of a checkpoint with the time, and answers with the note and its own line. */
 function createWitness(name: string, seconds = 1_800_000_000) {
@@ -106,4 +107,87 @@ test('what an anchor gives is kept up to 64 kB, and beyond it refused with a cod
     .split('\n')
     .map(line => Buffer.from(String(JSON.parse(line).anchor ?? ''), 'base64').length)
   expect(kept).toEqual([0, 65_536])
+})
+
+test('an anchor that failed is asked for again, with the next checkpoint and by the next process', async () => {
+  const store = newStore()
+  const witness = createWitness('testemunha.exemplo.br')
+  let asked = 0
+  const away = async () => {
+    asked += 1
+    throw new Error('the witness is away')
+  }
+  const first = await openAverba({ store, anchor: away, logger: () => undefined })
+  await first.consents.enrol({ cpf: '25774435016' })
+  await first.audit.checkpoint()
+  await first.audit.checkpoint()
+  await first.close()
+  expect(asked).toBeGreaterThan(1)
+  expect(await verifyLog({ store, witnesses: [witness.key] })).toMatchObject({ level: 'held' })
+  const second = await openAverba({ store, anchor: witness.sign })
+  await second.close()
+  expect(witness.seen).toHaveLength(1)
+  expect(await verifyLog({ store, witnesses: [witness.key] })).toMatchObject({ level: 'anchored' })
+  // What is there is not asked for again.
+  await (await openAverba({ store, anchor: witness.sign })).close()
+  expect(witness.seen).toHaveLength(1)
+})
+
+test('an export has what the anchor gives for the checkpoint that it ends with', async () => {
+  const store = newStore()
+  const witness = createWitness('testemunha.exemplo.br')
+  const averba = await openAverba({
+    store,
+    async anchor(checkpoint) {
+      // Much else happens before it answers.
+      for (let turn = 0; turn < 100; turn++) await giveWay()
+      return witness.sign(checkpoint)
+    },
+  })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  const bundle = join(store, '..', 'bundle')
+  await averba.audit.export(bundle)
+  const { events } = await verifyLog({ store: bundle })
+  expect(await verifyLog({ store: bundle, witnesses: [witness.key] })).toMatchObject({
+    level: 'anchored',
+    anchored: events,
+  })
+  await averba.close()
+})
+
+test('the key of the log is no witness of it, whatever name it is given', async () => {
+  const store = newStore()
+  const averba = await openAverba({ store })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  const bundle = join(store, '..', 'bundle')
+  await averba.audit.export(bundle)
+  await averba.close()
+  const own = readFileSync(join(bundle, 'key'), 'utf8').trim()
+  const { publicKey } = parseVerifierKey(own) ?? { publicKey: new Uint8Array() }
+  const renamed = writeVerifierKey(createVerifierKey('testemunha.exemplo.br', publicKey))
+  const verdict = await verifyLog({ store: bundle, witnesses: [own, renamed] })
+  expect(verdict).toMatchObject({ level: 'self-consistent', anchored: 0, faults: [] })
+})
+
+test('an older copy is as good as it was, and every verdict says that more may have come', async () => {
+  const [store, older] = [newStore(), newStore()]
+  const witness = createWitness('testemunha.exemplo.br')
+  const first = await openAverba({ store, anchor: witness.sign })
+  const subject = await first.consents.enrol({ cpf: '25774435016' })
+  const mark = await first.audit.checkpoint()
+  await first.close()
+  for (const end of ['', '.keys']) copyFileSync(`${store}${end}`, `${older}${end}`)
+  const second = await openAverba({ store, anchor: witness.sign })
+  await second.subjects.erase({ subject }, { requester: 'p-1', legalBasis: 'LGPD art. 18, VI' })
+  await second.close()
+  for (const [level, given] of [
+    ['held', { mark }],
+    ['anchored', { witnesses: [witness.key] }],
+  ] as const) {
+    const { unproven, events, ...verdict } = await verifyLog({ store: older, ...given })
+    expect(verdict).toMatchObject({ level, faults: [] })
+    expect(unproven.join()).toContain(
+      `That it is the newest copy: what came behind event ${events} may be missing`,
+    )
+  }
 })

@@ -1,5 +1,5 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { UnsentError } from '../../src/adapters/connection-errors.ts'
 import { systemEntropy } from '../../src/clock.ts'
@@ -8,6 +8,8 @@ import {
   backupStore,
   diagnoseStore,
   examine,
+  exportBundle,
+  proveRecorded,
   restoreStore,
   valueOf,
   verifyLog,
@@ -15,6 +17,7 @@ import {
 import { parseCheckpoint } from '../../src/proof/checkpoint.ts'
 import { samples, simulate, VirtualClock } from '../../src/simulation/index.ts'
 import { restoreBackup } from '../../src/store/restore.ts'
+import { parseVerifierKey, verifyTlogProof } from '../../src/verify.ts'
 import { views } from '../../src/views/views.ts'
 import { newPath } from '../store/sample-store.ts'
 
@@ -277,3 +280,23 @@ test.each([
     expect(restored.lostErasures).toMatchObject([{ subject: partly }])
   },
 )
+
+test('after a rollback was accepted, the key file of a bundle proves what was recorded before and after, in any order', async () => {
+  const { store, backup } = await backedUp()
+  const restored = await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
+  const bundle = `${store}.bundle`
+  await exportBundle({ store, dir: bundle })
+  const lines = readFileSync(join(bundle, 'key'), 'utf8').trim().split('\n')
+  const keys = lines.flatMap(line => parseVerifierKey(line) ?? [])
+  expect(keys).toHaveLength(2)
+  for (const event of [2, restored.position + 1]) {
+    const proof = await proveRecorded({ store, event })
+    for (const given of [keys, keys.toReversed()]) {
+      const verdict = await verifyTlogProof(proof, given)
+      expect(verdict).toEqual({ isProven: true, fault: '', signedBy: [restored.resumedAs] })
+    }
+    // Its former name alone is another log's.
+    const [former] = keys
+    expect(former && (await verifyTlogProof(proof, [former]))).toMatchObject({ isProven: false })
+  }
+})
