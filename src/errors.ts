@@ -17,7 +17,7 @@
  * - `STALE_PLAN`, `PLAN_DELETES`: a plan that no longer fits, or that deletes without leave.
  * - `BODY_CONSUMED`, `REMOTE_ADDRESS_MISSING`: the receiver was wired wrongly.
  * - `KEYS_MISSING`, `KEYS_MISMATCH`: the keyring is not there, or belongs to another log.
- * - `STORE_UNSAFE`: the store cannot keep its promise of durability.
+ * - `STORE_UNSAFE`: the store cannot keep its promise of durability, or a file cannot be read or written.
  * - `STORE_BUSY`: another process kept the file locked for seconds.
  * - `CLOSED`: the log was closed before.
  * - `NOT_OURS`: the file is not a log of averba, or is newer than this version.

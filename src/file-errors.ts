@@ -5,8 +5,12 @@ type FileError = NodeJS.ErrnoException & { readonly code: string }
 
 /** Reports whether an error came from the file system: its code may be shown, as its message may not. */
 export function isOfFiles(error: unknown): error is FileError {
-  return error instanceof Error && 'syscall' in error && 'code' in error && isErrno(error.code)
+  if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return false
+  return isErrno(error.code) && !ofSockets.test(String(error.syscall))
 }
+
+/** What the network does is told apart: nothing is wrong with a disk then. */
+const ofSockets = /^(connect|listen|bind|accept|send|recv|shutdown|getaddrinfo|getnameinfo|query|spawn)/
 
 function isErrno(code: unknown): boolean {
   return typeof code === 'string' && /^E[A-Z0-9]{1,20}$/.test(code)

@@ -13,16 +13,15 @@ export class UnsentError extends Error {
   }
 }
 
-/** The handshake failed, or was not TLS: no request was read. */
-const refusedHandshake =
-  /^ERR_SSL_(WRONG_VERSION_NUMBER|UNSUPPORTED_PROTOCOL|[\w/]*ALERT_(HANDSHAKE_FAILURE|PROTOCOL_VERSION|UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_\w+|ACCESS_DENIED))$/
+/** Our certificate was refused, which TLS 1.3 says only after the first request has been written: it was not read. */
+const refusedCertificate = /^ERR_SSL_[\w/]*ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_\w+|ACCESS_DENIED)$/
 
 /**
- * Whether nothing of a request can have been read, although its connection was made. A network that is unreachable says
- * nothing of that: the request may have left before.
+ * Whether nothing of a request can have been read, although its connection was made. A network that is unreachable, or
+ * something that is no TLS any more, says nothing of that: the request may have been read before.
  */
 export function isUnread(error: unknown): boolean {
-  return refusedHandshake.test(codeOf(error))
+  return refusedCertificate.test(codeOf(error))
 }
 
 /** Node's code for an error; empty where it has none. */

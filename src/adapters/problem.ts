@@ -41,13 +41,24 @@ export function problemPart(problem: Problem): Json {
 /**
  * A code that may stand in clear: short, of letters, digits, dots and dashes only, and naming nobody.
  *
- * @param sent - what the request said of a person: a code with a word of it may be a quotation
+ * @param sent - what the request said of a person, which a code may quote
  */
 export function clearCode(problem: Problem, sent: Json = null): string | null {
   const { code } = problem
   if (code === undefined || !/^[\w.-]{1,40}$/.test(code) || /\d{7}/.test(code) || holdsCpf(code)) return null
-  const told = new Set(textsIn(sent).flatMap(wordsOf))
-  return wordsOf(code).some(word => told.has(word)) ? null : code
+  return isQuoting(code, textsIn(sent)) ? null : code
+}
+
+/** Whether a code holds a word of what was sent, or is a piece of it: without accents, punctuation and capitals. */
+function isQuoting(code: string, sent: readonly string[]): boolean {
+  const [words, joined] = [wordsOf(code), wordsOf(code).join('')]
+  return sent.some(text => {
+    const told = wordsOf(text)
+    const isPiece = joined.length >= knownMin && told.join('').includes(joined)
+    return (
+      isPiece || told.some(word => words.includes(word) || (word.length > knownMin && joined.includes(word)))
+    )
+  })
 }
 
 function textsIn(value: Json): string[] {
@@ -55,9 +66,12 @@ function textsIn(value: Json): string[] {
   return [String(value)]
 }
 
-/** The words of a text by which it may be known again: shorter ones are in many. */
+/** Shorter pieces are in many texts: nobody is known by them. */
+const knownMin = 3
+
 function wordsOf(text: string): string[] {
-  return text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []
+  const plain = text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+  return plain.match(/[a-z0-9]+/g)?.filter(word => word.length >= knownMin) ?? []
 }
 
 function parseObject(text: string): Record<string, unknown> {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -20,6 +20,8 @@ export interface DevOptions {
 const folder = '.averba'
 const stateFile = join(folder, 'dev.json')
 const host = 'receptor.exemplo.br'
+/** How long the one that may run already has to say so. */
+const answerMs = 1_000
 
 /** Runs the simulated portal with subscriptions that lead to a local receiver, until told to stop. */
 export async function runDev(options: DevOptions, say: (line: string) => void): Promise<void> {
@@ -51,9 +53,9 @@ export async function runDev(options: DevOptions, say: (line: string) => void): 
 
 /** Two would share the certificate and the place at which `averba trigger` finds them. */
 async function checkAlone(): Promise<void> {
-  if (!existsSync(stateFile)) return
-  // One that was killed has left its file: nobody answers there.
-  const isRunning = await fetch(`${readState().control}/requests`).then(
+  // One that was killed has left its file, or half of it: nobody answers there.
+  const ask = async () => fetch(`${readState().control}/requests`, { signal: AbortSignal.timeout(answerMs) })
+  const isRunning = await ask().then(
     ({ ok }) => ok,
     () => false,
   )

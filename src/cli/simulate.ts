@@ -53,22 +53,31 @@ export async function runSimulation(
   { dir, seed, ...options }: SimulateOptions,
 ): Promise<void> {
   const folder = folderOf(dir)
+  try {
+    await serveFrom(folder, announce, options, seed)
+  } catch (error) {
+    // Half of it would stand in the way of the next one.
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  }
+  if (dir === undefined) rmSync(folder, { recursive: true, force: true })
+}
+
+async function serveFrom(
+  folder: string,
+  announce: (addresses: SimulationAddresses) => void,
+  options: Omit<SimulateOptions, 'dir' | 'seed'>,
+  seed: number | undefined,
+): Promise<void> {
   const clock = new ShiftedClock()
   const entropy = seed !== undefined && { entropy: seededEntropy(seed) }
   const services = await startServices({ clock, ...options, ...entropy })
   const control = await startControl(services, clock)
   const stopped = untilToldToStop()
-  announce(
-    await addressesOf(services, control.baseUrl, folder).catch((error: unknown) => {
-      // Half of it would stand in the way of the next one.
-      rmSync(folder, { recursive: true, force: true })
-      throw error
-    }),
-  )
+  announce(await addressesOf(services, control.baseUrl, folder))
   await stopped
   await control.close()
   await services.close()
-  if (dir === undefined) rmSync(folder, { recursive: true, force: true })
 }
 
 function folderOf(dir?: string): string {

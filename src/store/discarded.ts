@@ -1,4 +1,5 @@
 import { giveWay } from '../clock.ts'
+import { AverbaError } from '../errors.ts'
 import { type Connection, rows, type Steps } from './connection.ts'
 
 /** Few enough for deleting them, overwritten with zeros, to take only milliseconds. */
@@ -25,12 +26,21 @@ export async function hasDiscarded(connection: Connection): Promise<boolean> {
  * takes time: it is done a few rows at a time, and others append in between.
  */
 export async function sweep(connection: Connection, signal?: AbortSignal): Promise<void> {
+  const failed = new Map<string, unknown>()
   while (!signal?.aborted) {
-    const [table] = (await connection.read(() => listTables(connection))).filter(isDiscarded)
-    if (table === undefined) return
-    await connection.transact(() => remove(connection, table))
+    const tables = (await connection.read(() => listTables(connection))).filter(isDiscarded)
+    const table = tables.find(each => !failed.has(each))
+    if (table === undefined) break
+    // One that is damaged leaves none of the others where they are.
+    await connection
+      .transact(() => remove(connection, table))
+      .catch((error: unknown) => {
+        if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') throw error
+        failed.set(table, error)
+      })
     await giveWay()
   }
+  for (const error of failed.values()) throw error
 }
 
 /** Removes some rows of a table, and the table with the last of them. Another process may have been faster. */

@@ -1,5 +1,5 @@
 import { createReadStream, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AverbaError } from '../errors.ts'
 import { asFileError } from '../file-errors.ts'
@@ -71,10 +71,8 @@ export async function exportLog(
   makeFolder(dir)
   const { size } = newest
   const written: string[] = []
-  const write = (name: string, texts: Iterable<string>) => {
-    written.push(name)
-    return writeTexts(join(dir, name), texts)
-  }
+  const write = (name: string, texts: Iterable<string>) =>
+    writeTexts(join(dir, name), texts, () => written.push(name))
   let parts = 0
   const origin = snapshot.run(readOrigin)
   try {
@@ -181,8 +179,16 @@ function* partsOf(snapshot: Snapshot, size: number, onPart: () => void): Iterabl
   }
 }
 
-async function writeTexts(path: string, texts: Iterable<string>): Promise<void> {
-  const file = await open(path, 'wx', 0o600)
+async function writeTexts(path: string, texts: Iterable<string>, onMade: () => void): Promise<void> {
+  try {
+    await writeInto(await open(path, 'wx', 0o600), texts, onMade)
+  } catch (cause) {
+    throw asFileError('write', path, cause)
+  }
+}
+
+async function writeInto(file: FileHandle, texts: Iterable<string>, onMade: () => void): Promise<void> {
+  onMade()
   try {
     let held: string[] = []
     for (const text of texts) {
@@ -193,8 +199,6 @@ async function writeTexts(path: string, texts: Iterable<string>): Promise<void> 
     }
     await file.appendFile(held.join(''))
     await file.sync()
-  } catch (cause) {
-    throw asFileError('write', path, cause)
   } finally {
     await file.close()
   }

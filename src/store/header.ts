@@ -50,7 +50,7 @@ export function parseHeader(text: string) {
   } catch (cause) {
     throw new DamagedEvent(why, { cause })
   }
-  if (typeof header !== 'object' || header === null) throw new DamagedEvent(why)
+  if (typeof header !== 'object' || header === null || Array.isArray(header)) throw new DamagedEvent(why)
   return header as ReturnType<typeof JSON.parse> // Who asks knows what the log writes.
 }
 
@@ -79,6 +79,9 @@ export function readHeader(text: string, schemas: Schemas): Recorded {
 export function readWhole(text: string, schemas: Schemas): Whole {
   const event = parseHeader(text)
   if (event.format !== headerFormat) {
+    // Only a later number can be a later version's.
+    if (!(Number.isSafeInteger(event.format) && event.format > headerFormat))
+      throw new DamagedEvent(`its format is ${JSON.stringify(event.format)}`)
     throw new AverbaError('CORRUPT', `Cannot read an event: its format is ${JSON.stringify(event.format)}`, {
       hint: 'The log may be written by a newer version of averba',
     })

@@ -2,6 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Authority, createAuthority, type Issued } from '../../src/adapters/authority.ts'
 import { exchange } from '../../src/adapters/exchange.ts'
@@ -188,6 +189,25 @@ test.each(['EHOSTUNREACH', 'ENETUNREACH'])(
     unsubscribe('undici:client:connected', see)
   },
 )
+
+test('sent: a proxy that answers without TLS once the request is there says nothing of it', async () => {
+  const sockets: Duplex[] = []
+  let requests = 0
+  const server = createHttpsServer({ ...own, maxVersion: 'TLSv1.2' }, request => {
+    request.resume().on('end', () => {
+      requests += 1
+      sockets.at(-1)?.write('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n')
+    })
+  })
+  server.on('connection', socket => sockets.push(socket))
+  const baseUrl = await listen(server)
+  for (const kind of kinds) {
+    requests = 0
+    const because = expect.stringContaining('ERR_SSL_WRONG_VERSION_NUMBER')
+    expect(await call(kind, baseUrl), kind).toMatchObject({ status: inDoubt[kind], because })
+    expect(requests, kind).toBe(sentOnce[kind])
+  }
+})
 
 test('sent: a connection that breaks within the answer leaves it in doubt', async () => {
   let requests = 0

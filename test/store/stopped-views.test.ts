@@ -216,35 +216,43 @@ test('opening builds a view of another version, and does not wait until what ser
   await newer.store.close()
 })
 
-test('an event that cannot be read stops the views that fold it anew, says where, and keeps no log from being opened', async () => {
-  const { store, path } = await given([counting('upgraded'), counting('steady')])
-  await append(store, 50)
-  await store.close()
-  const { default: Sqlite } = await import('better-sqlite3')
-  const database = new Sqlite(path)
-  database.exec('drop trigger event_no_update')
-  database.exec('update event set header = substr(header, 1, length(header) - 1) where position = 20')
-  database.close()
-  // The new version, and whoever goes back from it.
-  for (const version of [2, 3]) {
-    const { store: newer, told } = await given(
-      [{ ...counting('upgraded'), version }, counting('steady')],
-      path,
-    )
-    expect(told).toEqual(['upgraded stopped'])
-    const because = 'DamagedEvent at position 20'
-    expect(await checkpointOf(newer, 'upgraded')).toMatchObject({ isRunning: false, because })
-    await append(newer, 5)
-    expect(await checkpointOf(newer, 'steady')).toMatchObject({ isRunning: true })
-    const error = {
-      code: 'CORRUPT',
-      message: expect.stringMatching(/^Cannot read the event at position 20: /),
+test.each([
+  ['of half a header', 'substr(header, 1, length(header) / 2)'],
+  ['of nothing', "''"],
+  ['of a list', "'[]'"],
+  ['of an object of something else', "'{}'"],
+])(
+  'an event %s stops the views that fold it anew, says where, and keeps no log from being opened',
+  async (_, header) => {
+    const { store, path } = await given([counting('upgraded'), counting('steady')])
+    await append(store, 50)
+    await store.close()
+    const { default: Sqlite } = await import('better-sqlite3')
+    const database = new Sqlite(path)
+    database.exec('drop trigger event_no_update')
+    database.exec(`update event set header = ${header} where position = 20`)
+    database.close()
+    // The new version, and whoever goes back from it.
+    for (const version of [2, 3]) {
+      const { store: newer, told } = await given(
+        [{ ...counting('upgraded'), version }, counting('steady')],
+        path,
+      )
+      expect(told).toEqual(['upgraded stopped'])
+      const because = 'DamagedEvent at position 20'
+      expect(await checkpointOf(newer, 'upgraded')).toMatchObject({ isRunning: false, because })
+      await append(newer, 5)
+      expect(await checkpointOf(newer, 'steady')).toMatchObject({ isRunning: true })
+      const error = {
+        code: 'CORRUPT',
+        message: expect.stringMatching(/^Cannot read the event at position 20: /),
+      }
+      await expect(newer.rebuild({ views: ['upgraded'] })).rejects.toMatchObject(error)
+      await newer.bringViewsBack(signal)
+      await newer.close()
     }
-    await expect(newer.rebuild({ views: ['upgraded'] })).rejects.toMatchObject(error)
-    await newer.bringViewsBack(signal)
-    await newer.close()
-  }
-})
+  },
+)
 
 test('a view that stands still before an event that cannot be read says so, and the log is opened', async () => {
   const breaks: Breaks = { at: 40, with: 'throw' }

@@ -16,6 +16,9 @@ import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { archiveParts, openAverba, type Verdict, verifyLog } from '../../src/index.ts'
 import { simulate } from '../../src/simulation/index.ts'
+import type { Steps } from '../../src/store/connection.ts'
+import { exportLog } from '../../src/store/export-log.ts'
+import { Snapshot } from '../../src/store/snapshot.ts'
 import { copyStore, makeSampleStore } from '../store/sample-store.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -215,6 +218,27 @@ describe('a bundle', () => {
       code: 1,
       stderr: expect.stringMatching(/^STORE_UNSAFE: /),
     })
+  })
+
+  test('of another export, which began between a look and a write, is left as it is', async () => {
+    const dir = join(newFolder(), 'bundle')
+    const snapshot = await Snapshot.open(store)
+    const late = {
+      path: store,
+      run<T>(steps: () => Steps<T>): T {
+        mkdirSync(dir, { recursive: true })
+        writeFileSync(join(dir, 'key'), 'of the other')
+        return snapshot.run(steps)
+      },
+    }
+    const exporting = exportLog(late as unknown as Snapshot, dir) // It needs no more of one.
+    await expect(exporting).rejects.toMatchObject({
+      code: 'STORE_UNSAFE',
+      message: expect.stringContaining('EEXIST'),
+    })
+    snapshot.close()
+    expect(readdirSync(dir)).toEqual(['key'])
+    expect(readFileSync(join(dir, 'key'), 'utf8')).toBe('of the other')
   })
 
   test('is not to be found in another folder', async () => {

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -67,6 +67,17 @@ test('a second one in the same folder is refused, and the first goes on; one tha
   const next = await start({ cwd })
   expect((await next.trigger('dimp-situacao-import')).stdout).toBe('delivered\n')
 })
+
+test.each(['', 'null', '{"control":"http://127.0.0.1:1"}'])(
+  'what one that was killed has left (%s) is in no way',
+  async left => {
+    const cwd = mkdtempSync(join(tmpdir(), 'averba-dev-'))
+    mkdirSync(join(cwd, '.averba'))
+    writeFileSync(join(cwd, '.averba', 'dev.json'), left)
+    const { trigger } = await start({ cwd })
+    expect((await trigger('dimp-situacao-import')).stdout).toBe('delivered\n')
+  },
+)
 
 test('a receiver of one’s own is notified, on any port', async () => {
   const bodies: string[] = []

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -171,3 +171,20 @@ test('with the variables that it names set, averba opens with it and works', asy
   })
   await services.close()
 })
+
+test.each([
+  ['init', 'averba.config.ts'],
+  ['simulate', ''],
+])(
+  '%s on a disk without room says so, and leaves nothing that stands in the way of the next one',
+  async (name, file) => {
+    const dir = join(mkdtempSync(join(tmpdir(), 'averba-full-')), 'new')
+    const command = `trap '' XFSZ; ulimit -S -f 0; exec "$0" "$@"`
+    const args = ['-c', command, process.execPath, main, name, '--dir', dir]
+    await expect(run('bash', args)).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^STORE_UNSAFE: Cannot \w+ ".*": EFBIG\n/),
+    })
+    expect(existsSync(join(dir, file))).toBe(false)
+  },
+)
