@@ -178,7 +178,11 @@ export const samples: readonly Sample[] = [
         { generation: 1, hasServed: false },
         { generation: 2, hasServed: false },
       ].map(data => ({ type: 'token.reject', data: { ...data, at: '2026-11-20T12:00:00.000Z' } })),
-      { type: 'token.reject', data: { generation: 1, hasServed: false, at: '2026-11-20T12:20:00.000Z' } },
+      // By the clock of another process: long after it was given, a little before, and by far.
+      ...['12:20', '11:55', '11:40'].map(time => ({
+        type: 'token.reject',
+        data: { generation: 1, hasServed: false, at: `2026-11-20T${time}:00.000Z` },
+      })),
       {
         type: 'token.reject',
         data: { generation: 1, hasServed: false, at: '2026-11-20T12:00:00.000Z', code: '900907' },

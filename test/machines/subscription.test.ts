@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { subscriptionMachine } from '../../src/machines/subscription.ts'
 import type { Message } from '../../src/message.ts'
 import { answerOf } from '../../src/simulation/index.ts'
 
@@ -294,4 +295,9 @@ test('a threat is announced once for each share of the thirty days, in the order
   expect(after(...failing, half, at('2026-12-18T12:00:00.000Z'))).toMatchObject({
     events: [{ data: { percent: 90, daysLeft: 3, deletionAt: '2026-12-21T12:00:00.000Z' } }],
   })
+})
+
+test('an answer about a registration that is gone makes no list older', () => {
+  const late = { type: 'subscription.answeredLate', data: { operation: 'deleteSubscription', remoteId: 7 } }
+  expect(subscriptionMachine.isSilent(late)).toBe(true)
 })

@@ -238,6 +238,31 @@ test('a reading that is parked keeps none of the later failures of its day from 
   await world.close()
 })
 
+test('nor one of its day that follows a downtime', async () => {
+  let isDown = true
+  const world = await given({
+    averba: { schedules: true },
+    intercept: async (request, forward) =>
+      isDown && request.url.includes('/falhas') ? new Response(null, { status: 503 }) : forward(request),
+  })
+  const { averba, clock } = world
+  await averba.settle()
+  await world.lose({ n: 1 })
+  await averba.subscriptions.harvestSoon('unstored')
+  await clock.advance(10_000)
+  await averba.settle()
+  for (const { id } of await averba.effects.list({ state: 'deferred' })) await averba.effects.park(id)
+  isDown = false
+  await clock.advance(hourMs)
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  await clock.advance(minuteMs)
+  stop.abort()
+  await clock.finish(running)
+  expect(await bodiesOf(averba)).toEqual([{ n: 1 }])
+  await world.close()
+})
+
 test('a failure just after midnight that the portal lists with the day before counts once', async () => {
   const body = '{"aviso":"greve"}'
   const record = (id: number, data: string) => ({ id, data, descricao: 'x', evento, conteudo: body })
