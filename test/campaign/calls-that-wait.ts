@@ -51,6 +51,28 @@ const sameToken = (random: Chance): Story => {
   ]
 }
 
+/** A consent is used right after it has expired, or while our revocation of it has not left. */
+const usedTooLate = (random: Chance): Story => {
+  const { person } = random
+  const use = { do: 'use', person, consent: newest, ageMaxMinutes: -1 } as const
+  if (random.isTrue)
+    return [
+      [0, { do: 'calm' }],
+      [1, { do: 'offer', person, company: 0, hours: 20, isActive: true }],
+      [2, { do: 'enrol', person, everyHours: 0 }],
+      [3, { do: 'sync', person }],
+      [20 * hourMs + 5 * 60_000, use],
+    ]
+  return [
+    ...aConsent(person, true),
+    [4, { do: 'fault', fault: { kind: 'refuse', service: 'consentService', method: 'PUT', times: 30 } }],
+    [5, { do: 'change', person, consent: newest, verb: 'revoke' }],
+    [6, use],
+    [7, { do: 'calm' }],
+    [hourMs, { do: 'settle' }],
+  ]
+}
+
 const aConsent = (person: number, isActive: boolean): Story => [
   [0, { do: 'calm' }],
   [1, { do: 'offer', person, company: 0, hours: 400, isActive }],
@@ -63,7 +85,7 @@ export function callsThatWait(seed: number, days: number): { deed: Deed; at: num
   const random = new Chance(seed + 3_000_003)
   return Array.from({ length: Math.ceil(days / daysPerStory) }, () => {
     const began = random.below(days * dayMs)
-    const story = random.of([underConsent, secondThoughts, sameToken])(random)
+    const story = random.of([underConsent, secondThoughts, sameToken, usedTooLate, usedTooLate])(random)
     return story.map(([afterMs, deed]) => ({ deed, at: began + afterMs }))
   }).flat()
 }

@@ -5,6 +5,7 @@ import { followerOrder } from './checks/follower-order.ts'
 import { inTheInbox } from './checks/in-the-inbox.ts'
 import { noLeak } from './checks/no-leak.ts'
 import { noStorm } from './checks/no-storm.ts'
+import { noUseAfterTheEnd } from './checks/no-use-after-the-end.ts'
 import { nothingLost } from './checks/nothing-lost.ts'
 import { nothingOwed } from './checks/nothing-owed.ts'
 import { oneToken } from './checks/one-token.ts'
@@ -25,6 +26,7 @@ export const checks: Readonly<Record<string, MakeCheck>> = {
   'in-the-inbox': inTheInbox,
   'no-leak': noLeak,
   'no-storm': noStorm,
+  'no-use-after-the-end': noUseAfterTheEnd,
   'nothing-lost': nothingLost,
   'nothing-owed': nothingOwed,
   'one-token': oneToken,

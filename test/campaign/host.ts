@@ -12,6 +12,9 @@ const repeatsMax = 4
 /** What becomes of what is asked of somebody who was erased. */
 const ofErased: ReadonlySet<ErrorCode> = new Set(['SUBJECT_ERASED', 'COMMAND_REUSED', 'PART_DESTROYED'])
 
+/** The types of events that the host follows. */
+export const followed = ['consent.revoked', 'consent.appeared', 'validation.answered'] as const
+
 /** What an ask came to: a value, an error that was to be expected, or nothing at all. */
 export type Asked<T> = { readonly value: T } | { readonly code: ErrorCode } | undefined
 
@@ -46,7 +49,7 @@ export class Host {
   attend(life: Life): void {
     const { averba } = life
     const { book } = this.#box
-    averba.log.follow('livro', ['consent.revoked', 'consent.appeared', 'validation.answered'], event =>
+    averba.log.follow('livro', followed, event =>
       life.inside('follower.before', 'follower.after', async () => {
         book.tell('followed', 'livro', event, false)
         this.#fail('follower')

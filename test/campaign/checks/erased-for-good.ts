@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import type { PartMark } from '../../../src/message.ts'
 import { checkErasureReceipt } from '../../../src/proof/erasure.ts'
+import { rows } from '../../../src/store/connection.ts'
 import { createPieceFinder } from '../../../src/store/piece-finder.ts'
 import { Snapshot } from '../../../src/store/snapshot.ts'
 import { verifyStore } from '../../../src/store/verify-store.ts'
@@ -45,6 +47,8 @@ export const erasedForGood: MakeCheck = (box, say) => {
       }
       const snapshot = await Snapshot.open(box.disk.path)
       try {
+        const whole = erased.filter(({ keeps }) => !keeps).map(({ subject }) => `subject-${subject}`)
+        for (const place of partsOf(snapshot, new Set(whole))) say(`${place}, who was erased, is still there`)
         // The views are looked at last of all, when nobody asks anything any more.
         const { faults } = await verifyStore(snapshot, { views: [], entropy: box.entropy })
         for (const { check, examples } of faults) say(`the log does not verify: ${check}: ${examples[0]}`)
@@ -53,6 +57,22 @@ export const erasedForGood: MakeCheck = (box, say) => {
       }
     },
   }
+}
+
+/** The parts in the file whose headers name an owner, whatever a survey finds. */
+function partsOf(snapshot: Snapshot, owners: ReadonlySet<string>): string[] {
+  const headers = snapshot.run(() =>
+    rows<{ header: string }>({ sql: 'select header from event', parameters: [] }),
+  )
+  const there = snapshot.run(() =>
+    rows<{ place: string }>({ sql: "select position || '/' || name as place from part", parameters: [] }),
+  )
+  const places = new Set(there.map(({ place }) => place))
+  return headers.flatMap(({ header }) => {
+    const { position, parts = [] } = JSON.parse(header) as { position: number; parts?: PartMark[] } // As the log has it.
+    const own = parts.filter(({ name, owner }) => owners.has(owner) && places.has(`${position}/${name}`))
+    return own.map(({ name, owner }) => `the part ${position}/${name} of ${owner}`)
+  })
 }
 
 /** The file, its journal and the rest that belongs to it. */

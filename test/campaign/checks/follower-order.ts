@@ -1,16 +1,16 @@
 import type { MakeCheck } from '../check.ts'
+import { followed } from '../host.ts'
 
 /** A follower is called for every event of its types, in order, and passes over none, whatever happens in between. */
 export const followerOrder: MakeCheck = (box, say) => {
   const done = new Map<string, Set<number>>()
-  const types = new Map<string, Set<string>>()
+  const types = new Map([['livro', new Set<string>(followed)]])
   const last = new Map<string, number>()
   const recorded: { readonly position: number; readonly type: string }[] = []
   return {
-    followed(name, { position, type }, isDone) {
+    followed(name, { position }, isDone) {
       const own = done.get(name) ?? new Set<number>()
       done.set(name, own)
-      types.set(name, (types.get(name) ?? new Set<string>()).add(type))
       const before = last.get(name) ?? 0
       // Once more is possible, for the last one alone; back is not.
       if (position < before) say(`${name} was called for ${position} after ${before}`)

@@ -9,17 +9,43 @@ const people = Array.from({ length: peopleCount }, (_, person) => personOf(perso
 
 /** What must be seen nowhere outside the services, the sealed parts and the host's own hands. */
 const canaries = new RegExp(
-  ['canario', consumerKey, consumerSecret, portalHeaders.authorization, basic, ...people].join('|'),
+  [
+    'canario',
+    consumerKey,
+    consumerSecret,
+    portalHeaders.authorization,
+    basic,
+    ...people.flatMap(formsOf),
+  ].join('|'),
   'i',
 )
 
+/** A CPF as it is written: plain, and with its punctuation. */
+function formsOf(cpf: string): string[] {
+  return [cpf, cpf.replace(/(...)(...)(...)(..)/, '$1\\.$2\\.$3-$4')]
+}
+
+/** A token of any gateway, as it is issued. */
+const issuedToken = /"access_token":"([^"]+)"/
+
 /** No secret and no personal data in a header, an error, a line, an effect, or a row of a view. */
 export const noLeak: MakeCheck = (box, say) => {
+  // Those that are made in a run: tokens, and secrets that are derived.
+  const made = new Set<string>()
   const look = (where: string, text: string) => {
-    const found = canaries.exec(text)
-    if (found) say(`"${found[0]}" stands in ${where}: ${text.slice(0, 300)}`)
+    const found = canaries.exec(text)?.[0] ?? [...made].find(each => text.includes(each))
+    if (found) say(`"${found}" stands in ${where}: ${text.slice(0, 300)}`)
   }
   return {
+    received({ headers }) {
+      const secret = headers.get('secret')
+      if (secret) made.add(secret)
+    },
+    async exchanged(_, response) {
+      if (response?.status !== 200) return
+      const [, token] = issuedToken.exec(await response.clone().text()) ?? []
+      if (token !== undefined) made.add(token)
+    },
     header: text => look('a header', text),
     failed: error => look('an error', inspect(error, { depth: 5, showHidden: true })),
     async end() {

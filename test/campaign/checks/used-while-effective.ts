@@ -22,6 +22,9 @@ export const usedWhileEffective: MakeCheck = (box, say) => {
       for (const use of uses) {
         const record = await box.people.read(use)
         const slackMs = box.wrongClocks.services ? skewMaxMs : 0
+        // Its expiry was read with it: nobody need ask for that.
+        if (fromInstant(record.dataExpiracao) <= use.began - slackMs)
+          say(`a consent was used at ${new Date(use.at).toISOString()}, and had expired before`)
         if (isEffectiveWithin(record, use.knownSince - slackMs, use.at + slackMs)) continue
         say(
           `a consent was used at ${new Date(use.at).toISOString()}, and was not effective since the last reading`,
