@@ -328,6 +328,7 @@ test('a discarded table that is damaged keeps no view from being rebuilt, and is
   await (await open(path, [view])).close()
   edit(path, 'create table discarded_1 (stream text, n integer)')
   edit(path, "insert into discarded_1 values ('x', 1)")
+  edit(path, 'create table discarded_2 (stream text, n integer)')
   const page = Number(edit(path, "select rootpage from sqlite_schema where name = 'discarded_1'")[0])
   const file = openSync(path, 'r+')
   writeSync(file, Buffer.alloc(4_096, 0xee), 0, 4_096, (page - 1) * 4_096)
@@ -345,6 +346,8 @@ test('a discarded table that is damaged keeps no view from being rebuilt, and is
   expect(await store.rebuild()).toMatchObject([{ view: view.name, differences: 0 }])
   expect(new Set(troubles)).toEqual(new Set(['discarded tables could not be removed']))
   await store.close()
+  // It keeps none of the others.
+  expect(leftOf(path)).toEqual(['discarded_1'])
 })
 
 test('opening does not wait for what was discarded to be removed, and closing ends it', async () => {
