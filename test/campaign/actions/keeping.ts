@@ -59,6 +59,8 @@ export const perform: Performs<
   },
   async backUp(box) {
     await box.open()
+    // A copy takes real time: what an engine that has just begun would do meanwhile, and how much of it, is done before.
+    await box.passUntil(box.clock.now())
     box.disk.removeBackup()
     const { position } = await backupStore({ store: box.disk.path, to: box.disk.backup })
     box.backup = { position, at: box.clock.now(), erased: new Map(box.erased) }
