@@ -164,8 +164,8 @@ export function shownBy(
   event: Extract<ConsentEvent, { type: 'consent.changeSeen' }>,
 ): Partial<Context> {
   const { shown, isCrossed } = context
-  const isFirm = shown !== null && shown !== 'unreadable' && !isCrossed
-  // A status that may be older, or cannot be read, does not replace a known one.
+  const isFirm = shown !== null && shown !== 'unreadable' && !isCrossed && !isOpen(shown)
+  // What may be older, or cannot be read, does not replace an end.
   if (isFirm && (event.data.crossed || event.data.status === null))
     return { isReadingOwed: context.isReadingOwed || owes(event) }
   return {

@@ -33,7 +33,7 @@ export interface ConsentRow {
 /** The view of consents. */
 export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
   name: 'consents',
-  version: 6,
+  version: 7,
   columns: {
     consent: 'text',
     subject: 'text',
@@ -84,6 +84,13 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
     return after
   },
 })
+
+type Seen = Extract<ConsentEvent, { type: 'consent.changeSeen' }>['data']
+
+/** A reading that crossed something newer may be older: only its end stands against what another reading showed. */
+function isTaken(row: ConsentRow, { status, crossed }: Seen): boolean {
+  return !crossed || (row.knowledge === 'changed' && status !== null && !isOpen(status))
+}
 
 function unmadeAfter({ unmade }: ConsentRow, event: RecordedOf<ConsentEvent>): RequestableStatus | null {
   switch (event.type) {
@@ -146,8 +153,7 @@ function change(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
     case 'consent.changeSeen':
       // A change of ours that is out or in doubt has to end first.
       if (row.knowledge === 'changing' || row.knowledge === 'uncertain') return
-      // A reading that crossed something newer may be older.
-      if (event.data.status !== null && !event.data.crossed) row.status = event.data.status
+      if (event.data.status !== null && isTaken(row, event.data)) row.status = event.data.status
       row.knowledge = 'changed'
       return
     case 'consent.changeRequested':

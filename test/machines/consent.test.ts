@@ -285,3 +285,41 @@ test('an end in a list that crossed something newer is not ended by the list of 
   expect(eventsAfter(...seen, listed('ATIVO', 30), use)).toMatchObject([{ type: 'consent.useRefused' }])
   expect(eventsAfter(...seen, listed('ATIVO', 71), use)).toMatchObject([{ type: 'consent.used' }])
 })
+
+describe('a list that showed an open status does not stand against newer ones that may show an end', () => {
+  const vague: readonly (readonly [string, Carried])[] = [
+    ['a crossed list', { ...observe('REVOGADO'), isStale: true }],
+    ['a crossed list that lacks it', { type: 'consent.miss', data: {}, isStale: true }],
+    [
+      'a crossed reading in full',
+      { type: 'consentService.consentRead', data: { ...reading('REVOGADO'), history: [] }, isStale: true },
+    ],
+    ['one that cannot be read', { type: 'consent.observeUnreadable', data: {} }],
+  ]
+  const endings: readonly Message[] = [
+    { type: 'consentService.readDeclined', data: { httpStatus: 403 } },
+    { type: 'consentService.readGivenUp', data: {} },
+  ]
+  const at = '2026-11-20T12:00:00.000Z'
+  const use = { type: 'consent.use', data: { at, ageMaxMs: null, readAt: at } }
+  const listed = (status: string) => {
+    const { type, data } = observe(status)
+    return { type, data: { ...(data as object), expiresAt: '2027-11-20T12:00:00.000Z' } }
+  }
+  test('unless there are none', () => {
+    for (const ending of endings) {
+      expect(eventsAfter(listed('PENDENTE'), listed('ATIVO'), ending, use)).toMatchObject([
+        { type: 'consent.used' },
+      ])
+    }
+  })
+  for (const [name, message] of vague) {
+    test(name, () => {
+      for (const ending of endings) {
+        expect(eventsAfter(listed('PENDENTE'), listed('ATIVO'), message, ending, use)).toMatchObject([
+          { type: 'consent.useRefused' },
+        ])
+      }
+    })
+  }
+})
