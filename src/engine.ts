@@ -5,6 +5,7 @@ import { stopwatchOf } from './clock.ts'
 import { Decisions, type Delivery } from './decisions.ts'
 import { DueCalls, type DueCallsParts } from './due-calls.ts'
 import { AverbaError, closed } from './errors.ts'
+import { findDue } from './find-due.ts'
 import type { Hints } from './hints.ts'
 import type { Machine } from './machines/machine.ts'
 import type { EffectState, Json, Recorded } from './message.ts'
@@ -235,11 +236,11 @@ export class Engine {
   }
 
   #dueCalls(service: string, how: Pick<DueCallsParts, 'make' | 'restMs' | 'onFailed'>): DueCalls {
-    const { store, clock, performers } = this.#parts
+    const { clock, performers } = this.#parts
     const types = Object.keys(performers).filter(type => serviceOf(type) === service)
     return new DueCalls({
       ...how,
-      find: limit => store.dueEffects(clock.now(), { types, limit }),
+      find: limit => findDue(this.#parts, types, limit),
       max: this.#throttleOf(service).atOnceMax * 2, // Few are queued: a host's own call comes soon.
       elapsedMs: stopwatchOf(clock),
     })

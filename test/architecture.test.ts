@@ -77,6 +77,7 @@ const engine = [
   'throttle',
   'decisions',
   'due-calls',
+  'find-due',
   'generational-cache',
   'knocking',
   'own-waits',

@@ -17,6 +17,8 @@ export interface Performer {
   readonly effectClass: EffectClass
   /** Nothing leaves the store and its keyring: even a log restored from a backup performs it. */
   readonly isLocal?: true
+  /** A list that is asked for again and again: where more is due than may be sent, all else goes before it. */
+  readonly isRoutine?: true
   /**
    * Whether an effect is for this process: false where it is configured with something else than the effect was
    * recorded for. Then the effect is left as it stands, unless it has left already and is in doubt: that anybody says.

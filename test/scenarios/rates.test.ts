@@ -136,6 +136,52 @@ test('a call that was put off goes again at its time, however steadily others co
   await world.close()
 })
 
+test('what was put off, and what a list made necessary, do not wait until the lists of all have been read', async () => {
+  const people = 300
+  const puts: number[] = []
+  const world: World = await simulate({
+    averba: {
+      consentService: {
+        ...{ baseUrl: 'https://consentimento.exemplo.br', certificate: { cert: '', key: '' } },
+        requestsPerSecond: 1,
+      },
+    },
+    async intercept(request, forward) {
+      if (request.method !== 'PUT') return forward(request)
+      puts.push(world.clock.now())
+      if (puts.length > 1) return forward(request)
+      return new Response('', { status: 503, headers: { 'retry-after': '2' } })
+    },
+  })
+  const { averba, clock, samples } = world
+  const [subject, other] = [
+    await averba.consents.enrol({ cpf: samples.cpf }),
+    await averba.consents.enrol({ cpf: cpfs(1)[0] ?? '' }, { syncEveryMs: 60_000 }),
+  ]
+  const id = world.consentService.addConsent({ cpf: cpfs(1)[0] ?? '', status: 'ATIVO' })
+  await clock.finish(Promise.all([subject, other].map(each => averba.consents.sync({ subject: each }))))
+  const [active] = await averba.consents.list({ subject, status: 'ATIVO' })
+  for (const cpf of cpfs(people).slice(1)) await averba.consents.enrol({ cpf }, { syncEveryMs: 60_000 })
+  const stop = new AbortController()
+  const running = averba.run({ signal: stop.signal })
+  await clock.advance(people * 1_000 + 60_000)
+  const began = clock.now()
+  const revoked = await clock.finish(averba.consents.revoke({ subject, id: active?.id ?? '' }))
+  expect(revoked.status).toBe('deferred')
+  world.consentService.change(cpfs(1)[0] ?? '', id, 'REVOGADO')
+  // Each list is read once meanwhile, and a round of all takes five minutes.
+  await clock.advance(people * 2_000)
+  expect((puts[1] ?? Number.NaN) - began).toBeLessThan(90_000)
+  const events: { type: string; stream: string; at: string }[] = []
+  for await (const event of averba.log.read()) events.push(event)
+  const seen = events.find(({ type }) => type === 'consent.changeSeen')
+  const told = events.find(({ type, stream }) => type === 'consent.revoked' && stream === seen?.stream)
+  expect(Date.parse(told?.at ?? '') - Date.parse(seen?.at ?? '')).toBeLessThan(90_000)
+  stop.abort()
+  await clock.finish(running)
+  await world.close()
+})
+
 test('calls that hang keep their own places, and no others', async () => {
   const answered: number[] = []
   const world = await givenOwedReadings(60, { requestsAtOnceMax: 4 }, async (world, request, forward) => {

@@ -25,6 +25,7 @@ type Opened = Readonly<Record<string, Json>>
 /** One of the seven operations: how it is asked, and which fact its answer makes. */
 interface Operation {
   readonly effectClass: EffectClass
+  readonly isRoutine?: true
   readonly write: (base: string, opened: Opened, owed: Owed) => Request
   /** The fact that a success makes; `undefined` when the answer cannot be read. */
   readonly read: (text: string, owed: Owed, opened: Opened) => Carried | undefined
@@ -44,6 +45,7 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   listConsents: {
     effectClass: 'read',
+    isRoutine: true,
     write: (base, opened) => writeListConsents(base, textOf(opened, 'cpf')),
     read: text => fact('consentsListed', readConsents(text)),
   },
@@ -119,7 +121,7 @@ function toPerformer(
   baseUrl: string,
   options: ExchangeOptions,
 ): Performer {
-  const { effectClass, givenUp } = operation
+  const { effectClass, isRoutine, givenUp } = operation
   const now = () => toInstant(options.clock.now())
   const lost = (owed: Owed): Carried => {
     return { type: 'consentService.changeLost', data: { status: askedIn(owed), lostAt: now() } }
@@ -127,6 +129,7 @@ function toPerformer(
   return {
     effectClass,
     lost,
+    ...(isRoutine && { isRoutine }),
     ...(givenUp && { givenUp }),
     async perform(owed, opened, mayLeave) {
       // An answer is as old as its question: later changes may not be in it.

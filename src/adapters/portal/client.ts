@@ -53,6 +53,7 @@ interface SubscriptionData {
 /** One of the five operations. */
 interface Operation {
   readonly effectClass: EffectClass
+  readonly isRoutine?: true
   readonly write: (base: string, headers: Record<string, string>, owed: Owed, secrets: Secrets) => Request
   /** The fact that a success makes; `undefined` when the answer cannot be read. */
   readonly read: (text: string, owed: Owed, begunAt: Instant) => Carried | undefined
@@ -107,6 +108,7 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   listFailures: {
     effectClass: 'read',
+    isRoutine: true,
     // As the machine writes it.
     write: (base, headers, owed) => writeFailures(base, headers, (owed.data as { day: string | null }).day),
     oversized: { attemptsMax: 3, why: 'the answer is larger than portal.failuresBytesMax' },
@@ -135,7 +137,7 @@ function toPerformer(
   session: Authenticated,
   times: ClosedTimes,
 ): Performer {
-  const { effectClass } = operation
+  const { effectClass, isRoutine } = operation
   const lost = (owed: Owed): Carried => fact('lost', { operation: verb, ...registrationOf(owed) })
   const isLarge = operation === operations.listFailures
   const { failuresBytesMax = failuresBytesMaxDefault } = options
@@ -143,6 +145,7 @@ function toPerformer(
   const through = { ...options, ...(isLarge && { limits }) }
   return {
     effectClass,
+    ...(isRoutine && { isRoutine }),
     lost,
     async perform(owed, _, mayLeave) {
       const closed = await times.before(verb)

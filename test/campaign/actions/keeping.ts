@@ -70,6 +70,8 @@ export const perform: Performs<
     const { backup, clock, disk, entropy } = box
     if (!backup || disk.isFull) return
     await box.close()
+    // Copying takes real time here too.
+    await box.passUntil(clock.now())
     disk.moveLog('', '.lost')
     try {
       const keys = { store: disk.path, backup: disk.backup, acceptRollback: true } as const
