@@ -29,13 +29,26 @@ export async function readBounded(
   return Buffer.concat(read)
 }
 
-/** Reads a body as text, up to the bound. Throws when there is more. Its bytes are not held besides. */
+/**
+ * Reads a body as text in the charset that its content type names, or else in UTF-8, up to the bound. Throws when there
+ * is more. Its bytes are not held besides.
+ */
 export async function readBoundedText(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   bytesMax: number,
+  contentType: string | null,
 ): Promise<string> {
-  const decoder = new TextDecoder()
+  const decoder = decoderOf(contentType)
   let text = ''
   for await (const chunk of bounded(chunks, bytesMax)) text += decoder.decode(chunk, { stream: true })
   return text + decoder.decode()
+}
+
+function decoderOf(contentType: string | null): TextDecoder {
+  const [, charset] = /;\s*charset="?([\w-]+)/i.exec(contentType ?? '') ?? []
+  try {
+    return new TextDecoder(charset)
+  } catch {
+    return new TextDecoder() // No charset that is known.
+  }
 }

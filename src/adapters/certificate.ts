@@ -2,7 +2,8 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { clocksDifferMaxMs, toInstant } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import type { Instant } from '../message.ts'
-import { type Pem, readPkcs12 } from './pkcs12.ts'
+import { leafFirst } from './leaf-first.ts'
+import { isOfPassphrase, type Pem, readPkcs12 } from './pkcs12.ts'
 
 /** A certificate with its key: PEM texts, or PKCS#12 bytes. */
 export type Certificate =
@@ -11,6 +12,8 @@ export type Certificate =
 
 /** A certificate that can be used, and how long. */
 export interface UsableCertificate extends Pem {
+  /** When it ends, in milliseconds since 1970. */
+  readonly endsAt: number
   readonly daysLeft: number
   /** When its time comes, where it has not come yet. */
   readonly notBefore?: Instant
@@ -34,9 +37,10 @@ export async function useCertificate(
     const hint = 'Give { cert, key } as PEM text, or { pfx, passphrase }'
     throw new AverbaError('MISCONFIGURED', `${cannot}: it is none`, { hint })
   }
-  const pem = 'pfx' in certificate ? await readPfx(certificate, cannot) : readPem(certificate, cannot)
+  const given = 'pfx' in certificate ? await readPfx(certificate, cannot) : readPem(certificate, cannot)
+  const key = readPart(cannot, 'key', () => createPrivateKey(given.key))
+  const pem = readPart(cannot, 'certificate', () => ({ ...given, cert: leafFirst(given.cert, given.key) }))
   const x509 = readPart(cannot, 'certificate', () => new X509Certificate(pem.cert))
-  const key = readPart(cannot, 'key', () => createPrivateKey(pem.key))
   if (!x509.checkPrivateKey(key)) {
     throw new AverbaError('MISCONFIGURED', `${cannot}: its key belongs to another certificate`)
   }
@@ -54,6 +58,7 @@ export async function useCertificate(
   const isEarly = begin > now + clocksDifferMaxMs
   return {
     ...pem,
+    endsAt: end,
     daysLeft: Math.floor((end - now) / dayMs),
     ...(isEarly && { notBefore: toInstant(begin) }),
   }
@@ -88,9 +93,11 @@ function isGiven(certificate: unknown): certificate is Certificate {
  */
 export async function leafOf(certificate: Certificate): Promise<Uint8Array | undefined> {
   try {
-    const { cert } =
-      'pfx' in certificate ? await readPkcs12(certificate.pfx, certificate.passphrase) : certificate
-    return new X509Certificate(cert).raw
+    const { cert, key } =
+      'pfx' in certificate
+        ? await readPkcs12(certificate.pfx, certificate.passphrase)
+        : readPem(certificate, '')
+    return new X509Certificate(leafFirst(cert, key)).raw
   } catch {
     return undefined
   }
@@ -103,14 +110,16 @@ async function readPfx(
   try {
     return await readPkcs12(pfx, passphrase)
   } catch (cause) {
-    const isMac = cause instanceof Error && /mac|password/i.test(cause.message)
-    const what = isMac ? 'its passphrase is wrong' : 'its PKCS#12 file cannot be read'
+    const what = isOfPassphrase(cause) ? 'its passphrase is wrong' : 'its PKCS#12 file cannot be read'
     throw new AverbaError('MISCONFIGURED', `${cannot}: ${what}`, { cause })
   }
 }
 
 /** Opens an encrypted key here, so that every runtime gets the same plain one. */
-function readPem({ cert, key, passphrase }: Extract<Certificate, { cert: unknown }>, cannot: string): Pem {
+function readPem(given: Extract<Certificate, { cert: unknown }>, cannot: string): Pem {
+  const { passphrase } = given
+  // A file that was read without an encoding gives bytes.
+  const [cert, key] = [given.cert, given.key].map(each => Buffer.from(each).toString()) as [string, string] // Of two.
   // A passphrase for a key that is not encrypted does no harm.
   if (!key.includes('ENCRYPTED')) return { cert, key }
   if (passphrase === undefined) {

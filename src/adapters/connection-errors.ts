@@ -14,7 +14,8 @@ export class UnsentError extends Error {
 }
 
 /** Our certificate was refused, which TLS 1.3 says only after the first request has been written: it was not read. */
-const refusedCertificate = /^ERR_SSL_[\w/]*ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_\w+|ACCESS_DENIED)$/
+const refusedCertificate =
+  /^ERR_SSL_[\w/]*ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+|ACCESS_DENIED)$/
 
 /**
  * Whether nothing of a request can have been read, although its connection was made. A network that is unreachable, or
@@ -44,7 +45,7 @@ export function describe(error: unknown): string {
  * word.
  */
 function isWord(code: string): boolean {
-  return /^[A-Za-z_]\w{0,60}$/.test(code) && !/\d{5}/.test(code)
+  return /^[A-Za-z_][\w/]{0,60}$/.test(code) && !/\d{5}/.test(code)
 }
 
 /** Whether there was a certificate without a chain to a trusted authority. */

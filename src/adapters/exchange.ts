@@ -54,7 +54,8 @@ export async function exchange(
     if (!isOurs) throw new UnsentError('another process has it by now')
     const { status, headers, body } = await options.fetch(withLimits(write(), options.limits))
     // A host's own way out may have no bound.
-    const text = await readBoundedText(body ?? [], options.limits?.bodyBytesMax ?? answerBytesMax)
+    const bytesMax = options.limits?.bodyBytesMax ?? answerBytesMax
+    const text = await readBoundedText(body ?? [], bytesMax, headers.get('content-type'))
     return { status, headers, text, told: () => hideSent(write(), options.carried)(text) }
   }
   try {

@@ -1,5 +1,5 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto'
-import type { pkcs12 as Pkcs12 } from 'node-forge'
+import type { asn1 as Asn1, pkcs12 as Pkcs12 } from 'node-forge'
+import { leafFirst } from './leaf-first.ts'
 
 /** A certificate with its chain, and its key, as PEM text. */
 export interface Pem {
@@ -14,7 +14,7 @@ export interface Pem {
 export async function readPkcs12(bytes: Uint8Array | string, passphrase = ''): Promise<Pem> {
   const { default: forge } = await import('node-forge')
   const binary = typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('latin1')
-  const file = forge.pkcs12.pkcs12FromAsn1(forge.asn1.fromDer(binary), false, passphrase)
+  const file = open(forge.asn1.fromDer(binary))
   const bagsOf = (type: string | undefined) =>
     type === undefined ? [] : (file.getBags({ bagType: type })[type] ?? [])
   const { certBag, keyBag, pkcs8ShroudedKeyBag } = forge.pki.oids
@@ -29,7 +29,23 @@ export async function readPkcs12(bytes: Uint8Array | string, passphrase = ''): P
     ),
   )
   if (certs.length === 0 || key === undefined) throw new TypeError('The file holds no certificate, or no key')
-  return { cert: leafFirst(certs, key).join(''), key }
+  return { cert: leafFirst(certs.join(''), key), key }
+
+  /**
+   * Of a passphrase that is not ASCII, what is sealed with AES takes the bytes of UTF-8, and forge has one for each
+   * character.
+   */
+  function open(pfx: Asn1.Asn1): Pkcs12.Pkcs12Pfx {
+    try {
+      return forge.pkcs12.pkcs12FromAsn1(pfx, false, passphrase)
+    } catch (error) {
+      const isOther = Buffer.byteLength(passphrase) > passphrase.length && !isOfPassphrase(error)
+      if (!isOther || !Array.isArray(pfx.value)) throw error
+      // The passphrase has passed: what it is compared with is left out, which takes it as it was.
+      const unchecked = { ...pfx, value: pfx.value.slice(0, 2) }
+      return forge.pkcs12.pkcs12FromAsn1(unchecked, false, Buffer.from(passphrase, 'utf8').toString('latin1'))
+    }
+  }
 
   /** What forge could read, or else the original bytes, as for keys on elliptic curves. */
   function pemOf(
@@ -46,9 +62,7 @@ export async function readPkcs12(bytes: Uint8Array | string, passphrase = ''): P
   }
 }
 
-/** Puts the certificate of the key first, as TLS needs it: some programs write the chain in another order. */
-function leafFirst(certs: readonly string[], key: string): string[] {
-  const own = createPrivateKey(key)
-  const isLeaf = (cert: string) => new X509Certificate(cert).checkPrivateKey(own)
-  return [...certs.filter(isLeaf), ...certs.filter(cert => !isLeaf(cert))]
+/** Reports whether reading failed for a wrong passphrase. */
+export function isOfPassphrase(error: unknown): boolean {
+  return error instanceof Error && /mac|password/i.test(error.message)
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Agent, Dispatcher } from 'undici'
-import { type Clock, isWithin } from '../clock.ts'
+import { type Clock, calledOff, isWithin, systemClock } from '../clock.ts'
 import { AverbaError } from '../errors.ts'
 import { limitsOf } from './answer-limits.ts'
 import { answerBytesMax, bounded, readBounded } from './bounded-body.ts'
@@ -58,10 +58,21 @@ const expiryWarningDays = 30
 /** How long a certificate from a function is used before the function is asked again. */
 const certificateAgeMaxMs = 60_000
 
+/** A vault that is slow holds up a request for no more than this part of its budget, while the former one is good. */
+const patience = 0.1
+
 interface Opened {
   readonly agent: Agent
   readonly certificate: Certificate | undefined
+  /** When that ends. */
+  readonly endsAt: number
   readonly askedAt: number
+}
+
+interface Renewal {
+  readonly done: Promise<Opened>
+  /** When nobody waits for it any longer who can do without. */
+  readonly slow: Promise<void>
 }
 
 /**
@@ -73,52 +84,76 @@ export function openSocket(options: SocketOptions): Socket {
   // Begun with the socket: most commands open none, and the first request of a host should not pay for it.
   const undici = import('undici')
   let opened: Opened | undefined
-  let renewal: Promise<Opened> | undefined
+  let renewal: Renewal | undefined
+
+  const hasEnded = ({ endsAt }: Opened) => endsAt < clock.now()
 
   async function renew(before: Opened | undefined): Promise<Opened> {
     const { certificate: source } = options
     const certificate = source === undefined ? undefined : await valueFrom(source, 'client certificate')
     const askedAt = clock.now()
-    if (before && isDeepStrictEqual(certificate, before.certificate)) return { ...before, askedAt }
+    const isSame = before !== undefined && isDeepStrictEqual(certificate, before.certificate)
+    if (isSame && !hasEnded(before)) return { ...before, askedAt }
     // A function that gives nothing would have us go without any.
     const use = before ? useNextCertificate : useCertificate
     const usable = source === undefined ? undefined : await use(certificate as Certificate, askedAt) // Checked.
     if (usable && usable.daysLeft <= expiryWarningDays) options.onExpiring?.(usable.daysLeft)
     const agent = createAgent(await undici, options, usable)
-    // Requests under way on the old connections end there.
-    before?.agent.close().catch(() => undefined)
-    return { agent, certificate, askedAt }
+    return { agent, certificate, endsAt: usable?.endsAt ?? Number.POSITIVE_INFINITY, askedAt }
   }
 
-  /** While there is a certificate, a vault that is away or a half-written file holds up nothing. */
+  /** While there is a certificate that has not ended, a vault that is away or a half-written file ends nothing. */
   async function renewOrKeep(before: Opened | undefined): Promise<Opened> {
     try {
       return await renew(before)
     } catch (error) {
-      if (!before || !(error instanceof AverbaError)) throw error
+      if (!before || hasEnded(before) || !(error instanceof AverbaError)) throw error
       options.onTrouble?.(error)
       return { ...before, askedAt: clock.now() }
     }
   }
 
   /** One renewal at a time: a burst of requests must not open an agent each. */
-  async function current(): Promise<Agent> {
-    const isOld = opened !== undefined && !isWithin(certificateAgeMaxMs, opened.askedAt, clock.now())
-    if (opened && !(isOld && typeof options.certificate === 'function')) return opened.agent
-    renewal ??= renewOrKeep(opened).finally(() => {
-      renewal = undefined
-    })
-    opened = await renewal
-    return opened.agent
+  function beginRenewal(): Renewal {
+    const over = new AbortController()
+    const before = opened
+    const done = renewOrKeep(before)
+      .then(next => {
+        opened = next
+        // Requests under way on the old connections end there.
+        if (before && before.agent !== next.agent) before.agent.close().catch(() => undefined)
+        return next
+      })
+      .finally(() => {
+        renewal = undefined
+        over.abort(calledOff)
+      })
+    done.catch(() => undefined) // Whoever still waits is told.
+    return { done, slow: systemClock.sleep(budgetMs * patience, over.signal) }
+  }
+
+  /** One that has ended is shown to nobody: some services answer as if they refused what was asked. */
+  async function freshen(): Promise<Opened> {
+    const good = opened && !hasEnded(opened) ? opened : undefined
+    const isOld = good && !isWithin(certificateAgeMaxMs, good.askedAt, clock.now())
+    if (good && !(isOld && typeof options.certificate === 'function')) return good
+    renewal ??= beginRenewal()
+    const { done, slow } = renewal
+    if (!good) return done
+    await Promise.race([done, slow])
+    return good
   }
 
   async function send(request: Request, onConnected?: () => void): Promise<Dispatcher.ResponseData> {
     const withinMs = limitsOf(request)?.budgetMs ?? budgetMs
-    // A vault that hangs has a limit of its own: its time is none in which a request is on its way.
-    const agent = await current()
-    const signal = AbortSignal.any([AbortSignal.timeout(withinMs), request.signal])
     const { request: ask } = await undici
-    return exchange(ask, request, onConnected ? agent.compose(telling(onConnected)) : agent, signal)
+    const body = request.body === null ? null : Buffer.from(await request.arrayBuffer())
+    // A vault that hangs has a limit of its own: its time is none in which a request is on its way.
+    const found = await freshen()
+    const signal = AbortSignal.any([AbortSignal.timeout(withinMs), request.signal])
+    // Another may have taken its place since, and its connections are closed then.
+    const { agent } = opened ?? found
+    return exchange(ask, { request, body, agent, signal }, onConnected)
   }
 
   return {
@@ -132,7 +167,7 @@ export function openSocket(options: SocketOptions): Socket {
       return responseOf(answer, streamOf(answer.body, bodyBytesMax))
     },
     async close() {
-      const last = (await renewal?.catch(() => undefined)) ?? opened
+      const last = (await renewal?.done.catch(() => undefined)) ?? opened
       await last?.agent.close()
     },
   }
@@ -147,6 +182,8 @@ function createAgent(
   const tls = {
     ...(ca !== undefined && { ca }),
     ...(certificate && { cert: certificate.cert, key: certificate.key }),
+    // Whatever NODE_TLS_REJECT_UNAUTHORIZED says: it is often set for something else.
+    rejectUnauthorized: true,
     minVersion: 'TLSv1.2' as const,
     allowH2: false,
   }
@@ -171,33 +208,47 @@ function createAgent(
   })
 }
 
+interface Asked {
+  readonly request: Request
+  readonly body: Buffer | null
+  readonly agent: Agent
+  readonly signal: AbortSignal
+}
+
 /** Sends a request and waits for the head of its answer. */
 async function exchange(
   ask: Undici['request'],
-  request: Request,
-  dispatcher: Dispatcher,
-  signal: AbortSignal,
+  { request, body, agent, signal }: Asked,
+  onConnected: () => void = () => undefined,
 ): Promise<Dispatcher.ResponseData> {
-  const body = request.body === null ? null : Buffer.from(await request.arrayBuffer())
+  let isBegun = false
+  const onBegun = () => {
+    // Called off while its connection was being made, it is not written any more.
+    if (signal.aborted) return
+    isBegun = true
+    onConnected()
+  }
   try {
     return await ask(request.url, {
-      dispatcher,
+      dispatcher: agent.compose(telling(onBegun)),
       method: request.method,
       headers: Object.fromEntries(request.headers),
       body,
       signal,
     })
   } catch (error) {
-    throw isUnread(error) ? new UnsentError(codeOf(error)) : error
+    if (error instanceof UnsentError || (isBegun && !isUnread(error))) throw error
+    // What aborts has a number for a code.
+    throw new UnsentError(error instanceof DOMException ? 'UND_ERR_CONNECT_TIMEOUT' : codeOf(error))
   }
 }
 
 /** Tells when a request begins to be written: its connection exists then. */
-function telling(onConnected: () => void): Dispatcher.DispatcherComposeInterceptor {
+function telling(onBegun: () => void): Dispatcher.DispatcherComposeInterceptor {
   return dispatch => (options, handler) =>
     dispatch(options, {
       onRequestStart(controller, context) {
-        onConnected()
+        onBegun()
         handler.onRequestStart?.(controller, context)
       },
       onResponseStart: (...given) => handler.onResponseStart?.(...given),

@@ -1,5 +1,7 @@
-import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import forge from 'node-forge'
 import { describe, expect, test } from 'vitest'
@@ -67,6 +69,59 @@ test('a PKCS#12 file that has its chain before its own certificate is put in ord
   const used = await useCertificate({ pfx, passphrase }, now)
   expect(used.cert.startsWith(cert)).toBe(true)
   expect(used.cert.match(/BEGIN CERTIFICATE/g)).toHaveLength(2)
+})
+
+test('the chain of a PEM text may come first', async () => {
+  const authority = await createAuthority(now)
+  const { cert, key } = await authority.issueClient('x')
+  const used = await useCertificate({ cert: `${authority.ca}\n${cert}`, key }, now)
+  expect(new X509Certificate(used.cert).subject).toBe('CN=x')
+  expect(used.cert.match(/BEGIN/g)).toHaveLength(2)
+})
+
+/** A PKCS#12 file as openssl writes it today. */
+async function byOpenssl(cert: string, key: string, passphrase: string): Promise<Buffer> {
+  const folder = mkdtempSync(join(tmpdir(), 'averba-pfx-'))
+  for (const [name, text] of Object.entries({ cert, key })) writeFileSync(join(folder, name), text)
+  const flags = ['-export', '-in', 'cert', '-inkey', 'key', '-passout', `pass:${passphrase}`, '-out', 'pfx']
+  execFileSync('openssl', ['pkcs12', ...flags], { cwd: folder, stdio: 'pipe' })
+  return readFileSync(join(folder, 'pfx'))
+}
+
+test.each(['senha-ção', 'senha€'])(
+  'a passphrase with letters beyond ASCII opens its file: %s',
+  async given => {
+    const { cert, key } = await (await createAuthority(now)).issueClient('x')
+    const pfx = await byOpenssl(cert, key, given)
+    expect(new X509Certificate((await useCertificate({ pfx, passphrase: given }, now)).cert).subject).toBe(
+      'CN=x',
+    )
+    await expect(useCertificate({ pfx, passphrase: `${given}x` }, now)).rejects.toMatchObject({
+      message: expect.stringContaining('its passphrase is wrong'),
+    })
+  },
+)
+
+test('of two certificates of one key in a PKCS#12 file, the one that ends last is used', async () => {
+  const authority = forge.pki.createCertificate()
+  const keys = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const key = keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const issue = (years: number) => {
+    const cert = forge.pki.createCertificate()
+    cert.publicKey = forge.pki.publicKeyFromPem(
+      keys.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    )
+    cert.serialNumber = `0${years}`
+    cert.validity.notBefore = new Date(now - 365 * dayMs)
+    cert.validity.notAfter = new Date(now + (years - 1) * 365 * dayMs - dayMs)
+    cert.setSubject([{ name: 'commonName', value: `year ${years}` }])
+    cert.setIssuer(authority.subject.attributes)
+    cert.sign(forge.pki.privateKeyFromPem(key), forge.md.sha256.create())
+    return forge.pki.certificateToPem(cert)
+  }
+  const pfx = await byOpenssl(issue(1) + issue(2), key, passphrase)
+  const { daysLeft } = await useCertificate({ pfx, passphrase }, now)
+  expect(daysLeft).toBeGreaterThan(300)
 })
 
 test('one that ends in 20 days is told of when it is used', async () => {

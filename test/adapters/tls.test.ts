@@ -1,5 +1,9 @@
-import { type AddressInfo, createServer } from 'node:net'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Authority, createAuthority, type Issued } from '../../src/adapters/authority.ts'
 import { type Peer, type Server, serve } from '../../src/adapters/serve.ts'
 import { openSocket, type SocketOptions } from '../../src/adapters/transport.ts'
@@ -271,6 +275,112 @@ test('the time that a vault takes is none in which a request is on its way', asy
   expect((await send()).status).toBe(200)
   await socket.close()
 })
+
+test('a certificate that has ended is shown to nobody, and one in its place is used at once', async () => {
+  const clock = new VirtualClock(toInstant(Date.now()))
+  const next = await (await createAuthority(systemClock.now() + 366 * 86_400_000)).issueClient('gestora-nova')
+  let certificate = client
+  const sockets = [client, () => certificate].map(given =>
+    openSocket({ clock, ca: authority.ca, certificate: given }),
+  )
+  const [fixed, asked] = sockets.map(socket => () => {
+    return socket.fetch(new Request(`https://localhost:${server.port}/`))
+  })
+  await Promise.all([fixed?.(), asked?.()])
+  await clock.advance(366 * 86_400_000)
+  const before = seen.length
+  const ended = { code: 'MISCONFIGURED', message: expect.stringContaining('it expired on 20') }
+  for (const send of [fixed, asked]) await expect(send?.()).rejects.toMatchObject(ended)
+  expect(seen).toHaveLength(before)
+  certificate = next
+  expect((await asked?.())?.status).toBe(200)
+  await expect(fixed?.()).rejects.toMatchObject(ended)
+  await Promise.all(sockets.map(socket => socket.close()))
+})
+
+test('a vault that hangs holds up a request only for a moment while there is a good certificate', async () => {
+  const clock = new VirtualClock(toInstant(Date.now()))
+  const vault = Promise.withResolvers<typeof client>()
+  let isHanging = false
+  const certificate = () => (isHanging ? vault.promise : client)
+  const socket = openSocket({ clock, ca: authority.ca, certificate, budgetMs: 500 })
+  const send = () => socket.fetch(new Request(`https://localhost:${server.port}/`))
+  await send()
+  isHanging = true
+  await clock.advance(60_000)
+  // The vault is not done, and will not be before they are answered.
+  expect((await send()).status).toBe(200)
+  expect((await send()).status).toBe(200)
+  vault.resolve(await authority.issueClient('gestora-nova'))
+  await expect.poll(async () => (await send()) && seen.at(-1)?.clientName).toBe('gestora-nova')
+  await socket.close()
+})
+
+test('a request whose connection comes when its time is over was not sent', async () => {
+  const budgetMs = 300
+  const slow = createServer(socket => {
+    socket.on('error', () => undefined)
+    const timer = setTimeout(() => socket.pipe(connect(server.port, '127.0.0.1')).pipe(socket), budgetMs + 60)
+    socket.once('close', () => clearTimeout(timer))
+  })
+  await new Promise<void>(resolve => slow.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => new Promise<void>(resolve => slow.close(() => resolve())))
+  const { port } = slow.address() as AddressInfo // Of a server that listens on a port.
+  const before = seen.length
+  const socket = openSocket({ clock: systemClock, ca: authority.ca, budgetMs })
+  const paid = new Request(`https://localhost:${port}/`, { method: 'POST', body: 'x' })
+  await expect(socket.fetch(paid)).rejects.toMatchObject({ name: 'UnsentError' })
+  await socket.close()
+  await expect(socket.fetch(new Request(`https://localhost:${server.port}/`))).rejects.toMatchObject({
+    name: 'UnsentError',
+  })
+  expect(seen).toHaveLength(before)
+})
+
+test('a service is looked at also where the environment says that none is', async () => {
+  vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const before = seen.length
+  await expect(send('/', { ca: stranger.ca })).rejects.toMatchObject({ name: 'UnsentError' })
+  expect(seen).toHaveLength(before)
+})
+
+describe('a certificate for another purpose is refused before anything is read', () => {
+  test.each(['-tls1_2', '-tls1_3'])('by openssl with %s', async version => {
+    const issued = await authority.issueServer(['localhost'])
+    const { port, end } = await serveByOpenssl(version, issued)
+    // A server's: a common mistake.
+    const socket = openSocket({ clock: systemClock, ca: authority.ca, certificate: issued })
+    const paid = new Request(`https://localhost:${port}/`, { method: 'POST', body: 'x' })
+    await expect(socket.fetch(paid)).rejects.toMatchObject({
+      name: 'UnsentError',
+      message: expect.stringContaining('the service refused the handshake'),
+    })
+    await socket.close()
+    end()
+  })
+})
+
+/** A server that demands a client's certificate and says with an alert what it has against one. */
+async function serveByOpenssl(version: string, { cert, key }: Issued) {
+  const folder = mkdtempSync(join(tmpdir(), 'averba-openssl-'))
+  const files = { cert, key, ca: authority.ca }
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  const flags = ['-accept', '0', '-cert', 'cert', '-key', 'key', '-CAfile', 'ca', '-Verify', '2', version]
+  const server: ChildProcess = spawn('openssl', ['s_server', ...flags, '-verify_return_error'], {
+    cwd: folder,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  const port = await new Promise<string>(resolve => {
+    let said = ''
+    server.stdout?.on('data', text => {
+      said += text
+      const [, found] = /ACCEPT .*:(\d+)/.exec(said) ?? []
+      if (found !== undefined) resolve(found)
+    })
+  })
+  return { port, end: () => server.kill() }
+}
 
 test('a connection that ends before TLS is there carried nothing', async () => {
   const rude = createServer(socket => void socket.once('data', () => socket.resetAndDestroy()))
