@@ -43,6 +43,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'with-store.ts': 'and these',
       'adapters/open-connections.ts': 'real sockets part in real time',
       'adapters/source.ts': 'a vault that hangs does so in real time',
+      'adapters/transport.ts': 'so does one that gives the certificate of a real socket',
       'store/own-files.ts': 'the file system has the time of the machine',
       'store/sqlite.ts': 'the lock of another process is held in real time',
       'simulation/shifted-clock.ts': 'is the clock of the machine, and ahead of it',
