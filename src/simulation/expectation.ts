@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { inspect, isDeepStrictEqual } from 'node:util'
 
 /**
  * What is expected of a value: of an object the named members, of an array every element in order; a regular expression
@@ -97,5 +97,9 @@ function show(value: unknown): string {
     if (each instanceof RegExp || typeof each === 'bigint') return String(each)
     return typeof each === 'function' ? 'a function' : each
   }
-  return JSON.stringify(value, readable, 2) ?? 'nothing'
+  try {
+    return JSON.stringify(value, readable, 2) ?? 'nothing'
+  } catch {
+    return inspect(value) // It holds itself.
+  }
 }

@@ -41,6 +41,7 @@ export class SimulatedProcess {
   #life: Life | undefined
   #die: () => void = () => undefined
   #points = 0
+  #hasEnded = false
 
   constructor(parts: ProcessParts) {
     this.#parts = parts
@@ -58,9 +59,10 @@ export class SimulatedProcess {
   /**
    * Opens an engine on the store.
    *
-   * @throws {AverbaError} what `openAverba` throws; `CLOSED` when the process dies meanwhile
+   * @throws {AverbaError} what `openAverba` throws; `CLOSED` when the process dies meanwhile, or the store was closed
    */
   async start(): Promise<Averba> {
+    if (this.#hasEnded) throw ended('open an engine')
     const { clock, options } = this.#parts
     const { fetch: send = this.#parts.fetch } = options
     const time = clock.forProcess()
@@ -103,7 +105,8 @@ export class SimulatedProcess {
   }
 
   /** Lets the disk be full, or have space again. */
-  fillDisk(isFull: boolean): Promise<void> {
+  async fillDisk(isFull: boolean): Promise<void> {
+    if (this.#hasEnded) throw ended('fill the disk')
     return this.#medium.fill(isFull)
   }
 
@@ -111,9 +114,7 @@ export class SimulatedProcess {
   async root(): Promise<string> {
     const root = await this.#medium.root()
     if (root !== undefined) return root
-    throw new AverbaError('CLOSED', 'Cannot read the log: it was closed', {
-      hint: 'Ask for the digest before the world is closed',
-    })
+    throw ended('read the log')
   }
 
   /** Closes a living engine as its host would, and lets the time pass that this takes. */
@@ -128,6 +129,7 @@ export class SimulatedProcess {
   /** Closes the store. */
   async end(): Promise<void> {
     await this.stop()
+    this.#hasEnded = true
     await this.#medium.close()
   }
 
@@ -137,6 +139,11 @@ export class SimulatedProcess {
     this.crash()
     return true
   }
+}
+
+function ended(what: string): AverbaError {
+  const hint = 'The world was closed, and its store with it: do this before'
+  return new AverbaError('CLOSED', `Cannot ${what}: the store was closed`, { hint })
 }
 
 function whileOpening(): never {

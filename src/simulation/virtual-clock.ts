@@ -39,6 +39,8 @@ export class VirtualClock implements Clock {
   readonly #arrivals: (() => void)[] = []
   readonly #held = new Set<Promise<unknown>>()
   #quieting: Promise<void> | undefined
+  /** Those that move this clock, the newest last. */
+  readonly #movers: symbol[] = []
 
   /** @throws {AverbaError} `INVALID_INPUT` when the start is not a time */
   constructor(start: Instant = startsAt) {
@@ -76,6 +78,7 @@ export class VirtualClock implements Clock {
   }
 
   #sleep(ms: number, signal?: AbortSignal, what = `a timer of ${ms} ms`, process?: symbol): Promise<void> {
+    if (Number.isNaN(ms)) throw invalidMove('sleep for no number of milliseconds', 'Look at what computed it')
     if (signal?.aborted) return Promise.resolve()
     if (ms <= 0) return this.arrive()
     return new Promise(resolve => {
@@ -138,8 +141,7 @@ export class VirtualClock implements Clock {
   async advance(ms: number): Promise<void> {
     if (ms < 0) throw invalidMove(`advance by ${ms} ms`, 'jump shows an earlier time')
     const end = this.#timeAfter(ms, 'advance')
-    await this.quiet()
-    while (this.#wakeNext(end)) await this.quiet()
+    await this.#move(() => this.#wakeNext(end))
     this.#now = Math.max(this.#now, end)
   }
 
@@ -153,8 +155,7 @@ export class VirtualClock implements Clock {
     { wakesMax = wakesDefault }: RunLimit = {},
   ): Promise<void> {
     const woken = new Map<string, number>()
-    await this.quiet()
-    while (!(await predicate())) {
+    await this.#move(() => {
       this.#checkWakes(woken, wakesMax)
       if (!this.#wakeNext(Number.POSITIVE_INFINITY, woken)) {
         throw new AverbaError(
@@ -165,8 +166,8 @@ export class VirtualClock implements Clock {
           },
         )
       }
-      await this.quiet()
-    }
+      return true
+    }, predicate)
   }
 
   /**
@@ -176,11 +177,10 @@ export class VirtualClock implements Clock {
    */
   async runToIdle({ wakesMax = wakesDefault }: RunLimit = {}): Promise<void> {
     const woken = new Map<string, number>()
-    await this.quiet()
-    while (this.#wakeNext(Number.POSITIVE_INFINITY, woken)) {
-      await this.quiet()
-      if (this.#sleepers.size > 0) this.#checkWakes(woken, wakesMax)
-    }
+    await this.#move(() => {
+      if (woken.size > 0 && this.#sleepers.size > 0) this.#checkWakes(woken, wakesMax)
+      return this.#wakeNext(Number.POSITIVE_INFINITY, woken)
+    })
   }
 
   /**
@@ -221,12 +221,33 @@ export class VirtualClock implements Clock {
   }
 
   /**
+   * Takes steps, each when all is quiet, until one says that it was the last. Of several that move the clock at once
+   * the newest does: two would wake two sleepers where one was meant.
+   */
+  async #move(step: () => boolean, isOver: () => boolean | Promise<boolean> = () => false): Promise<void> {
+    const mover = Symbol('mover')
+    this.#movers.push(mover)
+    const isNewest = () => this.#movers.at(-1) === mover
+    try {
+      for (;;) {
+        // Where another moved it until now, what it woke has to come to rest first.
+        const wasNewest = isNewest()
+        await this.quiet()
+        if (await isOver()) return
+        if (wasNewest && isNewest() && !step()) return
+      }
+    } finally {
+      this.#movers.splice(this.#movers.indexOf(mover), 1)
+    }
+  }
+
+  /**
    * Wakes the sleeper that is due first; of several, the one that has slept longest. False when none is due by `end`.
    */
   #wakeNext(end: number, woken?: Map<string, number>): boolean {
     let first: Sleeper | undefined
     for (const each of this.#sleepers) if (!first || each.dueAt < first.dueAt) first = each
-    if (!first || first.dueAt > end) return false
+    if (!first || first.dueAt > Math.min(end, lastTime)) return false
     this.#now = Math.max(this.#now, first.dueAt)
     woken?.set(first.what, (woken.get(first.what) ?? 0) + 1)
     first.wake()

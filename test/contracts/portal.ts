@@ -398,8 +398,10 @@ export function portalContract(name: string, open: Open): void {
       const second = { authorization: 'dois' }
       const ground = await givenReceiver({}, { users: [{ headers: second }] })
       const other = await subscribeAs(ground, second, '/outro-usuario')
+      const ids = { CPF: '25774435016', CNPJ: '12ABC34501DE35', ORGAO: '26000' }
       for (const destinatarioTipo of recipientKinds) {
-        const delivered = await ground.portal.notify({ ...notice, destinatarioTipo })
+        const destinatarioId = ids[destinatarioTipo]
+        const delivered = await ground.portal.notify({ ...notice, destinatarioTipo, destinatarioId })
         expect(delivered.map(each => each.subscription)).toEqual([ground.id, other])
       }
     })

@@ -63,6 +63,20 @@ test('time passes until what is done has ended, and what is owed is done afterwa
   })
 })
 
+test('what is done may let time pass by itself', async () => {
+  const { result } = await scenario({
+    world: { faults: [{ kind: 'delay', ms: 2_000, service: 'tokenService', times: 1 }] },
+    async when({ averba, clock, samples }) {
+      const began = clock.now()
+      const input = { id: 'v', cpf: samples.cpf, claims: { sexo: 'F' } } as const
+      const { status } = await clock.finish(averba.validations.validate(input))
+      await clock.advance(3_000)
+      return { status, tookMs: clock.now() - began }
+    },
+  })
+  expect(result).toEqual({ status: 'settled', tookMs: 5_000 })
+})
+
 test('what is thrown is compared too, and is not swallowed where nothing is said of it', async () => {
   const when = ({ averba }: World) => averba.consents.approve({ cpf: samples.cpf, id: '1' })
   await scenario({ when, expected: { error: { code: 'NOT_FOUND' } } })
@@ -285,4 +299,10 @@ test.each([
 ])('%s that is expected is that one, and no other', (_, actual, other) => {
   meets('it', actual, actual)
   expect(() => meets('it', actual, other)).toThrow(ExpectationError)
+})
+
+test('a value that holds itself is told of like any other', () => {
+  const circle: Record<string, unknown> = { name: 'circle' }
+  circle.self = circle
+  expect(() => meets('it', circle, 1)).toThrow(ExpectationError)
 })

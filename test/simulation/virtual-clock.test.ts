@@ -190,3 +190,30 @@ test('of a process that has ended nobody is woken', async () => {
   expect(woken).toEqual(['another'])
   expect(process.now()).toBe(clock.now())
 })
+
+test('several may move a clock at once: it goes from one due time to the next all the same', async () => {
+  const clock = new VirtualClock()
+  const begin = clock.now()
+  const seen: number[] = []
+  const sleep = async (...all: number[]) => {
+    for (const ms of all) {
+      await clock.sleep(ms)
+      seen.push(clock.now() - begin)
+    }
+  }
+  await Promise.all([clock.finish(sleep(1_000, 1_000)), clock.finish(sleep(5_000)), clock.runToIdle()])
+  expect(seen).toEqual([1_000, 2_000, 5_000])
+  await Promise.all([clock.advance(500), clock.runUntil(() => clock.now() >= begin + 5_250), sleep(100, 150)])
+  expect(seen.slice(3)).toEqual([5_100, 5_250])
+  expect(clock.now() - begin).toBe(5_500)
+})
+
+test('a sleep for no number is refused, and one without an end is none that comes due', async () => {
+  const clock = new VirtualClock()
+  const begin = clock.now()
+  expect(() => clock.sleep(Number.NaN)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }))
+  void clock.sleep(Number.POSITIVE_INFINITY)
+  await clock.advance(1_000)
+  await clock.runToIdle()
+  expect(clock.now() - begin).toBe(1_000)
+})

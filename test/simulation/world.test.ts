@@ -308,6 +308,50 @@ test('a world goes on where a test runner fakes the timers', async () => {
   await world.close()
 })
 
+test('a world that was closed opens no other log', async () => {
+  const world = await simulate()
+  await world.close()
+  const closed = { code: 'CLOSED', hint: expect.stringContaining('The world was closed') }
+  await expect(world.restart()).rejects.toMatchObject(closed)
+  await expect(world.fillDisk(true)).rejects.toMatchObject(closed)
+  await expect(world.digest()).rejects.toMatchObject(closed)
+})
+
+test('a test that names nobody, or something that is no recipient, is told so', async () => {
+  const { consentService, validationService, portal, close } = await simulate()
+  for (const cpf of ['12345678900', '']) {
+    expect(() => consentService.addConsent({ cpf })).toThrow(expect.objectContaining({ code: 'INVALID_CPF' }))
+    expect(() => consentService.addAwareness({ cpf })).toThrow(
+      expect.objectContaining({ code: 'INVALID_CPF' }),
+    )
+    expect(() => validationService.addPerson(cpf, {})).toThrow(
+      expect.objectContaining({ code: 'INVALID_CPF' }),
+    )
+  }
+  const notice = { evento: 'x', destinatarioTipo: 'CNPJ', destinatarioId: 'zzz', body: {} } as const
+  await expect(portal.notify(notice)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  // As people write it.
+  const id = consentService.addConsent({ cpf: '257.744.350-16' })
+  expect(consentService.statusOf(samples.cpf, id)).toBe('PENDENTE')
+  await close()
+})
+
+test('a consent that has expired is shown so, with the time of its end, whenever it is looked at', async () => {
+  const world = await simulate()
+  const { consentService, averba, clock } = world
+  const { cpf } = samples
+  const expiresInMs = 3_600_000
+  const end = clock.now() + expiresInMs
+  const id = consentService.addConsent({ cpf, status: 'ATIVO', expiresInMs })
+  await clock.advance(2 * 86_400_000)
+  expect(consentService.statusOf(cpf, id)).toBe('EXPIRADO')
+  const subject = await averba.consents.enrol({ cpf })
+  await clock.finish(averba.consents.sync({ subject }))
+  const consent = await clock.finish(averba.consents.get({ subject, id }))
+  expect(Date.parse(consent?.historico.at(-1)?.dataHora ?? '')).toBe(end)
+  await world.close()
+})
+
 test.each([{ method: 'get' }, { method: 'FETCH' }, { path: '?cnpj=' }, { path: 'https://a.exemplo.br' }])(
   'a fault that could befall nothing is refused: %o',
   async where => {

@@ -1,8 +1,9 @@
 import { type Context, Hono } from 'hono'
 import type { Clock, Entropy } from '../../clock.ts'
-import { isCpf } from '../../cpf.ts'
+import { isCpf, parseCpf } from '../../cpf.ts'
 import type { ConsentPolicies } from '../policies.ts'
 import type { Peer } from '../serve.ts'
+import { controllerOf, sampleCategory, samplePurpose, titularOf } from './simulated-record.ts'
 import {
   type CienciaDetalhada,
   type ConsentimentoDetalhado,
@@ -22,13 +23,14 @@ import {
  */
 export interface ConsentSimulator {
   fetch(request: Request, peer?: Pick<Peer, 'clientName'>): Promise<Response>
+  /** Gives its id. Throws an `AverbaError` `INVALID_CPF`, as all that take one. */
   addConsent(consent: NewConsent): string
   addAwareness(awareness: NewAwareness): string
   /** Logs a data subject in until an instant, in milliseconds. */
   logIn(cpf: string, untilMs: number): void
   /** The status of a consent, to compare with. */
   statusOf(cpf: string, id: string): string | undefined
-  /** Changes a status at the service, behind the client's back. */
+  /** Changes a status at the service, behind the client's back; one that has expired does so first. */
   change(cpf: string, id: string, status: ConsentimentoDetalhado['status']): void
   /** How many requests came, by method and route. */
   readonly requests: ReadonlyMap<string, number>
@@ -183,12 +185,24 @@ export function simulateConsentService(options: Options): ConsentSimulator {
 
   function expire(consent: ConsentimentoDetalhado): void {
     const isOver = expiry === 'atExpiry' && readTime(consent.dataExpiracao) <= clock.now()
-    if (isOver && (consent.status === 'PENDENTE' || consent.status === 'ATIVO')) move(consent, 'EXPIRADO')
+    if (isOver && (consent.status === 'PENDENTE' || consent.status === 'ATIVO'))
+      move(consent, 'EXPIRADO', write(readTime(consent.dataExpiracao)))
   }
 
-  function move(consent: ConsentimentoDetalhado, status: ConsentimentoDetalhado['status']): void {
+  function move(
+    consent: ConsentimentoDetalhado,
+    status: ConsentimentoDetalhado['status'],
+    dataHora = now(),
+  ): void {
     consent.status = status
-    consent.historico.push({ status, dataHora: now(), dataExpiracao: consent.dataExpiracao })
+    consent.historico.push({ status, dataHora, dataExpiracao: consent.dataExpiracao })
+  }
+
+  /** A consent as it stands now, for tests. */
+  function known(cpf: string, id: string): ConsentimentoDetalhado | undefined {
+    const consent = consents.get(parseCpf(cpf))?.get(id)
+    if (consent) expire(consent)
+    return consent
   }
 
   /** The address of a resource, at the address that the caller used. */
@@ -206,7 +220,8 @@ export function simulateConsentService(options: Options): ConsentSimulator {
   return {
     requests,
     fetch: async (request, peer) => app.fetch(request, peer ?? {}),
-    addConsent({ cpf, cnpj, expiresInMs = yearMs, ...given }) {
+    addConsent({ cpf: text, cnpj, expiresInMs = yearMs, ...given }) {
+      const cpf = parseCpf(text)
       const status = given.status ?? 'PENDENTE'
       const dataExpiracao = given.dataExpiracao ?? write(clock.now() + expiresInMs)
       const consent = consentimentoDetalhadoSchema.parse({
@@ -225,7 +240,8 @@ export function simulateConsentService(options: Options): ConsentSimulator {
       recordsOf(consents, cpf).set(consent.id, consent)
       return consent.id
     },
-    addAwareness({ cpf, cnpj, ...given }) {
+    addAwareness({ cpf: text, cnpj, ...given }) {
+      const cpf = parseCpf(text)
       const record = cienciaDetalhadaSchema.parse({
         id: newId(),
         dataHora: now(),
@@ -251,10 +267,10 @@ export function simulateConsentService(options: Options): ConsentSimulator {
       recordsOf(awareness, cpf).set(record.id, record)
       return record.id
     },
-    logIn: (cpf, untilMs) => void logins.set(cpf, untilMs),
-    statusOf: (cpf, id) => consents.get(cpf)?.get(id)?.status,
+    logIn: (cpf, untilMs) => void logins.set(parseCpf(cpf), untilMs),
+    statusOf: (cpf, id) => known(cpf, id)?.status,
     change(cpf, id, status) {
-      const consent = consents.get(cpf)?.get(id)
+      const consent = known(cpf, id)
       if (!consent) throw new TypeError(`Cannot change the consent "${id}": it is not there`)
       move(consent, status)
     },
@@ -288,34 +304,4 @@ function problem(context: Context, status: 400 | 401 | 403 | 404 | 409 | 500, ti
     properties: { servico: 'simulado' },
   })
   return context.json(body, status, { 'content-type': 'application/problem+json' })
-}
-
-const samplePurpose = {
-  identificador: 'CREDITO',
-  descricao: 'Análise de crédito a pedido do titular',
-  rotulo: 'Análise de crédito',
-}
-
-const sampleCategory = {
-  identificador: 'CNH',
-  descricao: 'Dados da carteira nacional de habilitação',
-  rotulo: 'CNH',
-  metadados: [
-    { identificador: 'nome', descricao: 'Nome completo', rotulo: 'Nome', sensivel: false },
-    { identificador: 'biometria', descricao: 'Biometria facial', rotulo: 'Face', sensivel: true },
-  ],
-}
-
-function titularOf(cpf: string) {
-  return { cpf, nome: 'Titular de Exemplo', email: 'titular@exemplo.br' }
-}
-
-function controllerOf(cnpj: string) {
-  return {
-    cnpj,
-    nome: 'Controlador de Exemplo S.A.',
-    email: 'contato@exemplo.br',
-    contato: 'Central de privacidade',
-    responsavel: { cpf: '11144477735', cnpj, tipo: 'ENCARREGADO' },
-  }
 }

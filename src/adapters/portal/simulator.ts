@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono'
 import { brasiliaDay } from '../../brasilia.ts'
 import type { Clock, Entropy } from '../../clock.ts'
+import { AverbaError } from '../../errors.ts'
 import type { PortalPolicies } from '../policies.ts'
 import { type Deliver, type Delivered, type Notice, SimulatedDeliveries } from './simulated-deliveries.ts'
 import { SimulatedSession } from './simulated-session.ts'
@@ -11,6 +12,7 @@ import {
   type AssinaturaAlterada,
   changeRequestSchema,
   deleteRequestSchema,
+  recipientIdForms,
   subscribeRequestSchema,
 } from './wire.ts'
 
@@ -179,6 +181,7 @@ export function simulatePortal(options: Options): PortalSimulator {
     deliveries: deliveries.counts,
     fetch: async request => app.fetch(request),
     async notify(notice) {
+      checkRecipient(notice)
       passTime()
       const recipient = { tipo: notice.destinatarioTipo, id: notice.destinatarioId }
       const concerned = subscriptions.filter(each => {
@@ -187,6 +190,14 @@ export function simulatePortal(options: Options): PortalSimulator {
       return Promise.all(concerned.map(each => deliveries.deliverTo(each, notice)))
     },
   }
+}
+
+function checkRecipient({ destinatarioTipo, destinatarioId }: Notice): void {
+  if (recipientIdForms[destinatarioTipo].test(destinatarioId)) return
+  const cannot = `Cannot notify: destinatarioId has not the form of a ${destinatarioTipo}`
+  throw new AverbaError('INVALID_INPUT', cannot, {
+    hint: 'Give it as the header has it: without punctuation',
+  })
 }
 
 function isActive({ life }: SimulatedSubscription): boolean {

@@ -1,4 +1,5 @@
 import { Hono } from 'hono'
+import { parseCpf } from '../../cpf.ts'
 import { writeGatewayError } from '../gateway-error.ts'
 import type { ValidationPolicies } from '../policies.ts'
 import { type Claims, type ValidationResponse, validationRequestSchema } from './wire.ts'
@@ -81,7 +82,7 @@ export function simulateValidationService(options: Options): ValidationSimulator
 
   return {
     fetch: async request => app.fetch(request),
-    addPerson: (cpf, person) => void persons.set(cpf, person),
+    addPerson: (cpf, person) => void persons.set(parseCpf(cpf), person),
     get answered() {
       return answered
     },
