@@ -9,6 +9,7 @@ import type { Delivery, Target } from './decisions.ts'
 import { checkAge } from './given.ts'
 import type { Carried, Instant, Owed } from './message.ts'
 import { valueOf } from './outcome.ts'
+import { replacedReadings } from './replaced-readings.ts'
 import { SharedReadings } from './shared-readings.ts'
 import type { SubjectRef, Which, Who } from './subjects.ts'
 import type { AwarenessRow } from './views/awareness.ts'
@@ -46,8 +47,10 @@ export function createAwareness(area: Area): AwarenessArea {
   const { clock, commands, rows, store, subjects, views } = area
 
   const readings = new SharedReadings(clock, (subject: SubjectRef) => {
-    const message = { type: 'subject.readAwareness', data: {} }
-    const deliver = async () => ({ targets: [{ stream: `subject-${subject}`, message }] })
+    const deliver = async () => {
+      const data = await replacedReadings(area, subject, 'listAwareness')
+      return { targets: [{ stream: `subject-${subject}`, message: { type: 'subject.readAwareness', data } }] }
+    }
     return commands.send({ method: 'awareness.list', subject }, deliver, {}, async () => undefined)
   })
 

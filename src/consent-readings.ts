@@ -2,6 +2,7 @@ import type { Area } from './area.ts'
 import { defaultWaitMs } from './commands.ts'
 import type { Instant } from './message.ts'
 import { type Ask, type Outcome, valueOf } from './outcome.ts'
+import { replacedReadings } from './replaced-readings.ts'
 import { SharedReadings } from './shared-readings.ts'
 import { unlessStopped } from './store/view-reader.ts'
 import type { SubjectRef, Who } from './subjects.ts'
@@ -34,17 +35,26 @@ export interface ConsentReadings {
 /** Makes the readings that the area `consents` shares. */
 export function createConsentReadings(area: Area): ConsentReadings {
   const { clock, commands, engine, rows, store, subjects, views } = area
-  const shared = new SharedReadings(clock, (subject, onAnswered) => sync({ subject }, {}, onAnswered))
+  const shared = new SharedReadings(clock, (subject, onAnswered) =>
+    sync({ subject }, {}, { isRefresh: true, onAnswered }),
+  )
 
-  async function sync(who: Who, ask: Ask = {}, onAnswered?: () => void): Promise<Outcome<Synced>> {
+  async function sync(
+    who: Who,
+    ask: Ask = {},
+    { isRefresh, onAnswered }: { isRefresh?: true; onAnswered?: () => void } = {},
+  ): Promise<Outcome<Synced>> {
     area.require('consentService')
     const until = clock.now() + (ask.waitMs ?? defaultWaitMs)
     const subject = await subjects.find(who)
     return commands.send(
       { method: 'consents.sync', subject },
-      async () => ({
-        targets: [{ stream: `subject-${subject}`, message: { type: 'subject.sync', data: {} } }],
-      }),
+      async () => {
+        const data = isRefresh
+          ? { isRefresh, ...(await replacedReadings(area, subject, 'listConsents')) }
+          : {}
+        return { targets: [{ stream: `subject-${subject}`, message: { type: 'subject.sync', data } }] }
+      },
       ask,
       async ended => {
         onAnswered?.()

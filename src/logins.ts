@@ -5,6 +5,7 @@ import { AverbaError } from './errors.ts'
 import { checkAge } from './given.ts'
 import type { Instant } from './message.ts'
 import { valueOf } from './outcome.ts'
+import { replacedReadings } from './replaced-readings.ts'
 import type { Who } from './subjects.ts'
 
 /** Whether a data subject is logged in at the national login (document 1, section 2). */
@@ -43,8 +44,10 @@ export function createLogins(area: Area): Logins {
       let row = await rowOf()
       if (!row || who.ageMaxMs === undefined || !area.isFresh(row.read_at, who.ageMaxMs)) {
         area.require('consentService')
-        const message = { type: 'subject.readLogin', data: {} }
-        const deliver = async () => ({ targets: [{ stream: `subject-${subject}`, message }] })
+        const deliver = async () => {
+          const data = await replacedReadings(area, subject, 'readLogin')
+          return { targets: [{ stream: `subject-${subject}`, message: { type: 'subject.readLogin', data } }] }
+        }
         row = valueOf(await commands.send({ method: 'logins.state', subject }, deliver, {}, rowOf))
       }
       if (!row) throw new TypeError('A login state was read and is not in its view')

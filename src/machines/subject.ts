@@ -172,8 +172,11 @@ function decideKnown(state: State, message: Carried<SubjectMessage>): Decision<S
   if (state.matches('unmet')) return refuse('nobody is enrolled under it')
   const { subject, awareness, holds } = state.context
   switch (message.type) {
-    case 'subject.sync':
-      return record({ type: 'subject.syncRequested', data: {}, effects: [effect(subject, 'listConsents')] })
+    case 'subject.sync': {
+      const { isRefresh, effects: replaced } = message.data
+      const effects = [effect(subject, 'listConsents', {}, isRefresh ? { isRefresh } : {})]
+      return record({ type: 'subject.syncRequested', data: {}, effects, ...cancelling(replaced) })
+    }
     case 'subject.refuseUse':
       return record({ type: 'subject.useRefused', data: { ...message.data, because: 'never-read' } })
     case 'subject.schedule': {
@@ -215,6 +218,7 @@ function decideKnown(state: State, message: Carried<SubjectMessage>): Decision<S
         type: 'subject.awarenessRequested',
         data: {},
         effects: [effect(subject, 'listAwareness')],
+        ...cancelling(message.data.effects),
       })
     case 'subject.readAwarenessDetail':
       return record({
@@ -223,7 +227,12 @@ function decideKnown(state: State, message: Carried<SubjectMessage>): Decision<S
         effects: [effect(subject, 'readAwareness', { id: './id' }, message.data)],
       })
     case 'subject.readLogin':
-      return record({ type: 'subject.loginRequested', data: {}, effects: [effect(subject, 'readLogin')] })
+      return record({
+        type: 'subject.loginRequested',
+        data: {},
+        effects: [effect(subject, 'readLogin')],
+        ...cancelling(message.data.effects),
+      })
     case 'subject.readLoginAddress': {
       const parts = message.data.hasRedirect ? { redirect: './redirect' } : {}
       const effects = [effect(subject, 'readLoginAddress', parts)]
