@@ -59,11 +59,15 @@ export function readBrasilia(text: unknown): Instant | null {
  * Reads ISO 8601 text; null when it is something else, or its day is none. Text without a zone is read as a time in
  * Brasilia: our policy, since the contracts do not say.
  */
-export function readIso(text: unknown): Instant | null {
-  if (typeof text !== 'string' || !/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.test(text)) return null
-  if (!/(Z|[+-]\d{2}:?\d{2})$/.test(text)) return readLocal(text)
+export function readIso(given: unknown): Instant | null {
+  // RFC 3339 has them in either case.
+  const text = typeof given === 'string' ? given.toUpperCase() : ''
+  if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.test(text)) return null
+  if (!/(Z|[+-]\d{2}(:?\d{2})?)$/.test(text)) return readLocal(text)
   if (!hasDay(text)) return null
-  return instantOf(Date.parse(text.replace(/([+-]\d{2})(\d{2})$/, '$1:$2')))
+  // The minutes of a zone may be left out, and so may their colon.
+  const full = text.replace(/([+-]\d{2}):?(\d{2})?$/, (_, hours, minutes = '00') => `${hours}:${minutes}`)
+  return instantOf(Date.parse(full))
 }
 
 /** Reports whether the day that a text begins with is in the calendar: 30 February would be read as 2 March. */

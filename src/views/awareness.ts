@@ -1,6 +1,7 @@
 import type { SubjectEvent } from '../machines/subject-messages.ts'
 import type { Instant, PartAddress } from '../message.ts'
 import { defineView, type RecordedOf } from '../view.ts'
+import { isOlderAnswer } from './older-answer.ts'
 
 /** An awareness record of data processing. */
 export interface AwarenessRow {
@@ -22,7 +23,7 @@ export interface AwarenessRow {
 /** The view of awareness records. */
 export const awareness = defineView<AwarenessRow, RecordedOf<SubjectEvent>>({
   name: 'awareness',
-  version: 4,
+  version: 5,
   columns: {
     awareness: 'text',
     subject: 'text',
@@ -66,6 +67,7 @@ export const awareness = defineView<AwarenessRow, RecordedOf<SubjectEvent>>({
     }
     if (event.type === 'subject.awarenessVanished') return row && { ...row, vanished_at: event.at }
     if (event.type !== 'subject.awarenessDescribed') return row
-    return row && { ...row, detail: `${event.id}/detail`, described_at: event.data.askedAt ?? event.at }
+    if (!row || isOlderAnswer(row.described_at, event)) return row
+    return { ...row, detail: `${event.id}/detail`, described_at: event.data.askedAt ?? event.at }
   },
 })

@@ -2,6 +2,7 @@ import type { ConsentEvent } from '../machines/consent-events.ts'
 import { type ConsentStatus, isOpen, type RequestableStatus } from '../machines/consent-status.ts'
 import type { Instant, PartAddress } from '../message.ts'
 import { defineView, type RecordedOf } from '../view.ts'
+import { isOlderAnswer } from './older-answer.ts'
 
 /** A consent request as last known. */
 export interface ConsentRow {
@@ -169,6 +170,7 @@ function change(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
       row.knowledge = 'vanished'
       return
     case 'consent.described':
+      if (isOlderAnswer(row.described_at, event)) return
       row.detail = `${event.id}/detail`
       row.described_at = event.data.askedAt ?? event.at
   }

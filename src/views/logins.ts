@@ -1,6 +1,7 @@
 import type { SubjectEvent } from '../machines/subject-messages.ts'
 import type { Instant } from '../message.ts'
 import { defineView, type RecordedOf } from '../view.ts'
+import { isOlderAnswer } from './older-answer.ts'
 
 /** The login state of a data subject as last read. */
 export interface LoginRow {
@@ -20,8 +21,7 @@ export const logins = defineView<LoginRow, RecordedOf<SubjectEvent>>({
   fold(row, event) {
     if (event.type !== 'subject.loginRead') return row
     const { subject, isAuthenticated, expiresAt, askedAt = event.at } = event.data
-    // An answer that took longer than a newer one. One that a clock dates behind this event tells of no later time.
-    if (row && row.read_at > askedAt && row.read_at <= event.at) return row
+    if (row && isOlderAnswer(row.read_at, event)) return row
     return { subject, is_authenticated: isAuthenticated ? 1 : 0, expires_at: expiresAt, read_at: askedAt }
   },
 })

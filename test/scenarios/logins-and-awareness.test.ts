@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { simulate } from '../../src/simulation/index.ts'
+import { shows, simulate } from '../../src/simulation/index.ts'
 import { newPath } from '../store/sample-store.ts'
 
 const hourMs = 3_600_000
@@ -227,4 +227,28 @@ test('an older answer about a login does not take the place of a newer one', asy
   expect(newer.autenticado).toBe(false)
   expect(await averba.logins.state({ subject, ageMaxMs: hourMs })).toEqual(newer)
   await world.close()
+})
+
+test('an older answer in full does not take the place of a newer one', () => {
+  const at = (second: number) => `2026-11-20T11:59:0${second}.000Z`
+  const reading = { createdAt: null, controller: null }
+  const [awareness] = shows({
+    view: 'awareness',
+    given: [
+      { type: 'subject.awarenessAppeared', data: { record: 'r', subject: 's', ...reading } },
+      { type: 'subject.awarenessDescribed', data: { record: 'r', askedAt: at(3) } },
+      { type: 'subject.awarenessDescribed', data: { record: 'r', askedAt: at(1) } },
+    ],
+  })
+  expect(awareness).toMatchObject({ detail: 'subject-1/2/detail', described_at: at(3) })
+  const given = { status: 'ATIVO', expiresAt: null, ...reading } as const
+  const [consent] = shows({
+    view: 'consents',
+    given: [
+      { type: 'consent.appeared', data: { consent: 'c', subject: 's', ...given } },
+      { type: 'consent.described', data: { history: 0, askedAt: at(3) } },
+      { type: 'consent.described', data: { history: 0, askedAt: at(1), isOld: true } },
+    ],
+  })
+  expect(consent).toMatchObject({ detail: 'consent-1/2/detail', described_at: at(3) })
 })
