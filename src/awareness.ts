@@ -9,7 +9,7 @@ import type { Delivery, Target } from './decisions.ts'
 import { checkAge } from './given.ts'
 import type { Carried, Instant, Owed } from './message.ts'
 import { valueOf } from './outcome.ts'
-import { replacedReadings } from './replaced-readings.ts'
+import { PutOffReadings } from './put-off-readings.ts'
 import { SharedReadings } from './shared-readings.ts'
 import type { SubjectRef, Which, Who } from './subjects.ts'
 import type { AwarenessRow } from './views/awareness.ts'
@@ -46,12 +46,16 @@ export interface AwarenessArea {
 export function createAwareness(area: Area): AwarenessArea {
   const { clock, commands, rows, store, subjects, views } = area
 
-  const readings = new SharedReadings(clock, (subject: SubjectRef) => {
+  const putOff = new PutOffReadings(store)
+  const readings = new SharedReadings(clock, async (subject: SubjectRef) => {
     const deliver = async () => {
-      const data = await replacedReadings(area, subject, 'listAwareness')
-      return { targets: [{ stream: `subject-${subject}`, message: { type: 'subject.readAwareness', data } }] }
+      const message = { type: 'subject.readAwareness', data: await putOff.replaced(subject) }
+      return { targets: [{ stream: `subject-${subject}`, message }] }
     }
-    return commands.send({ method: 'awareness.list', subject }, deliver, {}, async () => undefined)
+    const input = { method: 'awareness.list', subject }
+    const outcome = await commands.send(input, deliver, {}, async () => undefined)
+    putOff.note(subject, outcome)
+    return outcome
   })
 
   async function refresh(subject: SubjectRef, ageMaxMs: number | undefined): Promise<Instant | null> {

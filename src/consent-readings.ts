@@ -2,7 +2,7 @@ import type { Area } from './area.ts'
 import { defaultWaitMs } from './commands.ts'
 import type { Instant } from './message.ts'
 import { type Ask, type Outcome, valueOf } from './outcome.ts'
-import { replacedReadings } from './replaced-readings.ts'
+import { PutOffReadings } from './put-off-readings.ts'
 import { SharedReadings } from './shared-readings.ts'
 import { unlessStopped } from './store/view-reader.ts'
 import type { SubjectRef, Who } from './subjects.ts'
@@ -35,14 +35,18 @@ export interface ConsentReadings {
 /** Makes the readings that the area `consents` shares. */
 export function createConsentReadings(area: Area): ConsentReadings {
   const { clock, commands, engine, rows, store, subjects, views } = area
-  const shared = new SharedReadings(clock, (subject, onAnswered) =>
-    sync({ subject }, {}, { isRefresh: true, onAnswered }),
-  )
+  const putOff = new PutOffReadings(store)
+  const shared = new SharedReadings(clock, async (subject, onAnswered) => {
+    const outcome = await sync({ subject }, {}, () => putOff.replaced(subject), onAnswered)
+    putOff.note(subject, outcome)
+    return outcome
+  })
 
   async function sync(
     who: Who,
     ask: Ask = {},
-    { isRefresh, onAnswered }: { isRefresh?: true; onAnswered?: () => void } = {},
+    replaced = async () => ({}),
+    onAnswered?: () => void,
   ): Promise<Outcome<Synced>> {
     area.require('consentService')
     const until = clock.now() + (ask.waitMs ?? defaultWaitMs)
@@ -50,10 +54,8 @@ export function createConsentReadings(area: Area): ConsentReadings {
     return commands.send(
       { method: 'consents.sync', subject },
       async () => {
-        const data = isRefresh
-          ? { isRefresh, ...(await replacedReadings(area, subject, 'listConsents')) }
-          : {}
-        return { targets: [{ stream: `subject-${subject}`, message: { type: 'subject.sync', data } }] }
+        const message = { type: 'subject.sync', data: await replaced() }
+        return { targets: [{ stream: `subject-${subject}`, message }] }
       },
       ask,
       async ended => {

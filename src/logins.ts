@@ -5,7 +5,7 @@ import { AverbaError } from './errors.ts'
 import { checkAge } from './given.ts'
 import type { Instant } from './message.ts'
 import { valueOf } from './outcome.ts'
-import { replacedReadings } from './replaced-readings.ts'
+import { PutOffReadings } from './put-off-readings.ts'
 import type { Who } from './subjects.ts'
 
 /** Whether a data subject is logged in at the national login (document 1, section 2). */
@@ -36,6 +36,7 @@ export interface Logins {
 /** Makes the area `logins`. */
 export function createLogins(area: Area): Logins {
   const { commands, rows, store, subjects } = area
+  const putOff = new PutOffReadings(store)
   return {
     async state(who) {
       checkAge(who.ageMaxMs)
@@ -45,10 +46,12 @@ export function createLogins(area: Area): Logins {
       if (!row || who.ageMaxMs === undefined || !area.isFresh(row.read_at, who.ageMaxMs)) {
         area.require('consentService')
         const deliver = async () => {
-          const data = await replacedReadings(area, subject, 'readLogin')
-          return { targets: [{ stream: `subject-${subject}`, message: { type: 'subject.readLogin', data } }] }
+          const message = { type: 'subject.readLogin', data: await putOff.replaced(subject) }
+          return { targets: [{ stream: `subject-${subject}`, message }] }
         }
-        row = valueOf(await commands.send({ method: 'logins.state', subject }, deliver, {}, rowOf))
+        const outcome = await commands.send({ method: 'logins.state', subject }, deliver, {}, rowOf)
+        putOff.note(subject, outcome)
+        row = valueOf(outcome)
       }
       if (!row) throw new TypeError('A login state was read and is not in its view')
       const isOver = row.expires_at !== null && row.expires_at <= toInstant(area.clock.now())

@@ -30,18 +30,20 @@ export async function readBounded(
 }
 
 /**
- * Reads a body as text in the charset that its content type names, or else in UTF-8, up to the bound. Throws when there
- * is more. Its bytes are not held besides.
+ * Reads a body as text, up to the bound. Throws when there is more. What is not UTF-8 is read in the charset that its
+ * content type names: JSON is UTF-8, whatever a server calls it.
  */
 export async function readBoundedText(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   bytesMax: number,
   contentType: string | null,
 ): Promise<string> {
-  const decoder = decoderOf(contentType)
-  let text = ''
-  for await (const chunk of bounded(chunks, bytesMax)) text += decoder.decode(chunk, { stream: true })
-  return text + decoder.decode()
+  const bytes = await readBounded(chunks, bytesMax)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return decoderOf(contentType).decode(bytes)
+  }
 }
 
 function decoderOf(contentType: string | null): TextDecoder {

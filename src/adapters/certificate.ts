@@ -39,7 +39,10 @@ export async function useCertificate(
   }
   const given = 'pfx' in certificate ? await readPfx(certificate, cannot) : readPem(certificate, cannot)
   const key = readPart(cannot, 'key', () => createPrivateKey(given.key))
-  const pem = readPart(cannot, 'certificate', () => ({ ...given, cert: leafFirst(given.cert, given.key) }))
+  const pem = readPart(cannot, 'certificate', () => ({
+    ...given,
+    cert: leafFirst(given.cert, given.key, now),
+  }))
   const x509 = readPart(cannot, 'certificate', () => new X509Certificate(pem.cert))
   if (!x509.checkPrivateKey(key)) {
     throw new AverbaError('MISCONFIGURED', `${cannot}: its key belongs to another certificate`)
@@ -97,7 +100,8 @@ export async function leafOf(certificate: Certificate): Promise<Uint8Array | und
       'pfx' in certificate
         ? await readPkcs12(certificate.pfx, certificate.passphrase)
         : readPem(certificate, '')
-    return new X509Certificate(leafFirst(cert, key)).raw
+    // Whatever the time is: it stands for whoever shows it.
+    return new X509Certificate(leafFirst(cert, key, Number.POSITIVE_INFINITY)).raw
   } catch {
     return undefined
   }

@@ -45,7 +45,7 @@ export function describe(error: unknown): string {
  * word.
  */
 function isWord(code: string): boolean {
-  return /^[A-Za-z_][\w/]{0,60}$/.test(code) && !/\d{5}/.test(code)
+  return /^(ERR_SSL_[\w/]{1,60}|[A-Za-z_]\w{0,60})$/.test(code) && !/\d{5}/.test(code)
 }
 
 /** Whether there was a certificate without a chain to a trusted authority. */

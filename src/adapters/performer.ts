@@ -17,7 +17,7 @@ export interface Performer {
   readonly effectClass: EffectClass
   /** Nothing leaves the store and its keyring: even a log restored from a backup performs it. */
   readonly isLocal?: true
-  /** A list that is asked for again and again: where more is due than may be sent, all else goes before it. */
+  /** A list that is asked for again and again: where more is due than may be sent, it leaves half of the room. */
   readonly isRoutine?: true
   /**
    * Whether an effect is for this process: false where it is configured with something else than the effect was

@@ -1,5 +1,4 @@
 import type { asn1 as Asn1, pkcs12 as Pkcs12 } from 'node-forge'
-import { leafFirst } from './leaf-first.ts'
 
 /** A certificate with its chain, and its key, as PEM text. */
 export interface Pem {
@@ -29,7 +28,7 @@ export async function readPkcs12(bytes: Uint8Array | string, passphrase = ''): P
     ),
   )
   if (certs.length === 0 || key === undefined) throw new TypeError('The file holds no certificate, or no key')
-  return { cert: leafFirst(certs.join(''), key), key }
+  return { cert: certs.join(''), key }
 
   /**
    * Of a passphrase that is not ASCII, what is sealed with AES takes the bytes of UTF-8, and forge has one for each
@@ -39,7 +38,7 @@ export async function readPkcs12(bytes: Uint8Array | string, passphrase = ''): P
     try {
       return forge.pkcs12.pkcs12FromAsn1(pfx, false, passphrase)
     } catch (error) {
-      const isOther = Buffer.byteLength(passphrase) > passphrase.length && !isOfPassphrase(error)
+      const isOther = Buffer.byteLength(passphrase) > passphrase.length && !isOfMac(error)
       if (!isOther || !Array.isArray(pfx.value)) throw error
       // The passphrase has passed: what it is compared with is left out, which takes it as it was.
       const unchecked = { ...pfx, value: pfx.value.slice(0, 2) }
@@ -65,4 +64,8 @@ export async function readPkcs12(bytes: Uint8Array | string, passphrase = ''): P
 /** Reports whether reading failed for a wrong passphrase. */
 export function isOfPassphrase(error: unknown): boolean {
   return error instanceof Error && /mac|password/i.test(error.message)
+}
+
+function isOfMac(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('MAC could not be verified')
 }

@@ -238,8 +238,9 @@ async function exchange(
     })
   } catch (error) {
     if (error instanceof UnsentError || (isBegun && !isUnread(error))) throw error
-    // What aborts has a number for a code.
-    throw new UnsentError(error instanceof DOMException ? 'UND_ERR_CONNECT_TIMEOUT' : codeOf(error))
+    // What aborts has a number for a code, or none.
+    const isCalledOff = error instanceof DOMException || codeOf(error) === ''
+    throw new UnsentError(isCalledOff ? 'UND_ERR_CONNECT_TIMEOUT' : codeOf(error))
   }
 }
 

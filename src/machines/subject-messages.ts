@@ -78,8 +78,7 @@ export type SubjectEvent =
 export type SubjectMessage =
   | Message<'subject.enrol', { subject: string; origin: Origin }>
   /** `effects` are readings of the same that were put off: this one takes their place. */
-  | Message<'subject.sync', { isRefresh?: true; effects?: readonly string[] }>
-  | Message<'subject.readAwareness' | 'subject.readLogin', { effects?: readonly string[] }>
+  | Message<'subject.sync' | 'subject.readAwareness' | 'subject.readLogin', { effects?: readonly string[] }>
   /** Carries the part `id`: the service's id of the record. */
   | Message<'subject.readAwarenessDetail', { record: string }>
   | Message<'subject.readLoginAddress', { hasRedirect: boolean }>

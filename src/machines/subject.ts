@@ -1,5 +1,5 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import type { Carried, Event } from '../message.ts'
+import type { Carried, Effect, Event } from '../message.ts'
 import { defineMachine } from './define-machine.ts'
 import { decideErased } from './erased.ts'
 import type { ErasureCompleted } from './erasure.ts'
@@ -172,11 +172,8 @@ function decideKnown(state: State, message: Carried<SubjectMessage>): Decision<S
   if (state.matches('unmet')) return refuse('nobody is enrolled under it')
   const { subject, awareness, holds } = state.context
   switch (message.type) {
-    case 'subject.sync': {
-      const { isRefresh, effects: replaced } = message.data
-      const effects = [effect(subject, 'listConsents', {}, isRefresh ? { isRefresh } : {})]
-      return record({ type: 'subject.syncRequested', data: {}, effects, ...cancelling(replaced) })
-    }
+    case 'subject.sync':
+      return record(asked('subject.syncRequested', effect(subject, 'listConsents'), message.data))
     case 'subject.refuseUse':
       return record({ type: 'subject.useRefused', data: { ...message.data, because: 'never-read' } })
     case 'subject.schedule': {
@@ -214,12 +211,7 @@ function decideKnown(state: State, message: Carried<SubjectMessage>): Decision<S
     case 'keys.epochsDestroyed':
       return record({ type: 'subject.epochsDestroyed', data: message.data })
     case 'subject.readAwareness':
-      return record({
-        type: 'subject.awarenessRequested',
-        data: {},
-        effects: [effect(subject, 'listAwareness')],
-        ...cancelling(message.data.effects),
-      })
+      return record(asked('subject.awarenessRequested', effect(subject, 'listAwareness'), message.data))
     case 'subject.readAwarenessDetail':
       return record({
         type: 'subject.awarenessDetailRequested',
@@ -227,12 +219,7 @@ function decideKnown(state: State, message: Carried<SubjectMessage>): Decision<S
         effects: [effect(subject, 'readAwareness', { id: './id' }, message.data)],
       })
     case 'subject.readLogin':
-      return record({
-        type: 'subject.loginRequested',
-        data: {},
-        effects: [effect(subject, 'readLogin')],
-        ...cancelling(message.data.effects),
-      })
+      return record(asked('subject.loginRequested', effect(subject, 'readLogin'), message.data))
     case 'subject.readLoginAddress': {
       const parts = message.data.hasRedirect ? { redirect: './redirect' } : {}
       const effects = [effect(subject, 'readLoginAddress', parts)]
@@ -280,6 +267,15 @@ function observed(
   if (!held) return [{ type: 'subject.awarenessAppeared', data: { ...data, subject } }]
   const isSame = held.createdAt === data.createdAt && held.controller === data.controller
   return isSame || isStale ? [] : [{ type: 'subject.awarenessAmended', data: readingOf(data) }]
+}
+
+/** A reading, in the place of others that were put off. */
+function asked(
+  type: 'subject.syncRequested' | 'subject.awarenessRequested' | 'subject.loginRequested',
+  reading: Effect,
+  { effects }: { readonly effects?: readonly string[] },
+): SubjectEvent {
+  return { type, data: {}, effects: [reading], ...cancelling(effects) }
 }
 
 function cancelling(effects: readonly string[] = []): Pick<Event, 'cancels'> {

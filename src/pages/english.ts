@@ -73,6 +73,9 @@ export const english: Words = {
     'subject.erased': "cancelled: the person's data was erased",
     'subject.scheduled': 'cancelled: another interval was set',
     'subject.unscheduled': 'cancelled: periodic readings were ended',
+    'subject.syncRequested': 'cancelled: a newer reading took its place',
+    'subject.awarenessRequested': 'cancelled: a newer reading took its place',
+    'subject.loginRequested': 'cancelled: a newer reading took its place',
     'effect.withdrawn': 'withdrawn: another call takes its place',
     'validation.withheld': 'not sent: the consent that it names did not stand any more',
     'validation.withheld, sent before':

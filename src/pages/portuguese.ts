@@ -73,6 +73,9 @@ export const portuguese: Words = {
     'subject.erased': 'cancelada: os dados do titular foram eliminados',
     'subject.scheduled': 'cancelada: outro intervalo foi definido',
     'subject.unscheduled': 'cancelada: as leituras periódicas foram encerradas',
+    'subject.syncRequested': 'cancelada: uma leitura mais nova tomou o seu lugar',
+    'subject.awarenessRequested': 'cancelada: uma leitura mais nova tomou o seu lugar',
+    'subject.loginRequested': 'cancelada: uma leitura mais nova tomou o seu lugar',
     'effect.withdrawn': 'retirada: outra chamada toma o seu lugar',
     'validation.withheld': 'não enviada: o consentimento indicado já não valia',
     'validation.withheld, sent before':

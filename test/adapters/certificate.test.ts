@@ -80,10 +80,21 @@ test('the chain of a PEM text may come first', async () => {
 })
 
 /** A PKCS#12 file as openssl writes it today. */
-async function byOpenssl(cert: string, key: string, passphrase: string): Promise<Buffer> {
+async function byOpenssl(cert: string, key: string, passphrase: string, how: string[] = []): Promise<Buffer> {
   const folder = mkdtempSync(join(tmpdir(), 'averba-pfx-'))
   for (const [name, text] of Object.entries({ cert, key })) writeFileSync(join(folder, name), text)
-  const flags = ['-export', '-in', 'cert', '-inkey', 'key', '-passout', `pass:${passphrase}`, '-out', 'pfx']
+  const flags = [
+    '-export',
+    '-in',
+    'cert',
+    '-inkey',
+    'key',
+    '-passout',
+    `pass:${passphrase}`,
+    '-out',
+    'pfx',
+    ...how,
+  ]
   execFileSync('openssl', ['pkcs12', ...flags], { cwd: folder, stdio: 'pipe' })
   return readFileSync(join(folder, 'pfx'))
 }
@@ -102,26 +113,40 @@ test.each(['senha-ção', 'senha€'])(
   },
 )
 
-test('of two certificates of one key in a PKCS#12 file, the one that ends last is used', async () => {
-  const authority = forge.pki.createCertificate()
+/** Issues certificates of one key, each valid from and to so many days from now. */
+function issuing() {
   const keys = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const key = keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-  const issue = (years: number) => {
+  const publicKey = keys.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+  let serial = 0
+  const issue = (fromDays: number, toDays: number) => {
     const cert = forge.pki.createCertificate()
-    cert.publicKey = forge.pki.publicKeyFromPem(
-      keys.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-    )
-    cert.serialNumber = `0${years}`
-    cert.validity.notBefore = new Date(now - 365 * dayMs)
-    cert.validity.notAfter = new Date(now + (years - 1) * 365 * dayMs - dayMs)
-    cert.setSubject([{ name: 'commonName', value: `year ${years}` }])
-    cert.setIssuer(authority.subject.attributes)
+    serial += 1
+    cert.publicKey = forge.pki.publicKeyFromPem(publicKey)
+    cert.serialNumber = `0${serial}`
+    cert.validity.notBefore = new Date(now + fromDays * dayMs)
+    cert.validity.notAfter = new Date(now + (toDays + 0.5) * dayMs)
+    cert.setSubject([{ name: 'commonName', value: `number ${serial}` }])
     cert.sign(forge.pki.privateKeyFromPem(key), forge.md.sha256.create())
     return forge.pki.certificateToPem(cert)
   }
-  const pfx = await byOpenssl(issue(1) + issue(2), key, passphrase)
-  const { daysLeft } = await useCertificate({ pfx, passphrase }, now)
-  expect(daysLeft).toBeGreaterThan(300)
+  return { key, issue }
+}
+
+test('of several certificates of one key in a file, the one that ends last of those whose time has come is used', async () => {
+  const { key, issue } = issuing()
+  const [former, present, next] = [issue(-365, -1), issue(-100, 265), issue(30, 395)]
+  const pfx = await byOpenssl(former + present, key, passphrase)
+  expect((await useCertificate({ pfx, passphrase }, now)).daysLeft).toBe(265)
+  const used = await useCertificate({ cert: former + next + present, key }, now)
+  expect([used.daysLeft, used.notBefore]).toEqual([265, undefined])
+})
+
+test('a certificate under another label of PEM is one', async () => {
+  const { key, issue } = issuing()
+  const [own, ...others] = [issue(-1, 100), issuing().issue(-1, 300), issuing().issue(-1, 300)]
+  const labelled = own?.replaceAll('CERTIFICATE', 'X509 CERTIFICATE') ?? ''
+  expect((await useCertificate({ cert: others.join('') + labelled, key }, now)).daysLeft).toBe(100)
 })
 
 test('one that ends in 20 days is told of when it is used', async () => {

@@ -4,7 +4,7 @@ import { givenConsent } from './given-consent.ts'
 
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
 
-test('what is asked again and again during an outage is asked of the service once when it is over', async () => {
+test('what is asked again and again during an outage is asked of the service twice when it is over', async () => {
   let isDown = false
   const asked = new Map<string, number>()
   const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
@@ -27,16 +27,34 @@ test('what is asked again and again during an outage is asked of the service onc
     expect(await codeOf(averba.awareness.list({ subject, ageMaxMs: 0 }))).toBe('OUTCOME')
     await clock.advance(10_000)
   }
-  expect(await averba.effects.list({ state: 'deferred' })).toHaveLength(4)
+  expect(await averba.effects.list({ state: 'deferred' })).toHaveLength(7)
   isDown = false
   asked.clear()
   await clock.advance(3_600_000)
   await averba.settle()
   expect(Object.fromEntries(asked)).toEqual({
-    consentimentos: 2,
-    ciencias: 1,
-    autenticacao: 1,
+    consentimentos: 3,
+    ciencias: 2,
+    autenticacao: 2,
   })
   expect(await averba.consents.sync({ subject }, ask)).toMatchObject({ status: 'settled' })
+  await world.close()
+})
+
+test('an outage of days is told of, however often it is asked meanwhile', async () => {
+  let isDown = false
+  const { world, subject } = await givenConsent('ATIVO', async (request, forward) => {
+    return isDown ? new Response('', { status: 503 }) : forward(request)
+  })
+  const { averba, clock } = world
+  isDown = true
+  for (let hour = 0; hour < 30; hour++) {
+    await averba.logins.state({ subject }).catch(() => undefined)
+    await clock.advance(3_600_000)
+    await averba.settle()
+  }
+  expect((await averba.effects.list({ state: 'parked' })).length).toBeGreaterThan(0)
+  const { checks } = await averba.health()
+  expect(checks.find(({ name }) => name === 'effects')).toMatchObject({ ok: false })
   await world.close()
 })
