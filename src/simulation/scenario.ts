@@ -156,7 +156,6 @@ type Ended<R> = { readonly result: R } | { readonly error: unknown } | { readonl
 /** Lets the work end, or the process that does it. */
 async function end<R>(world: World, act: () => Promise<R>): Promise<Ended<R>> {
   let ended: Ended<R> | undefined
-  const over = world.clock.runUntil(() => ended !== undefined || world.isDown)
   const acting = act().then(
     result => {
       ended = { result }
@@ -165,6 +164,7 @@ async function end<R>(world: World, act: () => Promise<R>): Promise<Ended<R>> {
       ended = { error }
     },
   )
+  const over = world.clock.runUntil(() => ended !== undefined || world.isDown)
   // Where nobody sleeps, the work waits for the outside.
   const isOutside = (error: unknown) => error instanceof AverbaError && error.code === 'NOTHING_DUE'
   await over.catch((error: unknown) => (isOutside(error) ? acting : Promise.reject(error)))

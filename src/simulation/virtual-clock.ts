@@ -9,6 +9,21 @@ interface Sleeper {
   readonly wake: () => void
 }
 
+/** Somebody who moves the clock. */
+interface Mover {
+  /** Where it stops: it is there when nothing is due before. */
+  readonly end: number
+  /** It asks whether it is over. */
+  isAsking: boolean
+}
+
+interface Moving {
+  readonly end?: number
+  /** False where nothing is left to do. */
+  readonly step: () => boolean
+  readonly isOver?: () => boolean | Promise<boolean>
+}
+
 /** How far a clock runs by itself. */
 export interface RunLimit {
   /** How many sleepers are woken at most: 10,000 by default. */
@@ -40,7 +55,9 @@ export class VirtualClock implements Clock {
   readonly #held = new Set<Promise<unknown>>()
   #quieting: Promise<void> | undefined
   /** Those that move this clock, the newest last. */
-  readonly #movers: symbol[] = []
+  readonly #movers: Mover[] = []
+  /** How often one of them woke somebody, or ended. */
+  #moves = 0
 
   /** @throws {AverbaError} `INVALID_INPUT` when the start is not a time */
   constructor(start: Instant = startsAt) {
@@ -141,8 +158,7 @@ export class VirtualClock implements Clock {
   async advance(ms: number): Promise<void> {
     if (ms < 0) throw invalidMove(`advance by ${ms} ms`, 'jump shows an earlier time')
     const end = this.#timeAfter(ms, 'advance')
-    await this.#move(() => this.#wakeNext(end))
-    this.#now = Math.max(this.#now, end)
+    await this.#move({ end, step: () => this.#wakeNext() })
   }
 
   /**
@@ -155,19 +171,18 @@ export class VirtualClock implements Clock {
     { wakesMax = wakesDefault }: RunLimit = {},
   ): Promise<void> {
     const woken = new Map<string, number>()
-    await this.#move(() => {
+    const step = () => {
       this.#checkWakes(woken, wakesMax)
-      if (!this.#wakeNext(Number.POSITIVE_INFINITY, woken)) {
-        throw new AverbaError(
-          'NOTHING_DUE',
-          `Cannot run on from ${toInstant(this.#now)}: nothing is due any more`,
-          {
-            hint: 'What is waited for needs somebody who acts, or work that was begun: averba.run, or averba.settle',
-          },
-        )
-      }
-      return true
-    }, predicate)
+      if (this.#wakeNext(woken)) return true
+      throw new AverbaError(
+        'NOTHING_DUE',
+        `Cannot run on from ${toInstant(this.#now)}: nothing is due any more`,
+        {
+          hint: 'What is waited for needs somebody who acts, or work that was begun: averba.run, or averba.settle',
+        },
+      )
+    }
+    await this.#move({ step, isOver: predicate })
   }
 
   /**
@@ -177,10 +192,11 @@ export class VirtualClock implements Clock {
    */
   async runToIdle({ wakesMax = wakesDefault }: RunLimit = {}): Promise<void> {
     const woken = new Map<string, number>()
-    await this.#move(() => {
+    const step = () => {
       if (woken.size > 0 && this.#sleepers.size > 0) this.#checkWakes(woken, wakesMax)
-      return this.#wakeNext(Number.POSITIVE_INFINITY, woken)
-    })
+      return this.#wakeNext(woken)
+    }
+    await this.#move({ step })
   }
 
   /**
@@ -222,33 +238,48 @@ export class VirtualClock implements Clock {
 
   /**
    * Takes steps, each when all is quiet, until one says that it was the last. Of several that move the clock at once
-   * the newest does: two would wake two sleepers where one was meant.
+   * the newest does, and nobody past the end of another: two would wake two sleepers where one was meant.
    */
-  async #move(step: () => boolean, isOver: () => boolean | Promise<boolean> = () => false): Promise<void> {
-    const mover = Symbol('mover')
+  async #move({ end = Number.POSITIVE_INFINITY, step, isOver = () => false }: Moving): Promise<void> {
+    const mover: Mover = { end, isAsking: false }
     this.#movers.push(mover)
-    const isNewest = () => this.#movers.at(-1) === mover
     try {
       for (;;) {
-        // Where another moved it until now, what it woke has to come to rest first.
-        const wasNewest = isNewest()
+        const moves = this.#moves
         await this.quiet()
+        mover.isAsking = true
         if (await isOver()) return
-        if (wasNewest && isNewest() && !step()) return
+        mover.isAsking = false
+        // Another has moved it since: what that woke has to come to rest first.
+        if (moves !== this.#moves) continue
+        const firstEnd = Math.min(...this.#movers.map(each => each.end))
+        if (firstEnd < (this.#first()?.dueAt ?? Number.POSITIVE_INFINITY)) {
+          if (end > firstEnd) continue
+          this.#now = Math.max(this.#now, end)
+          return
+        }
+        // Who asks whether it is over may wait for this clock.
+        if (this.#movers.findLast(each => !each.isAsking) === mover && !step()) return
       }
     } finally {
+      this.#moves += 1
       this.#movers.splice(this.#movers.indexOf(mover), 1)
     }
   }
 
-  /**
-   * Wakes the sleeper that is due first; of several, the one that has slept longest. False when none is due by `end`.
-   */
-  #wakeNext(end: number, woken?: Map<string, number>): boolean {
+  /** The sleeper that is due first; of several, the one that has slept longest. */
+  #first(): Sleeper | undefined {
     let first: Sleeper | undefined
     for (const each of this.#sleepers) if (!first || each.dueAt < first.dueAt) first = each
-    if (!first || first.dueAt > Math.min(end, lastTime)) return false
+    return first
+  }
+
+  /** Wakes the sleeper that is due first. False when none ever comes due. */
+  #wakeNext(woken?: Map<string, number>): boolean {
+    const first = this.#first()
+    if (!first || first.dueAt > lastTime) return false
     this.#now = Math.max(this.#now, first.dueAt)
+    this.#moves += 1
     woken?.set(first.what, (woken.get(first.what) ?? 0) + 1)
     first.wake()
     return true

@@ -77,6 +77,22 @@ test('what is done may let time pass by itself', async () => {
   expect(result).toEqual({ status: 'settled', tookMs: 5_000 })
 })
 
+test('what is given may run the engine for a while', async () => {
+  const { result } = await scenario({
+    async given({ averba, clock }) {
+      const began = clock.now()
+      const stop = new AbortController()
+      const running = averba.run({ signal: stop.signal })
+      await clock.advance(60_000)
+      stop.abort()
+      await running
+      return clock.now() - began
+    },
+    when: async (_, tookMs) => tookMs,
+  })
+  expect(result).toBe(60_000)
+})
+
 test('what is thrown is compared too, and is not swallowed where nothing is said of it', async () => {
   const when = ({ averba }: World) => averba.consents.approve({ cpf: samples.cpf, id: '1' })
   await scenario({ when, expected: { error: { code: 'NOT_FOUND' } } })

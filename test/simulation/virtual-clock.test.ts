@@ -208,6 +208,46 @@ test('several may move a clock at once: it goes from one due time to the next al
   expect(clock.now() - begin).toBe(5_500)
 })
 
+/** Work that looks every second whether there is something to do, until it is told to stop. */
+function looking(clock: VirtualClock) {
+  const stop = new AbortController()
+  const over = (async () => {
+    while (!stop.signal.aborted) await clock.sleep(1_000, stop.signal)
+  })()
+  return { stop: () => stop.abort(), over }
+}
+
+test('who moves a clock without an end goes no further than somebody who moves it to one', async () => {
+  const clock = new VirtualClock()
+  const begin = clock.now()
+  const { stop, over } = looking(clock)
+  let isDone = false
+  const advanced = clock.advance(60_500).then(() => {
+    expect(clock.now() - begin).toBe(60_500)
+    isDone = true
+  })
+  await Promise.all([advanced, clock.runUntil(() => isDone)])
+  expect(clock.now() - begin).toBe(60_500)
+  await clock.finish(clock.advance(10_000))
+  expect(clock.now() - begin).toBe(70_500)
+  stop()
+  await over
+})
+
+test('who waits for a clock while it is asked whether it is over keeps nobody from moving it', async () => {
+  const clock = new VirtualClock()
+  const begin = clock.now()
+  const asked: number[] = []
+  const isOver = async () => {
+    asked.push(clock.now() - begin)
+    await clock.sleep(1_000)
+    return asked.length === 3
+  }
+  await Promise.all([clock.advance(10_000), clock.runUntil(isOver)])
+  expect(asked).toHaveLength(3)
+  expect(clock.now() - begin).toBe(10_000)
+})
+
 test('a sleep for no number is refused, and one without an end is none that comes due', async () => {
   const clock = new VirtualClock()
   const begin = clock.now()
