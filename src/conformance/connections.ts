@@ -60,6 +60,21 @@ export function connectionConformance(
       expect(await connection.read(counted)).toBe(2 * rowsAtOnce)
     }))
 
+  test('numbers come as numbers, however large the type of their column', () =>
+    given(async connection => {
+      await connection.transact(function* (): Steps<void> {
+        yield { sql: `create table large (n bigint not null)`, parameters: [] }
+        yield { sql: 'insert into large (n) values (?)', parameters: [2 ** 40] }
+      })
+      const found = await connection.read(() =>
+        first<{ n: number; c: number }>({
+          sql: 'select max(n) as n, count(*) as c from large',
+          parameters: [],
+        }),
+      )
+      expect(found).toEqual({ n: 2 ** 40, c: 1 })
+    }))
+
   test('a reading sees nothing of a transaction that is under way, or all of it', () =>
     given(async connection => {
       for (let round = 0; round < 10; round++) {
@@ -74,6 +89,24 @@ export function connectionConformance(
         expect(([...seen][0] ?? Number.NaN) % (2 * rowsAtOnce)).toBe(0)
       }
     }))
+
+  if (isShared)
+    test('write transactions exclude each other from their first statement on', () =>
+      given(async (connection, connect) => {
+        const other = await connect()
+        await connection.transact(() => words(1))
+        function* addOne(): Steps<void> {
+          const n = yield* counted()
+          // As if there were a lot to do before it writes.
+          yield* countedOften()
+          yield* each(insert, [[1_000 + n, 'palavra']])
+        }
+        const rounds = Array.from({ length: readings }, () => [connection, other]).flat()
+        await Promise.all(rounds.map(each => each.transact(addOne)))
+        // A number that two had counted would be there twice.
+        expect(await connection.read(counted)).toBe(rowsAtOnce + rounds.length)
+        await other.close()
+      }))
 
   if (isShared)
     test('a reading sees one state from its first statement to its last, whoever commits meanwhile', () =>

@@ -22,6 +22,8 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
       const now = Date.parse(at)
       expect(await store.dueEffects(now - 1)).toEqual([])
       expect(await store.dueEffects(now)).toEqual(['token-a/1/0'])
+      expect(await store.dueEffects(now, { types: [] })).toEqual([])
+      expect(await store.effects({ states: [] })).toEqual([])
       expect(await store.claimEffect('token-a/1/0', now)).toMatchObject({
         wasStarted: false,
         owed: { attempts: 1 },

@@ -1,6 +1,6 @@
 import type { Store } from '../store/store.ts'
 import type { Harness } from './harness.ts'
-import { type Place, toStream } from './place.ts'
+import { machine, type Place, toStream } from './place.ts'
 
 /** What every store promises of those who follow the log. */
 export function followerConformance({ test, expect }: Harness, newPlace: () => Place): void {
@@ -63,6 +63,30 @@ export function followerConformance({ test, expect }: Harness, newPlace: () => P
       expect(await store.followers.next(before)).toBe(before + 1)
       expect(await store.followers.next(before + 2)).toBeUndefined()
       expect(await store.followers.next(0, ['token.renewed'])).toBeUndefined()
+      expect(await store.followers.next(0, [])).toBeUndefined()
+    }))
+
+  test('of several types none is passed over, and those between are', () =>
+    given(async store => {
+      const types = ['token.requested', 'token.rejected', 'token.renewed', 'token.requested', 'token.renewed']
+      for (const type of types) {
+        const event = { type, data: { generation: 1 } }
+        const one = { stream: 'token-a', event, because: 'token.request', machine }
+        await store.append({ ...toStream('token-a', 'any'), events: [one] })
+      }
+      const begin = (await store.read({ stream: 'token-a' }))[0]?.position ?? 0
+      const wanted = ['token.renewed', 'token.requested']
+      const found: number[] = []
+      for (let at = 0; ; ) {
+        const next = await store.followers.next(at, wanted)
+        if (next === undefined) break
+        found.push(next - begin)
+        at = next
+      }
+      expect(found).toEqual([0, 2, 3, 4])
+      const read = await store.read({ types: wanted })
+      expect(read.map(({ position }) => position - begin)).toEqual([0, 2, 3, 4])
+      expect(await store.read({ types: [] })).toEqual([])
     }))
 
   for (const [how, position] of [

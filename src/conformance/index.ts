@@ -1,15 +1,17 @@
 import { appendConformance } from './appends.ts'
 import { connectionConformance } from './connections.ts'
 import { effectConformance } from './effects.ts'
+import { failureConformance } from './failures.ts'
 import { followerConformance } from './followers.ts'
 import type { Connect, Harness } from './harness.ts'
 import { keptConformance } from './kept.ts'
-import { Place } from './place.ts'
+import { Place, type Through } from './place.ts'
 import { processConformance } from './processes.ts'
 import { viewConformance } from './views.ts'
 
 export type {
   Attempt,
+  CheckTables,
   Connection,
   Searched,
   Statement,
@@ -38,9 +40,10 @@ export function storeConformance(
   newDatabase: () => Connect,
   { isShared = true, isKept = true }: { readonly isShared?: boolean; readonly isKept?: boolean } = {},
 ): void {
-  const newPlace = () => new Place(newDatabase())
+  const newPlace = (through?: Through) => new Place(newDatabase(), through)
   harness.describe('connections', () => connectionConformance(harness, newDatabase, { isShared }))
   harness.describe('appends', () => appendConformance(harness, newPlace))
+  harness.describe('commits that fail', () => failureConformance(harness, newPlace))
   harness.describe('effects', () => effectConformance(harness, newPlace))
   harness.describe('views', () => viewConformance(harness, newPlace))
   harness.describe('followers', () => followerConformance(harness, newPlace))

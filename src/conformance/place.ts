@@ -1,5 +1,6 @@
 import { createIds, systemClock, systemEntropy } from '../clock.ts'
 import type { Append, Appended } from '../store/append.ts'
+import type { Connection } from '../store/connection.ts'
 import { Store } from '../store/store.ts'
 import type { StoreOptions } from '../store/store-options.ts'
 import { createKeyring } from '../vault/keyring.ts'
@@ -8,13 +9,16 @@ import type { Connect } from './harness.ts'
 /** How the suite opens a store. */
 export type PlaceOptions = Partial<Pick<StoreOptions, 'views' | 'onViewStopped' | 'onCommitted' | 'clock'>>
 
+/** What stands between a store and its connection. */
+export type Through = (connection: Connection) => Connection
+
 /** Opens stores on one database, empty at first: each as another process would, where the dialect allows it. */
 export class Place {
   readonly #connect: Connect
   readonly #keyring = createKeyring(systemEntropy)
 
-  constructor(connect: Connect) {
-    this.#connect = connect
+  constructor(connect: Connect, through: Through = connection => connection) {
+    this.#connect = async () => through(await connect())
   }
 
   open(options: PlaceOptions = {}): Promise<Store> {

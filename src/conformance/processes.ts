@@ -51,6 +51,7 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
       expect(await other.followers.move(follower, 1)).toBe(false)
       expect(await other.followers.keep('mail')).toBe(false)
       expect(await other.followers.holds(follower)).toBe(false)
+      expect(await other.followers.fail(follower, 1, null, 'RangeError')).toBe(false)
       expect(await one.followers.keep('mail')).toBe(true)
       expect(await one.followers.holds(follower)).toBe(true)
       await other.followers.release('mail')
@@ -58,6 +59,43 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
       expect(await one.followers.move(follower, 1)).toBe(true)
       await one.followers.release('mail')
       expect(await other.followers.take('mail')).toMatchObject({ position: 1 })
+    }))
+
+  test('what two take at once one gets, and only that one holds, extends or releases it', () =>
+    given(async (one, other) => {
+      const [now, rounds] = [Date.now(), 20]
+      const event = {
+        type: 'token.requested',
+        data: {},
+        effects: [{ type: 'tokenService.requestToken', data: {} }],
+      }
+      for (let n = 1; n <= rounds; n++) {
+        const stream = `token-${n}`
+        await one.append({
+          ...toStream(stream, 'none'),
+          at: new Date(now).toISOString(),
+          events: [{ stream, event, because: 'token.request', machine }],
+        })
+        const id = `${stream}/1/0`
+        // Its row is there, and nobody has it.
+        await one.followers.take(`follower-${n}`)
+        await one.followers.release(`follower-${n}`)
+        const taken = await Promise.all(
+          [one, other].map(async store => ({
+            store,
+            follower: await store.followers.take(`follower-${n}`),
+            lease: await store.secrets.leases.take(`lease-${n}`),
+            effect: await store.claimEffect(id, now),
+          })),
+        )
+        for (const what of ['follower', 'lease', 'effect'] as const)
+          expect(taken.filter(each => Boolean(each[what]))).toHaveLength(1)
+        const stranger = taken.find(each => !each.lease)?.store
+        await stranger?.secrets.leases.release(`lease-${n}`)
+        expect(await stranger?.secrets.leases.take(`lease-${n}`)).toBe(false)
+        const without = taken.find(each => each.effect === undefined)?.store
+        expect(await without?.holdEffect({ id, attempts: 1 })).toBe(false)
+      }
     }))
 
   test('what was taken by a clock that was ahead holds nobody off when the clock has been put right', async () => {

@@ -1,7 +1,10 @@
 import type { CompiledQuery, Kysely } from 'kysely'
 import type { Schema } from './schema.ts'
 
-/** A statement with its parameters. Hand-written ones mark each parameter with `?`, in every dialect. */
+/**
+ * A statement with its parameters. Hand-written ones mark each parameter with `?`, in every dialect. Its rows are
+ * objects by column, whose numbers are numbers, those of a `bigint` and of `count(*)` too.
+ */
 export interface Statement {
   readonly sql: string
   readonly parameters: readonly unknown[]
@@ -48,7 +51,9 @@ export interface Connection {
   /**
    * Runs the steps in one write transaction, durable when it resolves. Rolls back when they throw. Write transactions
    * exclude each other from their first statement on, across processes: nobody changes what one has read before it
-   * ends. A lock that another process holds is waited for, for seconds, without holding up the event loop.
+   * ends. In PostgreSQL that takes a lock, such as `pg_advisory_xact_lock`, before the first one. A lock that another
+   * process holds is waited for, for seconds, without holding up the event loop. The steps are run once: whoever runs
+   * them again, after a conflict of serializable transactions, has `foreignWrites` give another value.
    */
   transact<T>(steps: () => Steps<T>): Promise<T>
   /** Runs the steps on one consistent reading of the database. */

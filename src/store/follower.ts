@@ -1,6 +1,7 @@
 import type { Instant } from '../message.ts'
 import { type Connection, column, first, rows, type Steps } from './connection.ts'
 import { isOver, type Lease } from './leases.ts'
+import { oneOf } from './one-of.ts'
 import { search, type Window } from './search.ts'
 
 /** Where a follower of the log stands. */
@@ -94,7 +95,7 @@ export class FollowerTable {
 
   /** Finds the next event of some types, or of any, without reading it: it may be damaged. */
   async next(after: number, types?: readonly string[]): Promise<number | undefined> {
-    const ofTypes = types ? `and type in (${types.map(() => '?')})` : ''
+    const ofTypes = types ? `and ${oneOf('type', types)}` : ''
     const sql = `select position from event where position > ? and position <= ? ${ofTypes} order by position limit 1`
     const look = ({ above, upTo }: Window) =>
       column<number>({ sql, parameters: [above, upTo, ...(types ?? [])] })

@@ -4,6 +4,7 @@ import type { EffectState, Instant, Owed, Recorded, Settlement } from '../messag
 import { type Connection, first, rows, type Steps } from './connection.ts'
 import { endOfLog } from './end-of-log.ts'
 import { isOver, type Lease } from './leases.ts'
+import { oneOf } from './one-of.ts'
 import { idOf, type Named, type EffectRow as Row, toOwed, toOwedOrDamaged } from './owed-row.ts'
 import type { Schemas } from './schemas.ts'
 
@@ -147,7 +148,7 @@ export function* dueEffects(
   { now, latest }: Pick<Lease, 'now' | 'latest'>,
   { types, limit }: DueFilter = {},
 ): Steps<string[]> {
-  const ofTypes = types ? `and effect.type in (${types.map(() => '?')})` : ''
+  const ofTypes = types ? `and ${oneOf('effect.type', types)}` : ''
   const most = limit === undefined ? '' : 'limit ?'
   const given = [...(types ?? []), ...(limit === undefined ? [] : [limit])]
   const due = { sql: `${selectDue} ${ofTypes} ${inDueOrder} ${most}`, parameters: [now, now, ...given] }
@@ -250,6 +251,7 @@ export interface EffectFilter {
 /** Lists effects, the oldest first: those that are open, unless a state asks for others. */
 export function* listEffects(connection: Connection, schemas: Schemas, filter: EffectFilter): Steps<Owed[]> {
   const { stream, states, withDamaged, after, limit } = filter
+  if (states?.length === 0) return []
   const hasEnded = states?.some(state => endedStates.has(state)) ?? true
   let query = hasEnded ? allEffects(connection) : openEffects(connection)
   if (stream !== undefined) {

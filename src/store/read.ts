@@ -6,6 +6,7 @@ import { type Connection, column, first, type Statement, type Steps } from './co
 import { endOfLog } from './end-of-log.ts'
 import { readHeader, recordKeyIn } from './header.ts'
 import { findMark, type MovedParts } from './moved-parts.ts'
+import { oneOf } from './one-of.ts'
 import type { Schemas } from './schemas.ts'
 import { search, type Window } from './search.ts'
 
@@ -110,7 +111,7 @@ function pageOf(filter: ReadFilter, window?: Window): Statement {
   if (window) where('position > ? and position <= ?', window.above, window.upTo)
   else if (after !== undefined) where(`position ${later} ?`, after)
   if (fromVersion !== undefined) where(`version ${earlier} ?`, fromVersion)
-  if (types) where(`type in (${types.map(() => '?')})`, ...types)
+  if (types) where(oneOf('type', types), ...types)
   if (exceptTypes && exceptTypes.length > 0)
     where(`type not in (${exceptTypes.map(() => '?')})`, ...exceptTypes)
   // Events are named after their machine, and '/' is the character after '.'.

@@ -107,7 +107,10 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
   const bytes = isSqlite ? 'blob' : 'bytea'
   const integer = isSqlite ? 'integer' : 'bigint'
   const end = isSqlite ? 'strict' : ''
-  const table = (name: string, ...columns: string[]) => `create table ${name} (${columns.join(', ')}) ${end}`
+  // Texts are compared by their bytes, whatever the language of a database.
+  const ordered = (column: string) => (isSqlite ? column : column.replace(' text', ' text collate "C"'))
+  const table = (name: string, ...columns: string[]) =>
+    `create table ${name} (${columns.map(ordered).join(', ')}) ${end}`
   /** A table whose rows are stored in its primary key: one tree instead of two. */
   const indexed = (name: string, ...columns: string[]) =>
     `${table(name, ...columns)}${isSqlite ? ', without rowid' : ''}`

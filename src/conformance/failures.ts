@@ -1,0 +1,40 @@
+import type { Connection } from '../store/connection.ts'
+import type { Harness } from './harness.ts'
+import { type Place, type Through, toStream } from './place.ts'
+
+/** What every store promises where a commit fails. */
+export function failureConformance({ test, expect }: Harness, newPlace: (through: Through) => Place): void {
+  test('a commit that fails leaves no gap, and nothing of it is remembered', async () => {
+    let isFull = false
+    const failing = (connection: Connection): Connection => {
+      const transact: Connection['transact'] = steps =>
+        connection.transact(function* () {
+          const done = yield* steps()
+          if (isFull) throw new RangeError('The disk is full')
+          return done
+        })
+      return withTransact(connection, transact)
+    }
+    const store = await newPlace(failing).open()
+    await store.append(toStream('token-a', 'none'))
+    isFull = true
+    await expect(store.append(toStream('token-a', 1))).rejects.toMatchObject({ message: 'The disk is full' })
+    await expect(store.append(toStream('token-c', 'none'))).rejects.toMatchObject({ name: 'RangeError' })
+    isFull = false
+    expect((await store.append(toStream('token-a', 1))).status).toBe('appended')
+    expect((await store.append(toStream('token-c', 'none'))).status).toBe('appended')
+    expect((await store.read({})).map(({ position }) => position)).toEqual([1, 2, 3, 4])
+    await store.close()
+  })
+}
+
+/** The same connection, with another way to write. */
+function withTransact(connection: Connection, transact: Connection['transact']): Connection {
+  return new Proxy(connection, {
+    get(target, name) {
+      if (name === 'transact') return transact
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
