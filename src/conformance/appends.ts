@@ -3,7 +3,7 @@ import type { Harness } from './harness.ts'
 import { at, digest, machine, type Place, positionsOf, toStream } from './place.ts'
 
 /** What every store promises of appends, receipts, parts and pages. */
-export function appendConformance({ test, expect }: Harness, newPlace: (through?: Through) => Place): void {
+export function appendConformance({ test, expect }: Harness, newPlace: () => Place): void {
   const given = async <T>(work: (store: Store) => Promise<T>) => {
     const store = await newPlace().open()
     return work(store).finally(() => store.close())
