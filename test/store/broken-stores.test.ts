@@ -127,6 +127,27 @@ test.each<[string, (connection: Connection) => Connection, string]>([
     'a follower is one store’s at a time, until it lets it go',
   ],
   [
+    'lets anyone call a follower failed',
+    inTurn(
+      'where name = ? and lease_owner = ? and position = ?',
+      'where name = ? and ? is not null and position = ?',
+    ),
+    'a follower is one store’s at a time, until it lets it go',
+  ],
+  [
+    'lets anyone give a lease back',
+    inTurn(
+      'delete from lease where name = ? and owner = ?',
+      'delete from lease where name = ? and ? is not null',
+    ),
+    'what two take at once one gets, and only that one holds, extends or releases it',
+  ],
+  [
+    'looks for the first of several types alone',
+    inTurn('and type in (?,?)', 'and type = ? and ? is not null'),
+    'of several types none is passed over, and those between are',
+  ],
+  [
     'writes no tile of the tree',
     reworded(sql =>
       sql.startsWith('insert into tile')
