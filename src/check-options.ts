@@ -169,6 +169,11 @@ function checkRun({ run = {}, receiver }: AverbaOptions): void {
       hint: 'Give the option receiver, with the publicUrl at whose path it is served',
     })
   }
+  if (run.receiver && run.receiver.certificate === undefined) {
+    throw misconfigured('Cannot use run.receiver: its certificate is missing', {
+      hint: 'Give run.receiver.certificate, { cert, key } or { pfx, passphrase }: the portal delivers over TLS only',
+    })
+  }
   for (const [name, port = 0] of [
     ['run.port', run.port],
     ['run.receiver.port', run.receiver?.port],

@@ -3,7 +3,7 @@ import { effectStream } from './addresses.ts'
 import { type Clock, calledOff } from './clock.ts'
 import type { Delivery } from './decisions.ts'
 import type { Engine } from './engine.ts'
-import { checkActor, checkBasis, checkId, checkMs } from './given.ts'
+import { checkActor, checkBasis, checkId, checkMs, checkNames } from './given.ts'
 import type { Actor, Basis, Json, Owed, Problem, Recorded } from './message.ts'
 import type { Ask, Outcome } from './outcome.ts'
 import type { About } from './recorder.ts'
@@ -26,6 +26,8 @@ const withdrawn: Problem = {
   code: 'WITHDRAWN',
   title: 'Something else was asked for before it left',
 }
+
+const askNames = ['commandId', 'actor', 'basis', 'correlationId', 'waitMs', 'signal'] as const
 
 /** What a command id stands for: the method of the API that was called, or the type of the message, and with what. */
 type Input = ({ readonly method: string } | { readonly type: string }) & { readonly [key: string]: Json }
@@ -202,7 +204,9 @@ export class Commands {
   }
 
   /** Checked before anything is recorded, `waitMs` too. */
-  #aboutOf({ commandId, actor, basis, correlationId, waitMs }: Ask): About {
+  #aboutOf(ask: Ask): About {
+    checkNames(ask, askNames, 'the last argument')
+    const { commandId, actor, basis, correlationId, waitMs } = ask
     if (waitMs !== undefined) checkMs(waitMs, 'waitMs')
     if (commandId !== undefined) checkId(commandId, 'command id')
     if (correlationId !== undefined) checkId(correlationId, 'correlation id')

@@ -5,7 +5,7 @@ import { answerAbout, answerFrom, askedAtOf, nowAfter, readStory, type Story } f
 import { type ConsentRecorded, tell } from './consent-timeline.ts'
 import type { Delivery } from './decisions.ts'
 import { AverbaError } from './errors.ts'
-import { checkAge, checkBasis } from './given.ts'
+import { checkAge, checkBasis, checkNames } from './given.ts'
 import { checkCome, knownUntil } from './known-until.ts'
 import type { Use } from './machines/consent-events.ts'
 import type { Reason } from './machines/consent-standing.ts'
@@ -75,6 +75,8 @@ export class ConsentNotEffectiveError extends AverbaError {
   }
 }
 
+const whichNames = ['cpf', 'subject', 'id', 'ageMaxMs'] as const
+
 const unread =
   'Nothing was ever read of this consent: call consents.sync, and check the id with consents.list'
 
@@ -140,7 +142,10 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
   }
 
   return {
-    async standing(which, { at, knownAt } = {}) {
+    async standing(which, options = {}) {
+      checkNames(which, whichNames, 'the consent')
+      checkNames(options, ['at', 'knownAt'], 'the last argument')
+      const { at, knownAt } = options
       const { ageMaxMs } = which
       if (at !== undefined) await checkCome(area, at, 'at')
       checkAge(ageMaxMs)
@@ -153,6 +158,7 @@ export function createStandings(area: Area, readings: ConsentReadings): Standing
       return answerAbout(story, at ?? known.at, known.at, { ageMaxMs }, clock)
     },
     async use(which, ask = {}) {
+      checkNames(which, whichNames, 'the consent')
       const basis = ask.basis ?? area.options.basis
       if (!basis) {
         throw new AverbaError(

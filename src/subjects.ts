@@ -4,19 +4,26 @@ import { AverbaError } from './errors.ts'
 import type { Origin } from './machines/subject-messages.ts'
 import type { Store } from './store/store.ts'
 
-/** A data subject by a random name: safe in your tables and logs. */
+/** A data subject by a random name: safe in your tables and logs. What comes from there is given `as SubjectRef`. */
 export type SubjectRef = string & { readonly subject: unique symbol }
 
 /** A data subject, by CPF or by ref. */
 export type Who = { readonly cpf: string } | { readonly subject: SubjectRef }
 
 /**
- * Refuses who is named twice: it could be two persons.
+ * Refuses who is not named, or twice: it could be two persons.
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */
 export function checkWho(who: Who): void {
-  const { cpf, subject }: { cpf?: unknown; subject?: unknown } = who
+  // What has no types may give anything.
+  const given: unknown = who
+  const { cpf, subject }: { cpf?: unknown; subject?: unknown } =
+    typeof given === 'object' && given !== null ? given : {}
+  if (cpf === undefined && subject === undefined) {
+    const hint = 'Give { cpf }, or the ref of consents.enrol as { subject }'
+    throw new AverbaError('INVALID_INPUT', 'Cannot find the data subject: nobody is named', { hint })
+  }
   if (cpf === undefined || subject === undefined) return
   throw new AverbaError('INVALID_INPUT', 'Cannot find the data subject: both CPF and ref are given', {
     hint: 'Give one of them: by the ref where you have it',

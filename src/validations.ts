@@ -9,7 +9,7 @@ import { parseCpf } from './cpf.ts'
 import type { Target } from './decisions.ts'
 import { AverbaError } from './errors.ts'
 import { findValidation, requireValidation } from './find-validation.ts'
-import { checkId, checkInstant, checkOneOf, checkText, notAbout } from './given.ts'
+import { checkId, checkInstant, checkNames, checkOneOf, checkText, notAbout } from './given.ts'
 import { believeLate } from './late-answer.ts'
 import type { Basis, Instant, Json, Part, Recorded } from './message.ts'
 import { checkNamedBefore, useNamed } from './named-consents.ts'
@@ -245,7 +245,9 @@ function isSame(a: Json, b: Json): boolean {
   return canonicalJson(a, { fractions: true }) === canonicalJson(b, { fractions: true })
 }
 
-function checkInput({ id, again, reuseWithinMs }: ValidationInput): void {
+function checkInput(input: ValidationInput): void {
+  checkNames(input, ['id', 'cpf', 'claims', 'again', 'reuseWithinMs'], 'what is to be validated')
+  const { id, again, reuseWithinMs } = input
   checkId(id, 'validation id')
   if (again) {
     checkId(again.of, 'id of the validation to pay again')
@@ -270,16 +272,17 @@ function parseClaims(given: Claims): Json {
   const isNothing = parsed.success && [...flatten(parsed.data).values()].every(isBlank)
   if (isNothing) throw invalid('claims: nothing is claimed, and the call may cost money')
   if (parsed.success) return JSON.parse(JSON.stringify(parsed.data))
-  const fields = parsed.error.issues.map(issue => {
+  const all = parsed.error.issues.map(issue => {
     // A name that is none of the contract's may be a value of the person.
     const unknown = issue.code === 'unrecognized_keys' ? ['<a field of another name>'] : []
     return [...issue.path, ...unknown].join('.')
   })
+  const fields = [...new Set(all)]
   throw new AverbaError(
     'INVALID_INPUT',
     `Cannot validate: wrong claims${fields.some(Boolean) ? ` at ${fields.join(', ')}` : ''}`,
     {
-      hint: 'Use the fields of the contract: texts, whole numbers, and days of the calendar as YYYY-MM-DD',
+      hint: `Use the fields of the contract, texts, whole numbers, and days of the calendar as YYYY-MM-DD: ${Object.keys(claimsSchema.shape).join(', ')}`,
     },
   )
 }

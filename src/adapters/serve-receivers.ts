@@ -57,7 +57,12 @@ const closeWaitMs = 5_000
 export async function serveReceivers(options: ServeReceiversOptions): Promise<ReceiverServer> {
   const { receivers, certificate, certificates = {}, host, port = 443, clock = systemClock } = options
   const { onTrouble = () => undefined } = options
-  checkPaths(receivers)
+  checkReceivers(receivers)
+  if (certificate === undefined) {
+    throw new AverbaError('MISCONFIGURED', 'Cannot serve the receivers: there is no certificate', {
+      hint: 'Give certificate: { cert, key } as PEM text, or { pfx, passphrase }, for the name in receiver.publicUrl',
+    })
+  }
   const sources = new Map([...Object.entries(certificates), ['', certificate] as const])
   const shown = new ServerCertificates(sources, clock, onTrouble)
   const own = await shown.load()
@@ -147,11 +152,16 @@ async function close(server: Server, answers: Answers, clock: Clock): Promise<vo
   await ending
 }
 
-function checkPaths(receivers: object): void {
+function checkReceivers(receivers: Readonly<Record<string, unknown>> = {}): void {
   const paths = Object.keys(receivers)
   const wrong = paths.find(path => !/^\/[^?#\s]*$/.test(path))
-  if (wrong === undefined && paths.length > 0) return
-  const what = wrong === undefined ? 'there is none' : `"${wrong}" is not a path`
+  const isNone = (path: string) => typeof Object(receivers[path]).listener !== 'function'
+  const none = paths.find(isNone)
+  if (wrong === undefined && none === undefined && paths.length > 0) return
+  const [what = 'there is none'] = [
+    ...(wrong === undefined ? [] : [`"${wrong}" is not a path`]),
+    ...(none === undefined ? [] : [`what is given for "${none}" is no receiver`]),
+  ]
   throw new AverbaError('MISCONFIGURED', `Cannot serve the receivers: ${what}`, {
     hint: "Give { receivers: { '/averba': averba.receiver } }, with the path of receiver.publicUrl",
   })

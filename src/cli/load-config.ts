@@ -23,9 +23,7 @@ export async function loadConfig(file: string = defaultConfig): Promise<AverbaOp
   const { default: options } = (await import(pathToFileURL(path).href).catch((cause: unknown) => {
     throw new AverbaError('MISCONFIGURED', `Cannot load "${path}": ${reasonOf(cause, path)}`, {
       cause,
-      hint: isVariableMissing(cause)
-        ? 'Set what is missing, or delete what you do not use from the configuration'
-        : `To see where and why, run it alone: node "${path}"`,
+      hint: hintFor(cause, path),
     })
   })) as { default?: unknown } // What a module exports is checked below, and by openAverba.
   if (typeof options === 'object' && options !== null) return options as AverbaOptions // Checked by openAverba.
@@ -36,7 +34,12 @@ export async function loadConfig(file: string = defaultConfig): Promise<AverbaOp
 /** The error of a configuration that `averba init` wrote, for a missing variable. */
 const missingVariable = /^The environment variable (\w+) is not set$/
 
-const isVariableMissing = (cause: unknown) => cause instanceof Error && missingVariable.test(cause.message)
+function hintFor(cause: unknown, path: string): string {
+  if (cause instanceof Error && missingVariable.test(cause.message))
+    return 'Set what is missing, or delete what you do not use from the configuration'
+  const module = cause instanceof SyntaxError ? 'Its package.json has to say "type": "module". ' : ''
+  return `${module}To see where and why, run it alone: node "${path}"`
+}
 
 /** An error's message may quote a secret; a variable's name does not. */
 function reasonOf(cause: unknown, path: string): string {

@@ -124,7 +124,9 @@ async function init({ json = false, ...options }: { json?: boolean; dir: string;
   console.log(`Wrote ${result.file}. What to do next:`)
   console.log('1. Delete the services in it that you do not use.')
   console.log(`2. Set the environment variables that are left: ${result.variables.join(', ')}.`)
-  console.log("3. Open the log: import config from './averba.config.ts', then await openAverba(config).")
+  console.log(
+    `3. Say "type": "module" in package.json, and open the log: import config from './averba.config.ts', then await openAverba(config).`,
+  )
   console.log('To try it without any account, start averba simulate: it writes a file of these variables.')
 }
 

@@ -63,7 +63,7 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
 
   test('what two take at once one gets, and only that one holds, extends or releases it', () =>
     given(async (one, other) => {
-      const [now, rounds] = [Date.now(), 20]
+      const [now, rounds] = [systemClock.now(), 20]
       const event = {
         type: 'token.requested',
         data: {},

@@ -1,8 +1,15 @@
+import { closed } from '../errors.ts'
 import type { Keyring } from '../vault/keyring.ts'
 import type { Connection } from './connection.ts'
 import { rows } from './connection.ts'
 import { openSqlite } from './sqlite.ts'
 import { treeRoot } from './tree.ts'
+
+/** Of an engine that died nothing goes on; one that was closed says so. */
+interface Life {
+  isOver: boolean
+  isClosed: boolean
+}
 
 /** Told before and after each write of an engine. True lets its process die there. */
 export type AtWrite = (when: 'beforeWrite' | 'afterWrite') => boolean
@@ -18,7 +25,7 @@ export class Medium {
   #keyring: Keyring | undefined
   #isFull = false
   /** Ends with the engine that has the store open. */
-  #life = { isOver: true }
+  #life: Life = { isOver: true, isClosed: false }
 
   constructor(path: string, atWrite: AtWrite) {
     this.#path = path
@@ -30,13 +37,14 @@ export class Medium {
     const database = this.#database ?? (await openSqlite(this.#path))
     this.#database = database
     await this.#limitPages()
-    const life = { isOver: false }
+    const life: Life = { isOver: false, isClosed: false }
     this.#life = life
     const never = <T>() => new Promise<T>(() => undefined)
     const alive = async <T>(work: () => Promise<T>): Promise<T> => {
+      if (life.isClosed) throw closed()
       if (life.isOver) return never()
       const done = await work()
-      return life.isOver ? never() : done
+      return life.isOver && !life.isClosed ? never() : done
     }
     return {
       dialect: database.dialect,
@@ -57,6 +65,7 @@ export class Medium {
       close: async () => {
         if (life.isOver) return
         life.isOver = true
+        life.isClosed = true
         if (!this.#isInMemory) await this.close()
       },
     }

@@ -201,6 +201,12 @@ test.each([
     /MISCONFIGURED: .*AVERBA_X is not set\nSet what is missing/,
   ],
   [
+    'cannot be read as a module',
+    'syntax.config.ts',
+    'export default {',
+    /^MISCONFIGURED: .*it ends with SyntaxError\nIts package.json has to say "type": "module". To see /,
+  ],
+  [
     'fails with a secret in its message',
     'failing.config.ts',
     `throw new TypeError('${secret}')`,
