@@ -39,9 +39,9 @@ export class CompactTree {
     return this.#size
   }
 
-  /** Adds a leaf, given as what is hashed: a zero byte and its text. */
-  add(leaf: Uint8Array): void {
-    let hash = digest(leaf)
+  /** Adds the leaf of a text. */
+  add(text: string): void {
+    let hash = digest(`\0${text}`)
     let level = 0
     for (let edge = this.#edges[level]; edge?.isFull; edge = this.#edges[level]) {
       put(hash, edge.pair, 33)

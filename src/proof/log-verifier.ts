@@ -3,13 +3,10 @@ import { Absence, type AbsenceCounts } from './absence.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { CompactTree, emptyRoot } from './compact-tree.ts'
 import { Faults } from './faults.ts'
-import { HeaderReader } from './header-reader.ts'
-import { Leaf } from './leaf.ts'
 import { Legality, type StreamPlace } from './legality.ts'
 import { beganType, logStream, resumedType } from './log-stream.ts'
 import { parseVerifierKey } from './note.ts'
-import type { RecordedHeader } from './recorded-header.ts'
-import { StreamNames } from './stream-names.ts'
+import { parseRecorded, type RecordedHeader } from './recorded-header.ts'
 
 /** A part that is there, sealed as it is. */
 export interface PresentPart {
@@ -37,11 +34,8 @@ export interface LogVerified {
 export class LogVerifier {
   readonly faults = new Faults()
   readonly #tree = new CompactTree()
-  readonly #leaf = new Leaf()
-  readonly #reader = new HeaderReader()
-  readonly #names = new StreamNames()
-  /** By the numbers of the streams' names. */
-  readonly #places: (StreamPlace & { version: number })[] = []
+  /** Where each stream stands, by its name. */
+  readonly #places = new Map<string, StreamPlace & { version: number }>()
   readonly #absence = new Absence()
   readonly #legality = new Legality()
   readonly #checkpoints: readonly Checkpoint[]
@@ -68,11 +62,10 @@ export class LogVerifier {
   /** Takes the next event, with its parts that are there. */
   add(text: string, parts: readonly PresentPart[]): void {
     const before = this.#tree.size
-    this.#leaf.hold(text)
-    const header = this.#reader.read(this.#leaf)
+    const header = parseRecorded(text)
     const isOrigin = header?.stream === logStream
     if (isOrigin) this.#checkOrigin(header, before)
-    this.#tree.add(this.#leaf.bytes)
+    this.#tree.add(text)
     this.#parts += parts.length
     if (header) this.#checkHeader(header, before + 1, parts)
     else this.faults.add('headers', `the text at ${before + 1} is not that of an event`)
@@ -106,13 +99,10 @@ export class LogVerifier {
   }
 
   #placeOf(stream: string): StreamPlace & { version: number } {
-    const { streamAt } = this.#reader
-    const words = streamAt === undefined ? undefined : this.#leaf.words
-    const number = this.#names.numberOf(stream, words, streamAt)
-    const known = this.#places[number]
+    const known = this.#places.get(stream)
     if (known) return known
     const place = { version: 0, machine: undefined, standing: undefined }
-    this.#places[number] = place
+    this.#places.set(stream, place)
     return place
   }
 

@@ -8,8 +8,8 @@ export const sha256: (data: Uint8Array | string) => string = native
   ? data => native('sha256', data, 'hex')
   : portableSha256
 
-/** The same for bytes, as a text with one character per byte of the hash: in two thirds of the time. */
-export const digest: (data: Uint8Array) => string = native
+/** The same, as a text with one character per byte of the hash: in two thirds of the time. */
+export const digest: (data: Uint8Array | string) => string = native
   ? data => native('sha256', data, 'binary')
   : portableDigest
 
@@ -27,7 +27,7 @@ const initialState = fractions(Math.sqrt, 8)
 const words = new Int32Array(64)
 
 /** The hash in plain JavaScript, as a text with one character per byte. */
-export function portableDigest(data: Uint8Array): string {
+export function portableDigest(data: Uint8Array | string): string {
   return String.fromCharCode(...fromHex(portableSha256(data)))
 }
 

@@ -293,7 +293,7 @@ function rewritings(): Mutation[] {
     let note = ''
     for (const { number, size } of checkpoints) {
       const tree = new CompactTree()
-      for (const header of headers.slice(0, size)) tree.add(Buffer.from(`\0${header}`))
+      for (const header of headers.slice(0, size)) tree.add(header)
       note = signCheckpoint({ origin, size, root: tree.root() }, signer)
       db.prepare('update checkpoint set note = ? where number = ?').run(note, number)
     }
