@@ -39,7 +39,7 @@ export interface Audit {
    * away and what for is an event before. Only what was recorded under the option `recordKeys` has such keys.
    *
    * @throws {AverbaError} `NOT_FOUND`, also for what was destroyed; `INVALID_INPUT` without an actor, a purpose or keys
-   * of the record; `PERSONAL_ID`; `PART_ARCHIVED` for what was moved out to a bundle
+   * of the record; `PERSONAL_ID`
    */
   disclose(event: WhichEvent, options: DiscloseOptions): Promise<string>
   /**

@@ -135,7 +135,7 @@ export interface Averba {
   rebuild(options?: RebuildAll): Promise<Rebuilt[]>
   /**
    * Makes the index by which CPFs, ids of the services and contents are found anew, from the log and its parts. What
-   * was erased, or moved out to a bundle, is not found again, but for failure records, which the portal's id finds.
+   * was erased is not found again, but for failure records, which the portal's id finds.
    */
   rebuildIndex(): Promise<IndexRebuilt>
   /**

@@ -169,8 +169,8 @@ function checkKept(before: ErasureReceipt | undefined, keep: readonly PartKind[]
 }
 
 /** Whether anything of it is left to keep: what is gone keeps no key. */
-function isLeft({ ending, isOut }: NamedPart): boolean {
-  return ending !== undefined || isOut === true
+function isLeft({ ending }: NamedPart): boolean {
+  return ending !== undefined
 }
 
 /** The key first: without it nothing else matters. */

@@ -23,7 +23,6 @@
  * - `NOT_OURS`: the file is not a log of averba, or is newer than this version.
  * - `CORRUPT`: the log contradicts itself.
  * - `ROLLED_BACK`: the log is behind its high-water mark, or another than it was then: cut off, put back or replaced.
- * - `PART_ARCHIVED`: personal data that was moved out to a bundle, and has to be put back to be read.
  * - `PART_DESTROYED`: personal data that is asked for and was destroyed, by retention or with its person.
  * - `VIEW_STOPPED`: a view stands still, and what it shows may be over: nothing is told by it before it runs again.
  * - `ENDLESS`: a simulated clock that was to run until nothing is left, and something always is; it is named.
@@ -56,7 +55,6 @@ export type ErrorCode =
   | 'NOT_OURS'
   | 'CORRUPT'
   | 'ROLLED_BACK'
-  | 'PART_ARCHIVED'
   | 'PART_DESTROYED'
   | 'VIEW_STOPPED'
   | 'ENDLESS'

@@ -13,7 +13,6 @@ import type { SubscriptionEvent } from './machines/subscription.ts'
 import type { TokenEvent } from './machines/token.ts'
 import type { ValidationEvent } from './machines/validation.ts'
 import type { Recorded as AnyRecorded } from './message.ts'
-import type { PartsNamed } from './store/moved-parts.ts'
 import type { Resumed } from './store/resuming.ts'
 
 type AnyEvent =
@@ -39,9 +38,6 @@ export type Events = { [E in AnyEvent as E['type']]: E['data'] } & {
   'log.machinesAdded': { machines: readonly MachineTable[] }
   /** The log goes on from a backup under another name. */
   'log.resumed': Resumed
-  /** These parts were moved out to the bundle with this SHA-256, or put back from it. */
-  'log.partsArchived': PartsNamed
-  'log.partsRestored': PartsNamed
 }
 
 /** An event as the log holds it. */

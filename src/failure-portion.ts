@@ -5,7 +5,7 @@ import { brasiliaDay } from './brasilia.ts'
 import { fromInstant } from './clock.ts'
 import type { Delivery, Target } from './decisions.ts'
 import type { Instant, Json, PartAddress } from './message.ts'
-import { isDamage, openUnlessArchived, sealedBody } from './notification.ts'
+import { isDamage, sealedBody } from './notification.ts'
 import type { Claim } from './store/append.ts'
 import { type Place, placeOf } from './store/relocation.ts'
 import type { Found, StoredNotifications } from './stored-notifications.ts'
@@ -113,7 +113,7 @@ export class FailurePortion {
   /** Content that is now in the inbox, or whom it is for, need not be kept here too. */
   async #destroyContent(address: PartAddress): Promise<void> {
     const { store } = this.#area
-    const content = await openUnlessArchived(this.#area)(address).catch((error: unknown) => {
+    const content = await this.#area.store.open(address).catch((error: unknown) => {
       // What is damaged is told by who looks for damage: it keeps nothing else from coming back.
       if (isDamage(error)) return undefined
       throw error

@@ -9,7 +9,7 @@ import type { AnsweredFailure } from './failure-routes.ts'
 import { type Listed, listedBy } from './listed.ts'
 import { type HarvestReason, harvestDueAt } from './machines/portal.ts'
 import type { Instant } from './message.ts'
-import { openUnlessArchived, type SealedBody } from './notification.ts'
+import type { SealedBody } from './notification.ts'
 import { type Outcome, valueOf } from './outcome.ts'
 import { addressedTo } from './portal-address.ts'
 import { portalStream } from './subscription-routes.ts'
@@ -17,7 +17,7 @@ import type { FailureRow } from './views/failures.ts'
 
 /**
  * A failed delivery as the portal recorded it (document 3, section 2). Its content is that of its notification once
- * there is one; empty where it was destroyed or moved out.
+ * there is one; empty where it was destroyed.
  */
 export interface Failure extends Pick<Falha, 'id' | 'descricao' | 'evento' | 'conteudo'> {
   /** When it failed; the beginning of the day that was asked for where the record's time cannot be read. */
@@ -47,7 +47,7 @@ export interface Failures {
    * page holds no more than a page of them in memory.
    *
    * @throws {AverbaError} `INVALID_INPUT` for a day that is not among the last thirty, `OUTCOME`; `VIEW_STOPPED` while
-   * their view stands still; `PART_ARCHIVED` where a record of these days was moved out to a bundle
+   * their view stands still
    */
   failures(options?: { day?: string; recover?: boolean }): Listed<Failure>
   /**
@@ -96,12 +96,11 @@ export function createFailures(area: Area, list: () => Promise<unknown>): Failur
   }
 
   async function contentAt({ content, notification }: FailureRow): Promise<string> {
-    const open = openUnlessArchived(area)
-    const kept = content === null ? undefined : await open(content)
+    const kept = content === null ? undefined : await store.open(content)
     if (kept !== undefined) return contentOf({ record: { conteudo: kept } }) ?? ''
     if (notification === null) return ''
     // As `sealedBody` made it.
-    const body = (await open(`notification-${notification}/1/body`)) as SealedBody | undefined
+    const body = (await store.open(`notification-${notification}/1/body`)) as SealedBody | undefined
     return Buffer.from(body?.bytes ?? '', 'base64').toString()
   }
 

@@ -51,7 +51,6 @@ export type { Actor, Basis, EffectState, Instant, Json, Owed, Problem } from './
 export type { Notification } from './notification.ts'
 export type { HandlerOptions, Notifications } from './notifications.ts'
 export {
-  archiveParts,
   backupStore,
   diagnoseStore,
   exportBundle,
@@ -60,7 +59,6 @@ export {
   type ReplayLogOptions,
   rebuildStore,
   replayLog,
-  restoreParts,
   type VerifyLogOptions,
   verifyLog,
 } from './operating.ts'

@@ -27,8 +27,7 @@ type Opener = (name: string, of?: PartAddress) => Promise<Json | undefined>
 
 /**
  * Makes the index by which CPFs and ids of the services are found anew, from the log and its parts. What was
- * erased has none, and is not found again; neither is what was moved out to a bundle, but for failure records, whose
- * ids stand in clear.
+ * erased has none, and is not found again, but for failure records, whose ids stand in clear.
  */
 export async function rebuildKeyedIndex(area: Area): Promise<IndexRebuilt> {
   const { store } = area
@@ -82,7 +81,7 @@ async function rowsOf(area: Area, event: Recorded, failures: Map<string, string>
       return rowIf('subscription', data.evento, data.subscription)
     case 'subscription.failing':
     case 'portal.foreignFailure': {
-      // Its record may be moved out, and the portal shows it again all the same.
+      // Its record may be destroyed, and the portal shows it again all the same.
       const id = idIn({ id: remoteId })
       if (id !== undefined) failures.set(failure, id)
       return rowIf('failure', id, failure)

@@ -12,7 +12,7 @@ export type Notification<B = Json> = Stored<B> & (Delivered | Recovered)
 
 interface Delivered {
   readonly origin: 'delivered'
-  /** Whom the portal named; absent once that was destroyed or moved out. */
+  /** Whom the portal named; absent once that was destroyed. */
   readonly recipient?: { readonly tipo: string | null; readonly id: string }
 }
 
@@ -98,19 +98,10 @@ export async function openNotification(
   return { ...stored, origin, ...(named && { recipient: { tipo: named.tipo, id: named.id } }) }
 }
 
-/** Opens a part, or gives nothing where it was moved out to a bundle: what is listed is still listed. */
-export function openUnlessArchived({ store }: Pick<Area, 'store'>): Open {
-  return address =>
-    store.open(address).catch((error: unknown) => {
-      if (error instanceof AverbaError && error.code === 'PART_ARCHIVED') return undefined
-      throw error
-    })
-}
-
 /** Opens a notification for a list: a damaged one does not end the list. */
 export async function openListed(area: Pick<Area, 'store'>, clear: ClearNotification): Promise<Notification> {
   try {
-    return await openNotification(area, clear, openUnlessArchived(area))
+    return await openNotification(area, clear)
   } catch (error) {
     if (!isDamage(error)) throw error
     return { ...(await openNotification(area, clear, async () => undefined)), isDamaged: true }
@@ -127,12 +118,12 @@ export function bodyOf({ id }: Pick<Recorded, 'id'>): PartAddress {
   return `${id}/body`
 }
 
-/** Reports whether a body was destroyed; one that was moved out, or is damaged, may be put back. */
+/** Reports whether a body was destroyed; one that is damaged may be put back. */
 export async function isDestroyed({ store }: Pick<Area, 'store'>, body: PartAddress): Promise<boolean> {
   try {
     return (await store.open(body)) === undefined
   } catch (error) {
-    if (isDamage(error) || (error instanceof AverbaError && error.code === 'PART_ARCHIVED')) return false
+    if (isDamage(error)) return false
     throw error
   }
 }

@@ -55,7 +55,7 @@ export interface Notifications {
     options?: HandlerOptions<B>,
   ): void
   /**
-   * Notifications, the oldest first. Those whose body was moved out, destroyed or damaged come without it.
+   * Notifications, the oldest first. Those whose body was destroyed or damaged come without it.
    *
    * @throws {AverbaError} `INVALID_INPUT` for an unknown state, `VIEW_STOPPED` while their view stands still
    */

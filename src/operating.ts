@@ -2,19 +2,16 @@ import { existsSync, statSync } from 'node:fs'
 import { claimedKinds } from './claimed-kinds.ts'
 import { fromInstant, giveWay, systemEntropy, toInstant } from './clock.ts'
 import { AverbaError } from './errors.ts'
-import { findLasting } from './lasting-parts.ts'
 import type { Instant } from './message.ts'
 import { parseVerifierKey } from './proof/note.ts'
 import type { Verdict } from './proof/verdict.ts'
 import { verifyBundle } from './proof/verify-bundle.ts'
 import { type Replayed, type ReplayOptions, replay } from './replay.ts'
-import { moveOut, putBack } from './store/archive.ts'
 import { type BackupMade, type BackupOptions, makeBackup } from './store/backup.ts'
 import { type DiagnoseOptions, type Diagnosis, diagnose } from './store/diagnose.ts'
 import { type Exported, exportLog, openSigned, readExported } from './store/export-log.ts'
 import { readMark } from './store/high-water-mark.ts'
 import { migrations, statementsFrom } from './store/migrations.ts'
-import type { PartsBack, PartsMoved } from './store/moved-parts.ts'
 import { proveEvent, type WhichEvent } from './store/prove.ts'
 import { readPage } from './store/read.ts'
 import type { RebuildAll } from './store/rebuild-all.ts'
@@ -187,37 +184,6 @@ export async function replayLog(options: ReplayLogOptions): Promise<Replayed> {
 export interface ReplayLogOptions extends ReplayOptions {
   readonly store: string
   readonly onProgress?: (position: number, end: number) => void
-}
-
-/**
- * Moves sealed parts of events recorded before an instant out to a bundle, and records it. Headers, rows and replay
- * stay as they are. What is still needed stays: CPFs, the records of consents and awareness, and notifications that a
- * handler has not finished.
- *
- * @returns how many parts moved; `undefined`, and no bundle is written, when there was none, or another process moved
- * all of them meanwhile
- * @throws {AverbaError} `INVALID_INPUT`, `STORE_UNSAFE`, `STORE_BUSY`, `CORRUPT`, `VIEW_STOPPED` while a view that
- * tells what is needed stands still, and as `openAverba`
- */
-export async function archiveParts(
-  options: OpenedWith & { before: Instant; to: string },
-): Promise<PartsMoved | undefined> {
-  const before = parseInstant(options.before)
-  return withStore(options, async (store, at) => {
-    const stays = await findLasting(store)
-    return moveOut({ path: options.store, store, before, to: options.to, at, entropy: systemEntropy, stays })
-  })
-}
-
-/**
- * Puts the parts of a bundle back beside their events: `returned` counts those that were out until now, `keyless` those
- * whose owner's key was destroyed.
- *
- * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `CORRUPT`, and as `openAverba`
- */
-export function restoreParts(options: OpenedWith & { from: string }): Promise<PartsBack> {
-  const { store: path, from } = options
-  return withStore(options, (store, at) => putBack({ path, store, from, at }))
 }
 
 /**

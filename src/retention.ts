@@ -165,7 +165,7 @@ export class Retention {
 
   /**
    * Decided per owner whom nothing holds, by all that is on their streams; an owner who is held meanwhile is looked at
-   * again. Parts that were moved out meanwhile are left alone.
+   * again.
    */
   async #destroying(over: readonly AgedPart[], named: { kind: string; rule: string }): Promise<Delivery> {
     const owners = [...new Set(over.map(part => part.owner))].filter(owner => owner.startsWith('subject-'))

@@ -14,7 +14,7 @@ export interface Reveals {
    * what for is an event before anything is opened; what was destroyed is null.
    *
    * @throws {AverbaError} `INVALID_INPUT` without an actor or a purpose, or when nothing in the row is sealed;
-   * `PERSONAL_ID`; `PART_ARCHIVED` for what was moved out to a bundle
+   * `PERSONAL_ID`
    */
   reveal<R extends object>(row: R, options: { actor: Actor; purpose: string }): Promise<Revealed<R>>
 }

@@ -3,7 +3,7 @@ import { brasiliaDay } from './brasilia.ts'
 import { fromInstant, giveWay, toInstant } from './clock.ts'
 import type { Received, Recovered } from './machines/notification.ts'
 import type { Instant, Recorded } from './message.ts'
-import { copyWindowMs, isDamage, openUnlessArchived, type SealedBody } from './notification.ts'
+import { copyWindowMs, isDamage, type SealedBody } from './notification.ts'
 import { positionBefore } from './store/position-before.ts'
 
 /**
@@ -194,7 +194,7 @@ export class StoredNotifications {
         rest.push(each)
         continue
       }
-      // What was moved out, erased or damaged cannot be compared, and so counts as no copy.
+      // What was erased or damaged cannot be compared, and so counts as no copy.
       if ((await this.#openedOf(each)) !== null) this.#keepContent(each)
     }
     this.#unopened.set(shape, rest)
@@ -268,7 +268,7 @@ export class StoredNotifications {
   }
 
   async #sealedOf({ body }: Stored): Promise<SealedBody | undefined> {
-    const sealed = await openUnlessArchived(this.#area)(body).catch((error: unknown) => {
+    const sealed = await this.#area.store.open(body).catch((error: unknown) => {
       if (isDamage(error)) return undefined
       throw error
     })

@@ -19,7 +19,7 @@ import type {
 } from './pages/subject-report.ts'
 import type { Words } from './pages/words.ts'
 import { reportedConsents, reportedNotifications, reportedUses, reportedValidations } from './reported.ts'
-import { isOf, streamsHolding, whereAre } from './store/concerning.ts'
+import { isOf, streamsHolding } from './store/concerning.ts'
 import type { Store } from './store/store.ts'
 import { checkWho, type SubjectRef, type Who } from './subjects.ts'
 
@@ -174,12 +174,13 @@ async function heldBy(
       .map(({ name, bytes }) => ({ position, name, kind: `${type}/${name}`, at, bytes })),
   )
   parts.sort((one, other) => one.position - other.position)
-  const places = await store.reader.read(() => whereAre(parts))
+  const held = new Set(await store.owners.present(parts))
   const found = new Map<string, HeldKind>()
-  for (const [i, { kind, at, bytes }] of parts.entries()) {
-    const place = places[i] ?? 'gone'
+  for (const part of parts) {
+    const { kind, at, bytes } = part
+    const place = held.has(part) ? 'held' : 'gone'
     const before = found.get(kind)
-    const counts = before ?? { pieces: 0, held: 0, archived: 0, gone: 0, bytes: 0 }
+    const counts = before ?? { pieces: 0, held: 0, gone: 0, bytes: 0 }
     found.set(kind, {
       kind,
       label: describeKind(kind, words),

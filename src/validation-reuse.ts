@@ -2,7 +2,6 @@ import { environmentOf } from './adapters/validation/environment.ts'
 import type { ValidationResult } from './adapters/validation/protocol.ts'
 import type { Area } from './area.ts'
 import type { Delivery } from './decisions.ts'
-import { AverbaError } from './errors.ts'
 import type { Carried, Json, Owed, PartAddress } from './message.ts'
 import { canonicalJson } from './proof/canonical-json.ts'
 
@@ -53,14 +52,9 @@ export async function findReusable(
   return { from: id, claims: `${requested.id}/claims`, result }
 }
 
-/** A result that was moved out or destroyed cannot be given again. */
+/** A result that was destroyed cannot be given again. */
 async function isThere({ store }: Area, result: PartAddress): Promise<boolean> {
-  try {
-    return (await store.open(result)) !== undefined
-  } catch (error) {
-    if (error instanceof AverbaError && error.code === 'PART_ARCHIVED') return false
-    throw error
-  }
+  return (await store.open(result)) !== undefined
 }
 
 /** What an answer is found by when the same is claimed again; `undefined` where it says nothing to give again. */

@@ -1,7 +1,7 @@
 import type { FieldResult, ValidationResult } from './adapters/validation/protocol.ts'
 import type { Area } from './area.ts'
 import { AverbaError } from './errors.ts'
-import type { Instant, Json, PartAddress } from './message.ts'
+import type { Instant, Json } from './message.ts'
 import type { ValidationRow } from './views/validations.ts'
 
 /** A validation of what was claimed of a person (document 2, section 2). */
@@ -28,8 +28,6 @@ export interface Validation {
   readonly resolved?: { readonly charged: boolean; readonly at: Instant; readonly note?: string }
   /** What the service answered, as it came, up to 16,384 characters, where it could not be read as a validation. */
   readonly unreadable?: string
-  /** Its answer or note was moved out to a bundle, and is left out in a list until it is put back. */
-  readonly isArchived?: true
   /** Its result was destroyed, by retention or with its person: in a list it is left out, and `fields` is empty. */
   readonly isDestroyed?: true
 }
@@ -37,38 +35,26 @@ export interface Validation {
 /**
  * Opens a validation.
  *
- * @throws {AverbaError} `PART_ARCHIVED` when its answer was moved out to a bundle, `PART_DESTROYED` when it was
- * destroyed: a validation without fields would read as one without a mismatch
+ * @throws {AverbaError} `PART_DESTROYED` when its answer was destroyed: a validation without fields would read as one
+ * without a mismatch
  */
 export async function openValidation(
   { store }: Pick<Area, 'store'>,
   row: ValidationRow,
 ): Promise<Validation> {
-  const sealed = await openSealed(row, address => store.open(address))
+  const sealed = await openSealed(store, row)
   if (row.result !== null && sealed.result === undefined) throw destroyed()
   return show(row, sealed)
 }
 
-/** Opens a validation for a list, which nothing that was moved out or destroyed ends. */
+/** Opens a validation for a list, which nothing that was destroyed ends. */
 export async function openListedValidation(
   { store }: Pick<Area, 'store'>,
   row: ValidationRow,
 ): Promise<Validation> {
-  const archived = new Set<PartAddress>()
-  const sealed = await openSealed(row, address =>
-    store.open(address).catch((error: unknown) => {
-      if (!(error instanceof AverbaError) || error.code !== 'PART_ARCHIVED') throw error
-      archived.add(address)
-      return undefined
-    }),
-  )
-  const { result } = row
-  const isDestroyed = result !== null && sealed.result === undefined && !archived.has(result)
-  return {
-    ...show(row, sealed),
-    ...(archived.size > 0 && { isArchived: true }),
-    ...(isDestroyed && { isDestroyed }),
-  }
+  const sealed = await openSealed(store, row)
+  const isDestroyed = row.result !== null && sealed.result === undefined
+  return { ...show(row, sealed), ...(isDestroyed && { isDestroyed }) }
 }
 
 function destroyed(): AverbaError {
@@ -89,13 +75,13 @@ interface Sealed {
 }
 
 async function openSealed(
+  store: Area['store'],
   { result, note, unreadable }: ValidationRow,
-  open: (address: PartAddress) => Promise<Json | undefined>,
 ): Promise<Sealed> {
   return {
-    result: result === null ? undefined : await open(result),
-    note: note === null ? undefined : await open(note),
-    unreadable: unreadable === null ? undefined : await open(unreadable),
+    result: result === null ? undefined : await store.open(result),
+    note: note === null ? undefined : await store.open(note),
+    unreadable: unreadable === null ? undefined : await store.open(unreadable),
   }
 }
 

@@ -13,7 +13,6 @@ import { checkId, checkInstant, checkNames, checkOneOf, checkText, notAbout } fr
 import { believeLate } from './late-answer.ts'
 import type { Basis, Instant, Json, Part, Recorded } from './message.ts'
 import { checkNamedBefore, useNamed } from './named-consents.ts'
-import { openUnlessArchived } from './notification.ts'
 import type { Ask, Outcome } from './outcome.ts'
 import { canonicalJson } from './proof/canonical-json.ts'
 import type { Standings } from './standings.ts'
@@ -53,14 +52,13 @@ export interface Validations {
    * `paidPerDayMax`, with no validation recorded, so that the same id may be used another day; `NOT_FOUND` and
    * `REFUSED` when what is to be paid again is not there, is not inconclusive, or was paid again before;
    * `CONSENT_NOT_EFFECTIVE` when the consent does not stand, before any request for the validation; `PART_ARCHIVED`,
-   * `PART_DESTROYED` under an id that was answered, when its answer was moved out to a bundle, or destroyed
+   * `PART_DESTROYED` under an id that was answered, when its answer was destroyed
    */
   validate(input: ValidationInput, ask?: ValidationAsk): Promise<Outcome<Validation>>
   /**
    * A validation by the host's id, or `undefined`.
    *
-   * @throws {AverbaError} `PART_ARCHIVED` when its answer was moved out to a bundle, `PART_DESTROYED` when it was
-   * destroyed
+   * @throws {AverbaError} `PART_DESTROYED` when its answer was destroyed
    */
   get(id: string): Promise<Validation | undefined>
   /**
@@ -69,8 +67,8 @@ export interface Validations {
   of(event: Pick<Recorded, 'stream'>): Promise<Validation>
   /**
    * The validations in the order in which they were asked for, `from` included, `until` not. Those without
-   * `reusedFrom` are the ones that an invoice may name, by `traceId`. One whose answer was moved out to a bundle,
-   * or destroyed, is listed without it, and says so by `isArchived` or `isDestroyed`.
+   * `reusedFrom` are the ones that an invoice may name, by `traceId`. One whose answer was destroyed is listed without
+   * it, and says so by `isDestroyed`.
    *
    * @throws {AverbaError} `INVALID_INPUT` for an instant in another form or an unknown state, `VIEW_STOPPED` while
    * their view stands still
@@ -128,8 +126,8 @@ export function createValidations(area: Area, standings: Pick<Standings, 'use' |
   async function repeat(of: string, by: string, person: string, claims: Json): Promise<Target> {
     const { stream, subject } = await requireValidation(area, of)
     if (subject !== person) throw invalid('id of the validation to pay again: it is of another person')
-    // What was moved out or destroyed cannot be compared.
-    const before = await openUnlessArchived(area)(`${stream}/1/claims`)
+    // What was destroyed cannot be compared.
+    const before = await area.store.open(`${stream}/1/claims`)
     if (before !== undefined && !isSame(before, claims))
       throw invalid(
         'claims: what is paid again claims the same; validate what differs under an id of its own',

@@ -2,7 +2,6 @@
  * averba/verify: holds an exported bundle, or the proof of one event, against what mathematics says of it. Depends on
  * nothing: no database, no network, no module of a runtime. Runs on Node, on Deno and in browsers.
  */
-export type { AbsenceCounts, AbsenceKind } from './proof/absence.ts'
 export {
   type DisclosureVerdict,
   type OpenedPart,

@@ -21,11 +21,9 @@ export function backupCommand(): Command {
 async function backup(store: string, to: string, { json = false }: { json?: boolean }): Promise<void> {
   const made = await backupStore({ store, to, onProgress: createStoppableProgress() })
   if (json) return console.log(JSON.stringify(made))
-  const { position, at, bytes, parts, archivedParts, keyring, epochs, owed } = made
+  const { position, at, bytes, parts, keyring, epochs, owed } = made
   const extent = `${counted(position, 'event')} up to ${at}, ${counted(parts, 'part')}`
   console.log(`${to}: ${extent}, ${describeBytes(bytes)}, checked.`)
-  if (archivedParts > 0)
-    console.log(`In bundles: ${counted(archivedParts, 'part')}. Keep the bundles as well.`)
   console.log(`Its parts open with the keyring ${keyring}, epochs ${epochs.join(', ') || 'none yet'}.`)
   console.log(`The keyring is NOT in it: back up ${store}.keys too, in another place.`)
   if (owed.length === 0) return

@@ -92,8 +92,7 @@ function* describe(found: Diagnosis): Iterable<string> {
   yield* describeOwed(found.owed)
   const pragmas = Object.entries(found.pragmas).map(([name, value]) => `${name} ${value}`)
   yield `pragmas  ${pragmas.join(', ')}`
-  if (checked)
-    yield `checked  ${counted(checked.events, 'event')}, ${counted(checked.parts, 'part')}, ${checked.archivedParts} in bundles`
+  if (checked) yield `checked  ${counted(checked.events, 'event')}, ${counted(checked.parts, 'part')}`
   yield found.problems.length === 0 ? 'Nothing is wrong.' : 'WRONG:'
   for (const problem of found.problems) yield `  ${problem}`
 }

@@ -5,7 +5,6 @@ import { AverbaError } from '../index.ts'
 import { printable } from '../printable.ts'
 import type { Fault, Policies } from '../simulation/index.ts'
 import { applyCommand } from './apply.ts'
-import { archiveCommand } from './archive.ts'
 import { backupCommand } from './backup.ts'
 import type { DevOptions } from './dev.ts'
 import { doctorCommand } from './doctor.ts'
@@ -97,7 +96,6 @@ function createProgram(): Command {
     doctorCommand,
     rebuildCommand,
     migrationsCommand,
-    archiveCommand,
     verifyCommand,
     exportCommand,
     proveCommand,

@@ -40,7 +40,7 @@ async function restore(
     ...rootKeyOf(options),
   })
   if (json) return print(JSON.stringify(restored))
-  const { position, at, parts, archivedParts, owed, views, resumedAs, lostEvents } = restored
+  const { position, at, parts, owed, views, resumedAs, lostEvents } = restored
   print(
     `${store}: ${counted(position, 'event')} up to ${at}, ${counted(parts, 'part')}, checked. Nothing later is in it.`,
   )
@@ -48,8 +48,6 @@ async function restore(
   if (resumedAs !== undefined) print(`The log goes on as ${resumedAs}, and says so itself.`)
   if (lostEvents !== undefined)
     print(`Lost by that, as its high-water mark tells: at least ${counted(lostEvents, 'event')}.`)
-  if (archivedParts > 0)
-    print(`In bundles: ${counted(archivedParts, 'part')}. averba archive --restore puts back those of one.`)
   for (const { examples } of views) print(`A view has to be rebuilt: ${examples.join('; ')}`)
   for (const line of describeLost(restored.lostErasures, store)) print(line)
   print(

@@ -146,9 +146,9 @@ function readLines(given: readonly string[]): string[] {
 }
 
 function* describe(verdict: Verdict): Iterable<string> {
-  const { level, next, faults, unproven, origin, events, parts, absent, checkpoints, signed } = verdict
+  const { level, next, faults, unproven, origin, events, parts, erasedParts, checkpoints, signed } = verdict
   yield `log          ${origin}: ${events} events, root ${verdict.root}`
-  yield `parts        ${parts} there, ${absent.archived} in bundles, ${absent.erased} erased`
+  yield `parts        ${parts} there, ${erasedParts} erased`
   yield `checkpoints  ${checkpoints}, over up to ${signed} events; held up to ${verdict.held}, anchored up to ${verdict.anchored}`
   if (verdict.stamped)
     yield `time stamp   names the checkpoint over ${verdict.stamped.size} events, at ${verdict.stamped.at}; its signature is not verified here`

@@ -17,7 +17,7 @@ export interface Erased {
   /** Whether something was kept, which may be erased later. */
   readonly isPartial: boolean
   /**
-   * The parts that it left, each as `<position>/<name>`, moved out ones too: it explains the absence of none of them.
+   * The parts that it left, each as `<position>/<name>`: it explains the absence of none of them.
    */
   readonly kept: readonly string[]
   readonly parts: number

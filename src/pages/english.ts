@@ -122,7 +122,7 @@ export const english: Words = {
     portal: "people named in the portal's records",
   },
   retention:
-    'Personal data stays sealed in the log until this organisation erases or archives it. The event remains, without the data.',
+    'Personal data stays sealed in the log until this organisation erases it. The event remains, without the data.',
   retentionRules: 'Destroyed after',
   retentionRule: (kind, days) =>
     `${englishRetained[kind] ?? kind}: ${days === null ? 'until it is settled' : days === 1 ? '1 day' : `${days} days`}`,

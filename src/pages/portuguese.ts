@@ -122,7 +122,7 @@ export const portuguese: Words = {
     portal: 'pessoas citadas em registros do portal',
   },
   retention:
-    'Os dados pessoais ficam lacrados no registro até que esta organização os elimine ou arquive. O evento permanece, sem os dados.',
+    'Os dados pessoais ficam lacrados no registro até que esta organização os elimine. O evento permanece, sem os dados.',
   retentionRules: 'Prazos de eliminação',
   retentionRule: (kind, days) =>
     `${portugueseRetained[kind] ?? kind}: ${days === null ? 'até a conclusão' : days === 1 ? '1 dia' : `${days} dias`}`,

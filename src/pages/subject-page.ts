@@ -65,10 +65,7 @@ function showErasure(erasure: ReportedErasure | null, labels: Labels): Html {
 
 function showHeld({ held }: SubjectReport, labels: Labels): Html {
   const rows = held.map(kind => {
-    const others = [
-      kind.archived > 0 && `${kind.archived} ${labels.archived}`,
-      kind.gone > 0 && `${kind.gone} ${labels.gone}`,
-    ].filter(text => typeof text === 'string')
+    const others = [kind.gone > 0 && `${kind.gone} ${labels.gone}`].filter(text => typeof text === 'string')
     const pieces = [String(kind.held), ...others].join(', ')
     return [kind.label, kind.source, pieces, showInstant(kind.first, labels), showInstant(kind.last, labels)]
   })

@@ -24,9 +24,8 @@ export interface HeldKind extends Seen {
   /** Who gave it. */
   readonly source: string
   readonly pieces: number
-  /** How many of them are sealed in the store, moved out to a bundle, or destroyed. */
+  /** How many of them are sealed in the store, or destroyed. */
   readonly held: number
-  readonly archived: number
   readonly gone: number
   readonly bytes: number
 }

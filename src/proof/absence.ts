@@ -1,5 +1,4 @@
 import type { Faults } from './faults.ts'
-import { archivedType, logStream, restoredType } from './log-stream.ts'
 
 /** A part that is named by its header, but is not there. */
 export interface MissingPart {
@@ -8,8 +7,8 @@ export interface MissingPart {
   readonly owner: string
 }
 
-/** The events that explain why a part is missing, or that one is there again. */
-export const absenceTypes = ['subject.erased', 'retention.applied', archivedType, restoredType] as const
+/** The events that explain why a part is missing. */
+export const absenceTypes = ['subject.erased', 'retention.applied'] as const
 
 /** The members of an event that may explain an absence. */
 export interface ExplainingEvent {
@@ -18,12 +17,6 @@ export interface ExplainingEvent {
   readonly type: string
   readonly data: Readonly<Record<string, unknown>>
 }
-
-/** Why a part may be missing. */
-export type AbsenceKind = 'archived' | 'erased'
-
-/** How many parts are missing, by what explains it. */
-export type AbsenceCounts = Readonly<Record<AbsenceKind, number>>
 
 /** An erasure explains the absence of everything that was its owner's before it, except parts that it names as kept. */
 interface Erasure {
@@ -39,11 +32,8 @@ export class Absence {
   readonly #missing: MissingPart[] = []
   /** By owner, in the order of the log. */
   readonly #erasures = new Map<string, Erasure[]>()
-  /** The parts that retention destroyed and that moves took out, each with the position of the event that says so. */
+  /** The parts that retention destroyed, each with the position of the event that says so. */
   readonly #destroyed = new Map<string, number>()
-  readonly #out = new Map<string, number>()
-  /** The destroyed parts that came back. */
-  readonly #broughtBack = new Set<string>()
 
   miss(part: MissingPart): void {
     this.#missing.push(part)
@@ -57,13 +47,6 @@ export class Absence {
         break
       case 'retention.applied':
         for (const place of textsOf(event.data.parts)) this.#destroyed.set(place, Number(event.position))
-        break
-      case archivedType:
-        if (event.stream !== logStream) break
-        for (const place of textsOf(event.data.parts)) this.#out.set(place, Number(event.position))
-        break
-      case restoredType:
-        this.#hearRestored(event)
     }
   }
 
@@ -74,30 +57,21 @@ export class Absence {
     else this.#erasures.set(stream, [erasure])
   }
 
-  /** What came back has to be there from then on, whatever was recorded before. */
-  #hearRestored({ data }: ExplainingEvent): void {
-    for (const place of textsOf(data.parts)) {
-      this.#out.delete(place)
-      if (this.#destroyed.delete(place)) this.#broughtBack.add(place)
-    }
-  }
-
   /** The parts that retention says it destroyed, as `<position>/<name>`: none of them may be there. */
   get destroyed(): readonly string[] {
-    return [...this.#destroyed.keys(), ...this.#broughtBack]
+    return [...this.#destroyed.keys()]
   }
 
   /** Counts what is explained, and names what is not. */
-  judge(faults: Faults): AbsenceCounts {
-    const counts = { archived: 0, erased: 0 }
+  judge(faults: Faults): number {
+    let erased = 0
     for (const part of this.#missing) {
       const place = `${part.position}/${part.name}`
-      if (this.#isErased(part, place)) counts.erased += 1
-      else if (isBehind(part, this.#out.get(place))) counts.archived += 1
+      if (this.#isErased(part, place)) erased += 1
       else
         faults.add('parts', `the part "${part.name}" at ${part.position} is missing, and no event says why`)
     }
-    return counts
+    return erased
   }
 
   #isErased(part: MissingPart, place: string): boolean {

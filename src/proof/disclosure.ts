@@ -27,7 +27,7 @@ export interface DisclosureVerdict extends ProofVerdict {
   readonly header: string
   /** What was sealed with the event; empty unless the whole disclosure is right. */
   readonly opened: readonly OpenedPart[]
-  /** The names of the event's other parts: destroyed, moved out, or not sealed under a key of the record. */
+  /** The names of the event's other parts: destroyed, or not sealed under a key of the record. */
   readonly closed: readonly string[]
 }
 

@@ -1,12 +1,5 @@
 import { type CompiledMachine, compileMachine, type Standing } from './compiled-machine.ts'
-import {
-  archivedType,
-  beganType,
-  logStream,
-  machinesAddedType,
-  restoredType,
-  resumedType,
-} from './log-stream.ts'
+import { beganType, logStream, machinesAddedType, resumedType } from './log-stream.ts'
 import type { RecordedHeader } from './recorded-header.ts'
 
 /** The table of the log's own machine, which has no chart: it is here, and in no log. */
@@ -18,8 +11,6 @@ const logTable = {
   makes: {
     'log.begin': [{ event: beganType, in: ['absent'] }],
     'log.addMachines': [{ event: machinesAddedType, in: ['begun'] }],
-    'log.archiveParts': [{ event: archivedType, in: ['begun'] }],
-    'log.restoreParts': [{ event: restoredType, in: ['begun'] }],
     'log.resume': [{ event: resumedType, in: ['begun'] }],
   },
 }

@@ -6,10 +6,6 @@ export const beganType = 'log.began'
 export const machinesAddedType = 'log.machinesAdded'
 /** The event after which a restored log goes on under a name of its own. */
 export const resumedType = 'log.resumed'
-/** The event that says that parts were moved out. */
-export const archivedType = 'log.partsArchived'
-/** The event that says that they were put back. */
-export const restoredType = 'log.partsRestored'
 
 /** Every type of event that the log records of itself. */
-export const logTypes = [beganType, machinesAddedType, resumedType, archivedType, restoredType] as const
+export const logTypes = [beganType, machinesAddedType, resumedType] as const

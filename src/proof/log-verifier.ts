@@ -1,5 +1,5 @@
 import type { PartMark } from '../message.ts'
-import { Absence, type AbsenceCounts } from './absence.ts'
+import { Absence } from './absence.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { CompactTree, emptyRoot } from './compact-tree.ts'
 import { Faults } from './faults.ts'
@@ -21,7 +21,8 @@ export interface PresentPart {
 export interface LogVerified {
   readonly events: number
   readonly parts: number
-  readonly absent: AbsenceCounts
+  /** Parts that are not there because their owner was erased or their time was over. */
+  readonly erasedParts: number
   readonly root: string
   /** The name that the log signs under at its end. */
   readonly origin: string
@@ -77,8 +78,11 @@ export class LogVerifier {
     for (const { size } of this.#checkpoints.slice(this.#next))
       this.faults.add('checkpoints', `a checkpoint is over ${size} events, and there are ${this.size}`)
     if (this.size === 0) this.faults.add('positions', 'there is no event')
-    const absent = this.#absence.judge(this.faults)
-    return { events: this.size, parts: this.#parts, absent, root: this.#tree.root(), origin: this.#origin }
+    const erasedParts = this.#absence.judge(this.faults)
+    return {
+      ...{ events: this.size, parts: this.#parts, erasedParts },
+      ...{ root: this.#tree.root(), origin: this.#origin },
+    }
   }
 
   #checkHeader(header: RecordedHeader, position: number, parts: readonly PresentPart[]): void {

@@ -1,4 +1,3 @@
-import type { AbsenceCounts } from './absence.ts'
 import type { Fault } from './faults.ts'
 import type { StampedCheckpoint } from './marks.ts'
 
@@ -25,7 +24,7 @@ export interface Verdict {
   readonly events: number
   readonly parts: number
   /** Parts that are not there, by the reason. */
-  readonly absent: AbsenceCounts
+  readonly erasedParts: number
   readonly checkpoints: number
   /** How many of the events a signed checkpoint covers. */
   readonly signed: number

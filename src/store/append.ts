@@ -19,7 +19,6 @@ import { writeHeader } from './header.ts'
 import type { Known, KnownOwner, KnownStream } from './known.ts'
 import { canMove, effectRows, isOpen, type Move } from './ledger.ts'
 import { keyOf, type RecentDigest, type RecentDigests } from './recent-digests.ts'
-import { canRelocate, type Relocation } from './relocation.ts'
 import { type Schemas, schemaOf } from './schemas.ts'
 
 /** What a stream must look like: not there, there, at a version, or anything. */
@@ -63,8 +62,6 @@ export interface Append {
   readonly recent?: RecentDigest
   /** What is destroyed with it: parts that are there; of an erased person, nothing was recorded meanwhile. */
   readonly destroys?: Destruction
-  /** What moves out, or back, with it. All of it must still be where it leaves from. */
-  readonly relocates?: Relocation
   /**
    * What becomes of a fact whose owner was erased: it conflicts, to be delivered again under another owner, or is
    * recorded without parts and claims. A command is refused.
@@ -154,14 +151,11 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
   if (moves && (isMoved || !(yield* canMove(moves)))) {
     return conflict(`the effect "${moves.effect}" stands elsewhere by now`)
   }
-  const { destroys, relocates, concerns } = input
+  const { destroys, concerns } = input
   const person = destroys?.person
   if (person && (yield* isOutdated(person, batch)))
     return conflict('more of the person was recorded meanwhile')
-  if (destroys && !(yield* areThere(destroys, batch)))
-    return conflict('a part was moved or destroyed meanwhile')
-  if (relocates && !(yield* canRelocate(relocates)))
-    return conflict('a part was moved or destroyed meanwhile')
+  if (destroys && !(yield* areThere(destroys, batch))) return conflict('a part was destroyed meanwhile')
   if (concerns && (yield* findOwner(known, concerns))?.isErased === 1)
     return conflict('whom it concerns was erased meanwhile')
   const owners = new Map<string, KnownOwner>()
@@ -181,7 +175,6 @@ export function* stage(desk: Desk, input: Append): Steps<Appended> {
   const erased = person && (yield* findOwner(known, person.owner))
   const appended = commit(desk, isErased ? bare(input) : input, streams, owners)
   if (destroys) batch.destroyed.push(destroys)
-  if (relocates) batch.relocated.push(relocates)
   if (person && erased) known.owners.set(erased.owner, erasedOwner(erased, person))
   return appended
 }

@@ -7,7 +7,7 @@ import { Snapshot } from './snapshot.ts'
 import { countOwed, type OwedCount, readFacts, type StoreFacts } from './store-facts.ts'
 
 /** What stands in a backup, and what has to be kept beside it. */
-export interface BackupMade extends StoreFacts, Pick<Checked, 'parts' | 'archivedParts'> {
+export interface BackupMade extends StoreFacts, Pick<Checked, 'parts'> {
   readonly file: string
   readonly bytes: number
   /** Calls that were owed then: opened elsewhere, the backup would make them again. */
@@ -44,9 +44,9 @@ export async function makeBackup({ store, to, entropy, onProgress }: BackupOptio
         refuseFaults(cannot, checked)
         const facts = copy.run(readFacts)
         if (facts.keyring === '') throw new AverbaError('NOT_OURS', `${cannot}: its log has not begun`)
-        const { parts, archivedParts } = checked
+        const { parts } = checked
         const { size: bytes } = statSync(temporary)
-        return { ...facts, parts, archivedParts, file: to, bytes, owed: copy.run(countOwed) }
+        return { ...facts, parts, file: to, bytes, owed: copy.run(countOwed) }
       } finally {
         copy.close()
       }

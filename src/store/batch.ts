@@ -5,7 +5,6 @@ import { type Destruction, destroy } from './destruction.ts'
 import type { KnownOwner } from './known.ts'
 import { cancelEffect, endEffect, insertEffect, type Move, moveEffect, resolveEffect } from './ledger.ts'
 import type { NewlySeen, RecentDigests } from './recent-digests.ts'
-import { type Relocation, relocate } from './relocation.ts'
 import type { Tile } from './tree.ts'
 
 /** An event with everything that goes into the tables with it. */
@@ -33,7 +32,6 @@ export class Batch {
   /** The effects that its events cancel. */
   readonly cancelled = new Set<string>()
   readonly destroyed: Destruction[] = []
-  readonly relocated: Relocation[] = []
 
   /** Reports whether every append of it was refused. */
   get isEmpty(): boolean {
@@ -61,7 +59,6 @@ export class Batch {
       yield { sql: insertReceipt, forEach: Array.from(this.receipts.values(), receiptRow) }
     if (tiles.length > 0) yield { sql: upsertTile, forEach: tiles.map(tileRow) }
     for (const destruction of this.destroyed) yield* destroy(destruction)
-    for (const relocation of this.relocated) yield* relocate(relocation)
   }
 }
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { PartMark } from '../message.ts'
-import { Absence, type AbsenceCounts } from '../proof/absence.ts'
+import { Absence } from '../proof/absence.ts'
 import type { Faults } from '../proof/faults.ts'
 import { hashBytes, leafHash } from '../proof/merkle.ts'
 import { ErasureCheck } from './check-erasures.ts'
@@ -14,8 +14,6 @@ import { type Tile, Tree, tileHashes } from './tree.ts'
 export interface LogChecked {
   readonly events: number
   readonly parts: number
-  /** Parts that are not there because they were moved out to a bundle. */
-  readonly archivedParts: number
   /** Parts that are not there because their owner was erased or their time was over. */
   readonly erasedParts: number
 }
@@ -105,7 +103,7 @@ class LogCheck {
   #at = ''
   #tiles = 0
   #parts = 0
-  #absent: AbsenceCounts = { archived: 0, erased: 0 }
+  #erasedParts = 0
 
   constructor(faults: Faults, erasures: ErasureCheck) {
     this.#faults = faults
@@ -116,8 +114,7 @@ class LogCheck {
     return {
       events: this.#position,
       parts: this.#parts,
-      archivedParts: this.#absent.archived,
-      erasedParts: this.#absent.erased,
+      erasedParts: this.#erasedParts,
     }
   }
 
@@ -211,9 +208,9 @@ class LogCheck {
       this.#faults.add('keys', `the key of "${owner}" is not the one that was made at ${position}`)
   }
 
-  /** A part may be missing only where an event says that it was destroyed or moved out. */
+  /** A part may be missing only where an event says that it was destroyed. */
   checkAbsent(): void {
-    this.#absent = this.#absence.judge(this.#faults)
+    this.#erasedParts = this.#absence.judge(this.#faults)
   }
 
   /** What the log says was destroyed must be gone. */

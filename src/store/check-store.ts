@@ -40,7 +40,7 @@ export interface Checked extends LogChecked {
 export async function checkStore(snapshot: Snapshot, options: CheckOptions = {}): Promise<Checked> {
   const { views = [], schemas = {}, claimedKinds = [], onProgress, signal } = options
   const faults = new Faults()
-  let checked: LogChecked = { events: 0, parts: 0, archivedParts: 0, erasedParts: 0 }
+  let checked: LogChecked = { events: 0, parts: 0, erasedParts: 0 }
   const head = await readEnd(snapshot, faults)
   const onPage = (what: 'log' | 'views') => async (position: number) => {
     onProgress?.(what, position, Math.max(head, position))

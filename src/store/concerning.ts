@@ -2,8 +2,6 @@ import { giveWay } from '../clock.ts'
 import type { PartMark } from '../message.ts'
 import { type Connection, rows, type Steps } from './connection.ts'
 import { endOfLog } from './end-of-log.ts'
-import { MovedParts } from './moved-parts.ts'
-import { type Place, present } from './relocation.ts'
 
 /** How many positions are looked at before the event loop turns. */
 const pagePositions = 5_000
@@ -49,22 +47,6 @@ export function isOf(subject: string, { stream, data, parts = [] }: Concerning):
 
 function* readHolding(subject: string, after: number, last: number): Steps<readonly { name: string }[]> {
   return yield* rows<{ name: string }>({ sql: selectHolding, parameters: [after, last, `%${subject}%`] })
-}
-
-/** Where a part is: beside its event, in a bundle outside of the store, or nowhere. */
-export type Whereabouts = 'held' | 'archived' | 'gone'
-
-/** Says where each of the given parts is that headers name. Opens nothing. */
-export function* whereAre(parts: readonly Place[]): Steps<Whereabouts[]> {
-  const found: Whereabouts[] = []
-  const moved = new MovedParts()
-  for (const part of parts) found.push(yield* whereIs(part, moved))
-  return found
-}
-
-function* whereIs(part: Place, moved: MovedParts): Steps<Whereabouts> {
-  if ((yield* present([part])).length > 0) return 'held'
-  return (yield* moved.bundleOf(part)) === undefined ? 'gone' : 'archived'
 }
 
 const selectHolding = `select stream.name from event join stream on stream.key = event.stream

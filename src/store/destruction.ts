@@ -40,10 +40,7 @@ export function* isOutdated({ subject, until, streams }: ErasedPerson, batch: Ba
   return [...newer, ...inBatch].some(event => streams.includes(event.stream) || isOf(subject, event))
 }
 
-/**
- * Reports whether each part is there: one that was moved out to a bundle would come back from it. An erasure destroys
- * its parts wherever they are, by destroying the key.
- */
+/** Reports whether each part is there. An erasure destroys its parts wherever they are, by destroying the key. */
 export function* areThere({ parts, person }: Destruction, batch: Batch): Steps<boolean> {
   if (person) return true
   const inBatch = new Set(batch.destroyed.flatMap(each => each.parts.map(placeOf)))

@@ -4,9 +4,7 @@ import { writeDisclosure } from '../proof/disclosure.ts'
 import type { OwnerKey, Vault } from '../vault/vault.ts'
 import { rows, type Steps } from './connection.ts'
 import { parseHeader } from './header.ts'
-import { MovedParts } from './moved-parts.ts'
 import { findEvent, proveEvent, type WhichEvent } from './prove.ts'
-import { checkNotMoved } from './read.ts'
 
 /** What can be disclosed of an event: its parts that are there, sealed under keys of its record, and their owners. */
 export interface Disclosable {
@@ -17,7 +15,7 @@ export interface Disclosable {
 /**
  * Finds what can be disclosed of an event.
  *
- * @throws {AverbaError} `NOT_FOUND` when there is no such event, or its parts were destroyed; `PART_ARCHIVED`;
+ * @throws {AverbaError} `NOT_FOUND` when there is no such event, or its parts were destroyed;
  * `INVALID_INPUT` when none of its parts is sealed under a key of the record
  */
 export function* findDisclosable(which: WhichEvent): Steps<Disclosable> {
@@ -60,8 +58,6 @@ function* readSealed(which: WhichEvent): Steps<{ record: string; parts: readonly
   const there = yield* rows<SealedRow>({ sql: selectParts, parameters: [position] })
   const found = there.filter(({ name }) => own.has(name))
   if (found.length > 0) return { record, parts: found }
-  const moved = new MovedParts()
-  for (const name of own) yield* checkNotMoved(`${record}/${name}`, moved)
   throw new AverbaError('NOT_FOUND', `Cannot disclose "${record}": its parts were destroyed`)
 }
 

@@ -21,12 +21,12 @@ export interface Exported {
 }
 
 const pageRows = 100
-/** How often it is signed anew, each time for all who cosign, because something was destroyed or moved meanwhile. */
+/** How often it is signed anew, each time for all who cosign, because something was destroyed meanwhile. */
 const signedMax = 10
 
 /**
  * Opens a log for `exportLog`, with a checkpoint behind every event that says why a part is missing: one that is erased
- * or moved after it was signed would be missing without a reason.
+ * after it was signed would be missing without a reason.
  *
  * @throws {AverbaError} `STORE_BUSY` while one such event comes after the other
  */
@@ -35,15 +35,15 @@ export async function openSigned(path: string, sign: () => Promise<unknown>): Pr
     await sign()
     const snapshot = await Snapshot.open(path)
     try {
-      if (!snapshot.run(readMovedSince)) return snapshot
+      if (!snapshot.run(readDestroyedSince)) return snapshot
     } catch (error) {
       snapshot.close()
       throw error
     }
     snapshot.close()
   }
-  throw new AverbaError('STORE_BUSY', 'Cannot export: parts are destroyed or moved one after the other', {
-    hint: 'Export once the erasures, the retention or the archiving that go on have ended',
+  throw new AverbaError('STORE_BUSY', 'Cannot export: parts are destroyed one after the other', {
+    hint: 'Export once the erasures or the retention that go on have ended',
   })
 }
 
@@ -208,8 +208,8 @@ function* readLeaves(after: number, size: number): Steps<readonly { header: stri
   return yield* rows({ sql: selectLeaves, parameters: [after, size, pageRows] })
 }
 
-function* readMovedSince(): Steps<boolean> {
-  return (yield* first({ sql: selectMovedSince, parameters: absenceTypes })) !== undefined
+function* readDestroyedSince(): Steps<boolean> {
+  return (yield* first({ sql: selectDestroyedSince, parameters: absenceTypes })) !== undefined
 }
 
 interface PartRow {
@@ -224,7 +224,7 @@ function* readParts(last: { position: number; name: string }, size: number): Ste
 }
 
 const selectLeaves = 'select header from event where position > ? and position <= ? order by position limit ?'
-const selectMovedSince = `select position from event
+const selectDestroyedSince = `select position from event
   where position > (select max(size) from checkpoint) and type in (${absenceTypes.map(() => '?')}) limit 1`
 const selectParts = `select part.position, part.name, owner_key.owner, part.sealed from part
   join owner_key on owner_key.key = part.owner

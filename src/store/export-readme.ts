@@ -33,8 +33,7 @@ It also looks every decision up in the tables that the log holds, which the step
 3. The events: \`position\` is the number of the line, and \`version\` counts the events of each \`stream\` from 1.
 4. The parts: each that a header names is there with that length and that SHA-256, or an event further on says why it
    is not. \`subject.erased\` explains all that was its stream's before it, but for what it names in \`kept\`;
-   \`retention.applied\` and \`log.partsArchived\` explain each part that they name, and \`log.partsRestored\` ends that:
-   what it names came back. Events name a part as position/name.
+   \`retention.applied\` explains each part that it names. Events name a part as position/name.
 
 Save this as verify.py beside these files, and run it with python3 in this folder:
 
@@ -88,7 +87,7 @@ if not signed:
     fail("the checkpoint is not signed with the key")
 
 # 2. The leaves, 3. the events
-subtrees, versions, named, erased, destroyed, out = [], {}, {}, {}, set(), set()
+subtrees, versions, named, erased, destroyed = [], {}, {}, {}, set()
 count = 0
 with open("leaves.ndjson", "rb") as file:
     for line in file:
@@ -112,11 +111,6 @@ with open("leaves.ndjson", "rb") as file:
         # No event can say where a part went that stands behind it.
         if event["type"] == "retention.applied":
             destroyed.update(each for each in event["data"]["parts"] if each in named)
-        if stream == "log-main" and event["type"] == "log.partsArchived":
-            out.update(each for each in event["data"]["parts"] if each in named)
-        if event["type"] == "log.partsRestored":
-            out.difference_update(event["data"]["parts"])
-            destroyed.difference_update(event["data"]["parts"])
 top = b""
 for subtree in reversed(subtrees):
     top = sha256(b"\x01" + subtree + top) if top else subtree
@@ -134,15 +128,13 @@ with open("parts.ndjson", "rb") as file:
                 part["owner"], len(sealed), sha256(sealed).hex()):
             fail("a part at %d is not the one that its header names" % part["position"])
         there += 1
-moved, gone = 0, 0
+gone = 0
 for place, (position, part) in named.items():
     if place in destroyed or any(position < erasure and place not in kept
                                  for erasure, kept in erased.get(part["owner"], [])):
         gone += 1
-    elif place in out:
-        moved += 1
     else:
         fail("the part %s at %d is missing, and no event says why" % (part["name"], position))
-print("self-consistent: %d events, %d parts, %d archived, %d erased, log %s, root %s" % (
-    count, there, moved, gone, origin, root))
+print("self-consistent: %d events, %d parts, %d erased, log %s, root %s" % (
+    count, there, gone, origin, root))
 `

@@ -64,7 +64,7 @@ export class Owners {
     return survey(this.#connection, subject)
   }
 
-  /** The given parts that are there: the others were moved out, or destroyed. */
+  /** The given parts that are there: the others were destroyed. */
   present<P extends Place>(parts: readonly P[]): Promise<P[]> {
     return this.#connection.read(() => present(parts))
   }

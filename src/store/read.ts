@@ -1,11 +1,9 @@
 import { parsePartAddress } from '../addresses.ts'
-import { AverbaError } from '../errors.ts'
 import type { Json, PartAddress, Recorded } from '../message.ts'
 import type { OwnerKey, Vault } from '../vault/vault.ts'
 import { type Connection, column, first, type Statement, type Steps } from './connection.ts'
 import { endOfLog } from './end-of-log.ts'
 import { readHeader, recordKeyIn } from './header.ts'
-import { findMark, type MovedParts } from './moved-parts.ts'
 import { oneOf } from './one-of.ts'
 import type { Schemas } from './schemas.ts'
 import { search, type Window } from './search.ts'
@@ -147,35 +145,14 @@ export function* readLeaf(position: number): Steps<Leaf | undefined> {
 
 const selectLeaf = 'select header, leaf from event where position = ?'
 
-/**
- * Opens a part at its address; `undefined` when it is not there.
- *
- * @throws {AverbaError} `PART_ARCHIVED` when it was moved out to a bundle
- */
-export function* openPart(vault: Vault, address: PartAddress, moved: MovedParts): Steps<Json | undefined> {
+/** Opens a part at its address; `undefined` when it is not there. */
+export function* openPart(vault: Vault, address: PartAddress): Steps<Json | undefined> {
   const [stream, version, name] = parsePartAddress(address)
   const part = yield* first<OwnerKey & { header: string; sealed: Uint8Array }>({
     sql: selectPart,
     parameters: [stream, version, name],
   })
-  if (part) return vault.open(part, address, part.sealed, recordKeyIn(part.header, name))
-  yield* checkNotMoved(address, moved)
-  return undefined
-}
-
-/**
- * Throws for a part that was moved out, which is not damage: the error tells where it went.
- *
- * @throws {AverbaError} `PART_ARCHIVED`
- */
-export function* checkNotMoved(address: PartAddress, moved: MovedParts): Steps<void> {
-  const [stream, version, name] = parsePartAddress(address)
-  const position = yield* findMark(stream, version, name)
-  const bundle = position === undefined ? undefined : yield* moved.bundleOf({ position, name })
-  if (bundle === undefined) return
-  throw new AverbaError('PART_ARCHIVED', `Cannot open the part "${address}": it was moved out to a bundle`, {
-    hint: `Put it back with averba archive --restore, from the bundle with the SHA-256 ${bundle}`,
-  })
+  return part && vault.open(part, address, part.sealed, recordKeyIn(part.header, name))
 }
 
 const selectPart = `select event.header, part.sealed, owner_key.owner, owner_key.epoch, owner_key.wrapped, owner_key.commitment from stream

@@ -17,7 +17,7 @@ import { Snapshot } from './snapshot.ts'
 import { countOwed, type OwedCount, readFacts, type StoreFacts } from './store-facts.ts'
 
 /** What was restored. */
-export interface Restored extends StoreFacts, Pick<Checked, 'parts' | 'archivedParts'> {
+export interface Restored extends StoreFacts, Pick<Checked, 'parts'> {
   readonly store: string
   /** The keyring beside it: the one that was there, or a copy of the one that was given. */
   readonly keys: string
@@ -106,11 +106,11 @@ async function copyChecked(
     if (!accept) copy.run(() => refuseRollback(cannot, readMark(`${store}.mark`)))
     // The keyring comes first: a store without one would not open.
     const keys = await placeKeyring(keyring, `${store}.keys`, entropy)
-    const { parts, archivedParts } = checked
+    const { parts } = checked
     const owed = copy.run(countOwed)
     const { erased } = inspectKeyringFile(keys, entropy)
     const lostErasures = copy.run(() => findLostErasures(erased))
-    const found = { parts, archivedParts, owed, lostErasures, views: differing }
+    const found = { parts, owed, lostErasures, views: differing }
     return { ...copy.run(readFacts), ...found, store, keys }
   } finally {
     copy.close()

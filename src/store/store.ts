@@ -30,7 +30,6 @@ import {
   listEffects,
   readEffect,
 } from './ledger.ts'
-import { MovedParts } from './moved-parts.ts'
 import { noSuchView } from './no-such-view.ts'
 import { Owners } from './owners.ts'
 import { type Checkpoint, Projector, readCheckpointsOf } from './projector.ts'
@@ -75,7 +74,6 @@ export class Store {
   readonly #clock: Clock
   readonly #checkpointer: Checkpointer
   readonly #closing = new AbortController()
-  readonly #movedParts = new MovedParts()
   #sweeping: Promise<void> = Promise.resolve()
   /** The position of the last restore that was accepted: what was owed before may have been done since. */
   #resumedAt = 0
@@ -188,7 +186,7 @@ export class Store {
 
   /** Opens a part; `undefined` when it is not there. */
   open(address: PartAddress): Promise<Json | undefined> {
-    const opening = () => openPart(this.vault, address, this.#movedParts)
+    const opening = () => openPart(this.vault, address)
     return this.vault.keyring.whenRefreshed(() => this.#connection.read(opening))
   }
 

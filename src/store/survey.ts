@@ -4,7 +4,6 @@ import { isOf } from './concerning.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
 import { endOfLog } from './end-of-log.ts'
 import { parseHeader } from './header.ts'
-import { MovedParts } from './moved-parts.ts'
 
 /** A part that a header names. */
 export interface NamedPart {
@@ -18,8 +17,6 @@ export interface NamedPart {
   readonly leaf: string
   /** Its last bytes as they are in the file; absent where it is not there. */
   readonly ending?: string
-  /** It was moved out to a bundle, and may come back. */
-  readonly isOut?: true
 }
 
 /** What the log holds of one person, up to a position. */
@@ -175,12 +172,10 @@ function* readRest(owner: string, { until, parts, streams, commands, claims }: F
   })
   const key = yield* first<{ ending: Uint8Array }>({ sql: selectKey, parameters: [owner] })
   const there: NamedPart[] = []
-  const moved = new MovedParts()
   for (const part of parts) {
     const { position, name } = part
     const row = yield* first<{ ending: Uint8Array }>({ sql: selectEnding, parameters: [position, name] })
-    if (row) there.push({ ...part, ending: toHex(row.ending) })
-    else there.push((yield* moved.bundleOf(part)) === undefined ? part : { ...part, isOut: true })
+    there.push(row ? { ...part, ending: toHex(row.ending) } : part)
   }
   const survey = { until, parts: there, streams: [...streams.values()], commands, effects, claims }
   return key ? { ...survey, keyEnding: toHex(key.ending) } : survey

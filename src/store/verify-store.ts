@@ -50,8 +50,8 @@ export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOption
   const faults = new Faults()
   const checked = await checkStore(snapshot, { views, claimedKinds, ...(onProgress && { onProgress }) })
   faults.take(checked.faults)
-  const absent = { archived: checked.archivedParts, erased: checked.erasedParts }
-  let found: Proven = { ...nothing, events: checked.events, parts: checked.parts, absent }
+  const { events, parts, erasedParts } = checked
+  let found: Proven = { ...nothing, events, parts, erasedParts }
   await within(faults, async () => {
     found = await prove(snapshot, options, faults)
   })

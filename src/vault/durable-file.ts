@@ -44,7 +44,7 @@ export function replaceDurably(path: string, text: string, suffix: string): void
 }
 
 /** Writes all of it: a nearly full disk accepts the beginning, and fails only at the rest. */
-export function writeWhole(descriptor: number, bytes: Uint8Array): void {
+function writeWhole(descriptor: number, bytes: Uint8Array): void {
   for (let from = 0; from < bytes.length; ) from += writeSync(descriptor, bytes, from)
 }
 

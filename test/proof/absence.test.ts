@@ -16,34 +16,21 @@ interface Part {
   readonly owner: string
 }
 
-/** An event of the log that moves or destroys parts, at a position behind them. */
+/** An event that destroys parts, at a position behind them. */
 type Told =
-  | {
-      readonly type: 'log.partsArchived' | 'log.partsRestored' | 'retention.applied'
-      readonly parts: string[]
-    }
+  | { readonly type: 'retention.applied'; readonly parts: string[] }
   | { readonly type: 'subject.erased'; readonly owner: string; readonly kept: string[] }
 
 function judge(missing: readonly Part[], told: readonly Told[], from = 1_000) {
   const absence = new Absence()
   for (const part of missing) absence.miss(part)
   for (const [i, event] of told.entries()) {
-    const stream = {
-      'subject.erased': 'owner' in event ? event.owner : '',
-      'retention.applied': 'retention-x',
-    }
     const { type, ...data } = event
-    heard(
-      absence,
-      from + i,
-      type,
-      type.startsWith('log.') ? 'log-main' : stream[type as 'subject.erased'],
-      data,
-    ) // Of the two.
+    heard(absence, from + i, type, 'owner' in event ? event.owner : 'retention-x', data)
   }
   const faults = new Faults()
-  const counts = absence.judge(faults)
-  return { ...counts, unexplained: faults.list().flatMap(each => each.examples) }
+  const erased = absence.judge(faults)
+  return { erased, unexplained: faults.list().flatMap(each => each.examples) }
 }
 
 const partAt = (position: number, name = 'body', owner = 'subject-a'): Part => ({ position, name, owner })
@@ -52,49 +39,12 @@ const unexplained = (place: string) => {
   return `the part "${name}" at ${position} is missing, and no event says why`
 }
 
-test('a move explains the parts that it names, and none that stayed between them, whoever was erased since', () => {
-  const archived: Told = { type: 'log.partsArchived', parts: ['3/body', '4/body', '9/body'] }
-  const missing = [
-    partAt(3),
-    partAt(4),
-    partAt(5, 'body', 'subject-b'),
-    partAt(9),
-    partAt(9, 'cpf', 'subject-b'),
-  ]
-  expect(judge(missing, [archived])).toEqual({
-    ...{ archived: 3, erased: 0 },
-    unexplained: [unexplained('5/body'), unexplained('9/cpf')],
-  })
-  expect(judge(missing, [archived, { type: 'subject.erased', owner: 'subject-a', kept: [] }])).toEqual({
-    ...{ archived: 0, erased: 3 },
-    unexplained: [unexplained('5/body'), unexplained('9/cpf')],
-  })
-})
-
-test('what came back and is missing again is not explained, until an event says that it went again', () => {
-  const out: Told = { type: 'log.partsArchived', parts: ['3/body', '4/body'] }
-  const back: Told = { type: 'log.partsRestored', parts: ['3/body'] }
-  expect(judge([partAt(3), partAt(4)], [out, back])).toMatchObject({
-    archived: 1,
-    unexplained: [unexplained('3/body')],
-  })
-  expect(judge([partAt(3), partAt(4)], [out, back, out])).toMatchObject({ archived: 2, unexplained: [] })
-  const destroyed: Told = { type: 'retention.applied', parts: ['3/body'] }
-  expect(judge([partAt(3)], [destroyed, back])).toMatchObject({ unexplained: [unexplained('3/body')] })
-  expect(judge([partAt(3)], [out, back, destroyed])).toMatchObject({ erased: 1, unexplained: [] })
-})
-
-test('no event explains what stands behind it, and a move is one of the log itself', () => {
-  const archived: Told = { type: 'log.partsArchived', parts: ['3/body', '8/body'] }
-  expect(judge([partAt(3), partAt(8)], [archived], 5)).toMatchObject({ unexplained: [unexplained('8/body')] })
+test('no event explains what stands behind it', () => {
   const destroyed: Told = { type: 'retention.applied', parts: ['3/body', '8/body'] }
-  expect(judge([partAt(3), partAt(8)], [destroyed], 5)).toMatchObject({
+  expect(judge([partAt(3), partAt(8)], [destroyed], 5)).toEqual({
+    erased: 1,
     unexplained: [unexplained('8/body')],
   })
-  const absence = new Absence()
-  absence.miss(partAt(3))
-  heard(absence, 9, 'log.partsArchived', 'log-other', { parts: ['3/body'] })
-  expect(absence.judge(new Faults())).toEqual({ archived: 0, erased: 0 })
 })
 
 test('an erasure explains none of what it kept; a later one does, and so does retention', () => {
@@ -102,7 +52,7 @@ test('an erasure explains none of what it kept; a later one does, and so does re
   const missing = [partAt(3, 'cpf'), partAt(4, 'claims'), partAt(5, 'result')]
   const keeping: Told = { type: 'subject.erased', owner, kept: ['4/claims', '5/result'] }
   expect(judge(missing, [keeping])).toEqual({
-    ...{ archived: 0, erased: 1 },
+    erased: 1,
     unexplained: [unexplained('4/claims'), unexplained('5/result')],
   })
   expect(judge(missing, [keeping, { type: 'subject.erased', owner, kept: [] }])).toMatchObject({ erased: 3 })
@@ -117,10 +67,6 @@ test('an erasure explains none of what it kept; a later one does, and so does re
     erased: 2,
     unexplained: [unexplained('5/result')],
   })
-  expect(judge(missing, [keeping, { type: 'log.partsArchived', parts: ['4/claims'] }])).toMatchObject({
-    archived: 1,
-    unexplained: [unexplained('5/result')],
-  })
 })
 
 test('what the log tells of parts explains exactly those that are gone by it', () => {
@@ -128,42 +74,25 @@ test('what the log tells of parts explains exactly those that are gone by it', (
   const nameOf = ({ position, name }: Part) => `${position}/${name}`
   const some = fc.subarray(places.map(nameOf))
   const told: fc.Arbitrary<Told> = fc.oneof(
-    some.map((parts): Told => ({ type: 'log.partsArchived', parts })),
-    some.map((parts): Told => ({ type: 'log.partsRestored', parts })),
     some.map((parts): Told => ({ type: 'retention.applied', parts })),
     some.map((kept): Told => ({ type: 'subject.erased', owner: 'subject-a', kept })),
   )
   fc.assert(
     fc.property(fc.array(told, { maxLength: 6 }), wanted => {
-      // Each event as it can be: it moves what is there, and brings back what is out.
+      // Each event as it can be: it destroys what is there.
       const there = new Set(places.map(nameOf))
-      const out = new Set<string>()
-      const destroy = (place: string) => {
-        there.delete(place)
-        out.delete(place)
-      }
       const made = wanted.map((event): Told => {
         if (event.type === 'subject.erased') {
-          const kept = event.kept.filter(place => there.has(place) || out.has(place))
-          for (const place of [...there, ...out]) if (!kept.includes(place)) destroy(place)
+          const kept = event.kept.filter(place => there.has(place))
+          for (const place of there) if (!kept.includes(place)) there.delete(place)
           return { ...event, kept }
         }
-        const parts = event.parts.filter(place =>
-          event.type === 'log.partsRestored' ? out.has(place) : there.has(place),
-        )
-        for (const place of parts) {
-          destroy(place)
-          if (event.type === 'log.partsArchived') out.add(place)
-          if (event.type === 'log.partsRestored') there.add(place)
-        }
+        const parts = event.parts.filter(place => there.has(place))
+        for (const place of parts) there.delete(place)
         return { ...event, parts }
       })
       const gone = places.filter(part => !there.has(nameOf(part)))
-      expect(judge(gone, made)).toMatchObject({
-        archived: out.size,
-        erased: gone.length - out.size,
-        unexplained: [],
-      })
+      expect(judge(gone, made)).toEqual({ erased: gone.length, unexplained: [] })
       // All missing: those that are there by the log, and no others, are what somebody took.
       expect(judge(places, made).unexplained.toSorted()).toEqual([...there].map(unexplained).toSorted())
     }),
@@ -184,7 +113,7 @@ test('an erasure explains what its owner had before it, retention what it names,
   heard(absence, 7, 'subject.erased', 'subject-a', {})
   heard(absence, 9, 'retention.applied', 'subject-b', { parts: ['4/body'] })
   const faults = new Faults()
-  expect(absence.judge(faults)).toEqual({ archived: 0, erased: 2 })
+  expect(absence.judge(faults)).toBe(2)
   expect(faults.list()).toMatchObject([{ count: 3 }])
 })
 
@@ -194,7 +123,7 @@ test('a hundred thousand parts of ten thousand erased owners are judged at once,
     absence.miss({ position: i + 1, name: 'cpf', owner: `subject-${i % 10_000}` })
   for (let i = 0; i < 10_000; i++) heard(absence, 200_000 + i, 'subject.erased', `subject-${i}`, {})
   // Part against erasure that is a thousand million comparisons, which the time of a test does not suffice for.
-  expect(absence.judge(new Faults())).toEqual({ archived: 0, erased: 100_000 })
+  expect(absence.judge(new Faults())).toBe(100_000)
 })
 
 test('a hundred thousand erasures of one owner, each of which keeps something, are no more than one', () => {
@@ -204,6 +133,6 @@ test('a hundred thousand erasures of one owner, each of which keeps something, a
   for (let i = 0; i < 100_000; i++)
     heard(absence, 100_000 + i, 'subject.erased', 'subject-a', { kept: ['1/x'] })
   const faults = new Faults()
-  expect(absence.judge(faults)).toEqual({ archived: 0, erased: 100_000 })
+  expect(absence.judge(faults)).toBe(100_000)
   expect(faults.list()).toMatchObject([{ count: 100_000 }])
 }, 5_000)

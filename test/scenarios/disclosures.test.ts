@@ -1,15 +1,6 @@
 import { createDecipheriv } from 'node:crypto'
 import { expect, test } from 'vitest'
-import {
-  type Averba,
-  archiveParts,
-  type Events,
-  type Recorded,
-  replayLog,
-  restoreParts,
-  valueOf,
-  verifyLog,
-} from '../../src/index.ts'
+import { type Averba, type Events, type Recorded, replayLog, valueOf, verifyLog } from '../../src/index.ts'
 import { simulate, type World, type WorldOptions } from '../../src/simulation/index.ts'
 import { parseVerifierKey, type VerifierKey, verifyDisclosure } from '../../src/verify.ts'
 import { newPath } from '../store/sample-store.ts'
@@ -161,21 +152,6 @@ test('such parts are read, rotated, verified and replayed as all others, also wh
   await later.averba.subjects.erase({ subject }, asked)
   await expect(later.averba.audit.disclose(one, asking)).rejects.toMatchObject({ code: 'NOT_FOUND' })
   await later.close()
-})
-
-test('what was moved out to a bundle is disclosed once it is put back', async () => {
-  const { world, store, one } = await twoRecords()
-  await world.close()
-  const to = `${store}.bundle`
-  await archiveParts({ store, before: '2100-01-01', to })
-  const later = await simulate({ averba: { store } })
-  await expect(later.averba.audit.disclose(one, asking)).rejects.toMatchObject({ code: 'PART_ARCHIVED' })
-  await later.close()
-  await restoreParts({ store, from: to })
-  const last = await simulate({ averba: { store } })
-  const text = await last.averba.audit.disclose(one, asking)
-  expect((await verifyDisclosure(text, await keyOf(last))).opened).toMatchObject([{ value: { nome: 'ANA' } }])
-  await last.close()
 })
 
 test('nothing is disclosed, and nothing recorded, without who, what for, a record, and a key of its own', async () => {

@@ -23,9 +23,9 @@ test('a bundle says why each part is missing, also of what was erased after its 
     if (signed === 1) await averba.subjects.erase({ subject }, erasure)
   })
   expect(signed).toBe(2)
-  const { faults, absent } = await verifyLog({ store: dir })
+  const { faults, erasedParts } = await verifyLog({ store: dir })
   expect(faults).toEqual([])
-  expect(absent.erased).toBeGreaterThan(2)
+  expect(erasedParts).toBeGreaterThan(2)
   await close()
 })
 

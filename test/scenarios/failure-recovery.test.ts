@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
   type Averba,
-  archiveParts,
   diagnoseStore,
   type Notification,
   openAverba,
@@ -332,29 +331,6 @@ test('two records of the same content about the same time are one notification',
     { read: 2, recovered: 1, stored: 1 },
   ])
   expect(await inbox(world.averba)).toHaveLength(1)
-  await world.close()
-})
-
-test('a record that was moved out is known by its id when the index is made anew, and not recovered again', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'averba-moved-'))
-  const world = await given(join(folder, 'log.sqlite'))
-  const { averba, clock, portal } = world
-  const theirs = { evento: 'alheio', endpoint: 'https://outro.exemplo.br/', chaveSecreta: 'deles' }
-  const headers = { 'content-type': 'application/json', authorization: 'sessao-de-exemplo' }
-  const url = 'https://portal.exemplo.br/portal/api/ext/webhook'
-  await portal.fetch(new Request(url, { method: 'POST', headers, body: JSON.stringify(theirs) }))
-  await lose(world, { numero: '26BR1' })
-  expect(await notify(world, {}, 'alheio')).toMatchObject([{ isDelivered: false }])
-  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{}, { recovered: 1 }])
-  await clock.advance(dayMs)
-  const before = new Date(clock.now()).toISOString()
-  await archiveParts({ store: join(folder, 'log.sqlite'), before, to: join(folder, 'bundle'), clock })
-  await averba.rebuildIndex()
-  const failures = async () => (await averba.views.selectFrom('failures').selectAll().execute()).length
-  expect(await failures()).toBe(2)
-  expect((await averba.subscriptions.harvest()).map(valueOf)).toMatchObject([{ read: 2, recovered: 0 }, {}])
-  expect(await failures()).toBe(2)
-  expect(await inbox(averba)).toHaveLength(1)
   await world.close()
 })
 

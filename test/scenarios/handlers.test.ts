@@ -4,15 +4,7 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import {
-  type Averba,
-  archiveParts,
-  type Clock,
-  type LogLine,
-  type Notification,
-  openAverba,
-  restoreParts,
-} from '../../src/index.ts'
+import { type Averba, type Clock, type LogLine, type Notification, openAverba } from '../../src/index.ts'
 import { samples, seededEntropy, simulate, VirtualClock } from '../../src/simulation/index.ts'
 
 const evento = 'dimp-situacao-import'
@@ -504,90 +496,22 @@ test('a process that woke up calls no handler beside the one that has it by now'
   await averba.close()
 })
 
-test('what a handler has not come through stays in the log, however old it is', async () => {
-  const { averba, clock, store } = await given()
-  averba.notifications.handle(evento, 'crm', async each => {
-    if (numberOf(each) === 2) throw new TypeError('broken')
-  })
-  // What comes after one that fails stays until that is done or parked.
-  for (const n of [1, 3, 2]) await notify(averba, { n })
-  await averba.settle()
-  await averba.close()
-  const later = await openAverba({
-    store,
-    clock,
-    receiver: { publicUrl: 'https://receptor.exemplo.br/averba', sources: 'any' },
-  })
-  await notify(later, { n: 4 })
-  await later.close()
-  const at = new Date(clock.now() + minuteMs).toISOString()
-  await archiveParts({ store, before: at, to: `${store}.parts`, clock })
-  const database = new Sqlite(store, { readonly: true })
-  const kept =
-    database.prepare(`select distinct state from notifications join stream on stream.name = notification
-    join event on event.stream = stream.key join part using (position) order by state`)
-  expect(kept.pluck().all()).toEqual(['failing', 'received'])
-  database.close()
-})
-
-test('an archive leaves what a handler of another process has still to come by, and moves nothing while it cannot tell', async () => {
-  const { averba, other, clock, openOne, store } = await given(2)
-  const seen: number[] = []
-  const handle = (by: Averba, name: string, of = evento) =>
-    by.notifications.handle(of, name, async each => void seen.push(numberOf(each)))
-  handle(averba, 'crm')
-  handle(other, 'mail')
-  handle(other, 'mail', 'another')
-  await other.settle()
-  await other.close()
-  await notify(averba, { n: 1 })
-  await averba.settle()
-  expect(await inbox(averba)).toMatchObject([{ state: 'handled' }])
-  await clock.advance(minuteMs)
-  const archive = () => {
-    const before = new Date(clock.now()).toISOString()
-    return archiveParts({ store, before, to: `${store}.parts`, clock })
-  }
-  expect(await archive()).toBeUndefined()
-  const later = await openOne(3)
-  handle(later, 'mail')
-  await later.settle()
-  expect(seen).toEqual([1, 1])
-  await later.close()
-  const database = new Sqlite(store)
-  database.exec("create trigger broken before update on notifications begin select raise(abort, 'no'); end")
-  await notify(averba, { n: 1 })
-  await expect(archive()).rejects.toMatchObject({ code: 'VIEW_STOPPED' })
-  database.exec('drop trigger broken')
-  database.close()
-  await averba.rebuild({ views: ['notifications'] })
-  // The handler of another event waits for none of these.
-  expect(await archive()).toMatchObject({ count: 1 })
-  await averba.close()
-})
-
-test('a body that was moved out fails until it is put back, and one that is gone is parked at once', async () => {
+test('a body that is gone is parked at once', async () => {
   const { averba, clock, store } = await given()
   for (const n of [1, 2]) await notify(averba, { n })
   await clock.advance(minuteMs)
-  const at = new Date(clock.now()).toISOString()
-  await archiveParts({ store, before: at, to: `${store}.parts`, clock })
-  const seen: number[] = []
-  averba.notifications.handle(evento, 'crm', async each => void seen.push(numberOf(each)))
-  await averba.settle()
   const because = async () => {
     const rows = await averba.views.selectFrom('notifications').select(['state', 'handlers']).execute()
     return rows.map(({ state, handlers }) => [state, JSON.parse(handlers)[0]?.because])
   }
-  expect(await because()).toEqual(Array.from({ length: 2 }, () => ['failing', 'PART_ARCHIVED']))
-  await restoreParts({ store, from: `${store}.parts`, clock })
   const database = new Sqlite(store)
   const [first] = await averba.views.selectFrom('notifications').select('notification').execute()
   // What the erasure of its owner will do.
   const byStream = `position = (select position from event join stream on stream.key = event.stream where name = ?)`
   database.prepare(`delete from part where ${byStream}`).run(first?.notification)
   database.close()
-  await clock.advance(1_000)
+  const seen: number[] = []
+  averba.notifications.handle(evento, 'crm', async each => void seen.push(numberOf(each)))
   await averba.settle()
   expect(seen).toEqual([2])
   expect(await because()).toEqual([

@@ -56,7 +56,7 @@ test('a type of event or a state that there is none of is refused', async () => 
   const state = wrong('done')
   await expect(all(() => averba.validations.list({ state }))).rejects.toMatchObject(refused)
   await expect(all(() => averba.notifications.list({ state }))).rejects.toMatchObject(refused)
-  averba.log.follow('right', ['consent.revoked', 'log.partsArchived'], async () => {})
+  averba.log.follow('right', ['consent.revoked', 'log.resumed'], async () => {})
   averba.log.follow('mistyped', wrong(['consent.revokd']), async () => {})
   expect(lines.filter(line => line.follower !== undefined)).toEqual([
     {

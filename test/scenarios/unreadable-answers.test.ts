@@ -1,8 +1,5 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { archiveParts, valueOf } from '../../src/index.ts'
+import { valueOf } from '../../src/index.ts'
 import { simulate, type WorldOptions } from '../../src/simulation/index.ts'
 
 /** A world in which the list of consents is answered with something else. */
@@ -318,19 +315,6 @@ describe('a paid answer', () => {
     expect(await kept()).toBe('{"nome":"S"}')
     await validations.resolve('a', { charged: true })
     expect(await kept()).toBeUndefined()
-    await world.close()
-  })
-
-  test('what could not be read is moved out once it is resolved', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'averba-unreadable-'))
-    const store = join(folder, 'log.sqlite')
-    const { world, validations } = await givenAnswer('{"nome":"S"}', { store })
-    const archive = (name: string) => archiveParts({ store, before: '2100-01-01', to: join(folder, name) })
-    await archive('first')
-    expect((await validations.get('a'))?.unreadable).toBe('{"nome":"S"}')
-    await validations.resolve('a', { charged: true })
-    await archive('second')
-    await expect(validations.get('a')).rejects.toMatchObject({ code: 'PART_ARCHIVED' })
     await world.close()
   })
 })

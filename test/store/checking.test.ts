@@ -60,7 +60,7 @@ test('a log that nobody touched has no fault, deep or not, and a look at it leav
     onProgress: (what, position, end) => seen.push(`${what} ${position} of ${end}`),
   })
   expect(deep.problems).toEqual([])
-  expect(deep.checked).toMatchObject({ events: deep.position, archivedParts: 0, faults: [] })
+  expect(deep.checked).toMatchObject({ events: deep.position, faults: [] })
   expect(deep.checked?.parts).toBeGreaterThan(520)
   expect(seen).toContain(`log ${deep.position} of ${deep.position}`)
   expect(seen).toContain(`views ${deep.position} of ${deep.position}`)

@@ -1,18 +1,8 @@
 import { copyFileSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { type Clock, createIds, systemClock, systemEntropy } from '../../src/clock.ts'
-import {
-  archiveParts,
-  backupStore,
-  diagnoseStore,
-  openAverba,
-  restoreParts,
-  restoreStore,
-  valueOf,
-  verifyLog,
-} from '../../src/index.ts'
+import { backupStore, diagnoseStore, openAverba, restoreStore, valueOf } from '../../src/index.ts'
 import { checkErasureReceipt } from '../../src/proof/erasure.ts'
 import { simulate } from '../../src/simulation/index.ts'
 import type { Append } from '../../src/store/append.ts'
@@ -401,23 +391,6 @@ test('where nothing is there of what the law has kept, the key goes', async () =
   expect(sealedOf(store, gone)).toMatchObject([{ name: 'key', bytes: Buffer.alloc(0) }])
   await close()
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
-})
-
-test('what the law has kept comes back from a bundle, and nothing else of the person does', async () => {
-  const { averba, clock, store, gone, stays, close } = await twoPersons()
-  await clock.advance(1_000)
-  const bundle = join(store, '..', 'erased.parts')
-  await archiveParts({ store, before: '2100-01-01', to: bundle, clock })
-  const keep = ['validation.result'] as const
-  await averba.subjects.erase({ subject: gone }, { ...asked, keep: [...keep] })
-  const back = await restoreParts({ store, from: bundle, clock })
-  expect(back.keyless).toBeGreaterThan(0)
-  expect((await averba.validations.get(`p-${gone}`))?.fields).not.toEqual({})
-  expect(sealedOf(store, gone).map(part => part.name)).toEqual(expect.not.arrayContaining(['claims']))
-  expect(sealedOf(store, stays).map(part => part.name)).toEqual(expect.arrayContaining(['claims']))
-  await close()
-  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
-  expect((await verifyLog({ store })).faults).toEqual([])
 })
 
 test('two engines on one file: the other hears of the new epoch, and refuses the person too', async () => {

@@ -316,7 +316,7 @@ test('the commands say what an operator has to know, to people and to programs',
     code: 1,
     stderr: expect.stringMatching(/^NOT_FOUND: .*\nIts keyring is there: restore a backup/),
   })
-  for (const command of ['backup', 'restore', 'doctor', 'archive'])
+  for (const command of ['backup', 'restore', 'doctor'])
     expect((await averba(command, '--help')).stdout).toMatch(/Exit codes: 0 /)
 })
 

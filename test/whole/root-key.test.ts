@@ -5,7 +5,6 @@ import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeEach, expect, test } from 'vitest'
 import {
-  archiveParts,
   backupStore,
   environmentKeys,
   exportBundle,
@@ -13,7 +12,6 @@ import {
   openAverba,
   proveRecorded,
   rebuildStore,
-  restoreParts,
   restoreStore,
   verifyLog,
 } from '../../src/index.ts'
@@ -72,17 +70,14 @@ test('a log whose root key is held elsewhere verifies, and the missing key is no
   await expect(verifyLog({ store, rootKey: another })).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
 })
 
-test('it is exported, proven, rebuilt and archived with its root key, and not without', async () => {
-  const [dir, to] = [join(dirname(store), 'bundle'), join(dirname(store), 'parts')]
+test('it is exported, proven and rebuilt with its root key, and not without', async () => {
+  const dir = join(dirname(store), 'bundle')
   const missing = { code: 'KEYS_MISSING', hint: expect.stringContaining('rootKey') }
   await expect(exportBundle({ store, dir })).rejects.toMatchObject(missing)
   expect(existsSync(dir)).toBe(false)
   expect((await exportBundle({ store, dir, rootKey })).events).toBeGreaterThan(2)
   expect(await proveRecorded({ store, event: 1, rootKey })).toContain('tlog-proof')
   expect((await rebuildStore({ store, rootKey })).every(each => each.differences === 0)).toBe(true)
-  const before = '2999-01-01'
-  expect(await archiveParts({ store, before, to, rootKey })).toMatchObject({ count: 1 })
-  expect(await restoreParts({ store, from: to, rootKey })).toMatchObject({ count: 1, keyless: 0 })
   expect(await verifyLog({ store, rootKey })).toMatchObject({ level: 'held', faults: [] })
 })
 
@@ -131,9 +126,6 @@ test('the commands take the root key from a variable that is named', async () =>
   expect(await averba('export', store, '--dir', join(folder, 'bundle'))).toMatchObject({ parts: 2 })
   expect(await averba('prove', store, '1')).toMatchObject({ event: '1' })
   expect(await averba('rebuild', store)).toMatchObject({ isWhole: true })
-  const parts = join(folder, 'parts')
-  expect(await averba('archive', store, '--before', '2999-01-01', '--to', parts)).toMatchObject({ count: 1 })
-  expect(await averba('archive', store, '--restore', parts)).toMatchObject({ count: 1 })
   loseStore()
   expect(await averba('restore', backup, store, '--accept-rollback')).toMatchObject({
     resumedAs: expect.stringMatching(/^log_/),
