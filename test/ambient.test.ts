@@ -33,8 +33,6 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'adapters/serve-receivers.ts': 'a real server ends in real time',
       'averba.ts': 'what an engine goes by when its host names nothing else',
       'cli/run.ts': 'a process of an operator, on the machine it runs on',
-      'conformance/place.ts': 'a suite of tests: what its stores go by',
-      'conformance/processes.ts': 'a suite of tests: a clock that is ahead of what its other store goes by',
       'examine.ts': 'the findings of an operator’s tool, when no clock is given',
       'index.ts': 'hands it to hosts who wrap it',
       'vault/keys.ts': 'what a root key of the environment goes by when its host names nothing else',

@@ -27,7 +27,6 @@ const layers: Record<string, { imports: readonly string[]; packages: readonly st
   proof: { imports: ['vocabulary'], packages: [] },
   vault: { imports: ['vocabulary'], packages: [] },
   store: { imports: ['vocabulary', 'proof', 'vault'], packages: ['kysely', 'better-sqlite3', 'pg'] },
-  conformance: { imports: ['vocabulary', 'vault', 'store'], packages: [] },
   views: { imports: ['vocabulary', 'machines'], packages: [] },
   pages: { imports: ['vocabulary', 'machines', 'proof'], packages: [] },
   adapters: {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { createIds, systemEntropy } from '../src/clock.ts'
-import { toStream } from '../src/conformance/place.ts'
 import { SecretHistory } from '../src/secret-history.ts'
 import { VirtualClock } from '../src/simulation/virtual-clock.ts'
 import { Store } from '../src/store/store.ts'
+import { toStream } from './store/conformance/place.ts'
 import { newPath } from './store/sample-store.ts'
 
 const evento = 'dimp-situacao-import'

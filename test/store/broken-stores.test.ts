@@ -2,8 +2,8 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Connection, type Statement, type Steps, storeConformance } from '../../src/conformance/index.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
+import { type Connection, type Statement, type Steps, storeConformance } from './conformance/index.ts'
 
 type Change = (sql: string) => string
 

@@ -2,7 +2,7 @@ import { createIds, systemClock, systemEntropy } from '../../src/clock.ts'
 import { Store } from '../../src/store/store.ts'
 import type { View } from '../../src/view.ts'
 
-export { append, checkpointOf, counting } from '../../src/conformance/counting.ts'
+export { append, checkpointOf, counting } from './conformance/counting.ts'
 
 /** Opens a store with these views. */
 export const open = (path: string, views: readonly View[], onViewStopped = (_: string) => {}) =>

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { storeConformance } from '../../src/conformance/index.ts'
-import { Place } from '../../src/conformance/place.ts'
 import { openViews } from '../../src/store/views-handle.ts'
 import { views } from '../../src/views/views.ts'
 import type { Views } from '../../src/wiring.ts'
+import { storeConformance } from './conformance/index.ts'
+import { Place } from './conformance/place.ts'
 import { checkAgainstModel } from './model-log.ts'
 import { InProcessPostgres } from './pglite-connection.ts'
 

@@ -14,12 +14,12 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { createIds, systemClock, systemEntropy } from '../../src/clock.ts'
-import { storeConformance } from '../../src/conformance/index.ts'
 import { AverbaError } from '../../src/errors.ts'
 import { attempt, each, rows } from '../../src/store/connection.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { Store } from '../../src/store/store.ts'
 import { views } from '../../src/views/views.ts'
+import { storeConformance } from './conformance/index.ts'
 
 const newPath = () => join(mkdtempSync(join(tmpdir(), 'averba-store-')), 'log.sqlite')
 const createId = createIds(systemClock, systemEntropy)

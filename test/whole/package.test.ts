@@ -53,17 +53,6 @@ test('the package, installed in an empty folder, runs its commands and the lines
 
   await run('npx', ['--no-install', 'averba', 'init'], { cwd: folder })
 
-  const conform = `import { type Connection, type Harness, storeConformance } from 'averba/conformance'
-    const names: string[] = []
-    const expect: Harness['expect'] = Object.assign(() => { throw new Error('not run') }, { stringMatching: String })
-    const connect = async (): Promise<Connection> => { throw new Error('not run') }
-    const harness: Harness = { describe: (_, body) => body(), test: name => names.push(name), expect }
-    storeConformance(harness, () => connect)
-    console.log(names.length)`
-  writeFileSync(join(folder, 'conform.ts'), conform)
-  const conformed = await run(process.execPath, ['conform.ts'], { cwd: folder })
-  expect(Number(conformed.stdout)).toBeGreaterThan(30)
-
   // The types stand on their own, under a host's strict compiler that looks into every declaration and knows no page.
   const compilerOptions = {
     ...{
@@ -83,7 +72,7 @@ test('the package, installed in an empty folder, runs its commands and the lines
   }
   const ofPages = writeCodeOfPages(folder)
   expect(ofPages.length).toBeGreaterThan(15)
-  const files = ['first-steps.ts', 'conform.ts', 'averba.config.ts', ...ofPages]
+  const files = ['first-steps.ts', 'averba.config.ts', ...ofPages]
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
   // What does not compile is printed, and would be left out of the error.
   const compiled = await run(join(root, 'node_modules/.bin/tsc'), ['-p', '.'], { cwd: folder }).catch(

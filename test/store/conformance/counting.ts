@@ -1,7 +1,7 @@
-import type { Recorded } from '../message.ts'
-import type { Checkpoint } from '../store/projector.ts'
-import type { Store } from '../store/store.ts'
-import { defineView, type View } from '../view.ts'
+import type { Recorded } from '../../../src/message.ts'
+import type { Checkpoint } from '../../../src/store/projector.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { defineView, type View } from '../../../src/view.ts'
 import { at } from './place.ts'
 
 /** Counts the events of each stream; on request it fails, or writes what its table does not accept. */

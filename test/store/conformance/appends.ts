@@ -1,4 +1,4 @@
-import type { Store } from '../store/store.ts'
+import type { Store } from '../../../src/store/store.ts'
 import type { Harness } from './harness.ts'
 import { at, digest, machine, type Place, positionsOf, toStream } from './place.ts'
 

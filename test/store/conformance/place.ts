@@ -1,9 +1,9 @@
-import { createIds, systemClock, systemEntropy } from '../clock.ts'
-import type { Append, Appended } from '../store/append.ts'
-import type { Connection } from '../store/connection.ts'
-import { Store } from '../store/store.ts'
-import type { StoreOptions } from '../store/store-options.ts'
-import { createKeyring } from '../vault/keyring.ts'
+import { createIds, systemClock, systemEntropy } from '../../../src/clock.ts'
+import type { Append, Appended } from '../../../src/store/append.ts'
+import type { Connection } from '../../../src/store/connection.ts'
+import { Store } from '../../../src/store/store.ts'
+import type { StoreOptions } from '../../../src/store/store-options.ts'
+import { createKeyring } from '../../../src/vault/keyring.ts'
 import type { Connect } from './harness.ts'
 
 /** How the suite opens a store. */
