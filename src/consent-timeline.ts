@@ -165,8 +165,8 @@ function historyIn({
   at,
   data,
 }: RecordedOf<Extract<ConsentEvent, { type: 'consent.described' }>>): ReadHistory {
-  const { entries = [], status = null, askedAt = at, isOld = false } = data
-  return { history: entries, historyStatus: status, readAt: askedAt, isOld }
+  const { history, status, askedAt = at, isOld = false } = data
+  return { history, historyStatus: status, readAt: askedAt, isOld }
 }
 
 /** The status at an instant; null when nothing is known of it. */

@@ -37,7 +37,7 @@ export async function takeFailures(
 ): Promise<Carried> {
   const { items: listed, unreadable } = fact.data as Listing<ListedFailure> // As the client reads it.
   // As the portal's machine writes it.
-  const { recover = false, day = null } = owed.data as { recover?: boolean; day?: string | null }
+  const { recover, day } = owed.data as { recover: boolean; day: string | null }
   const items = day === null ? listed : listed.map(each => timedWithin(day, each))
   const harvest = new Harvest(area, recover, startOfDay(day ?? brasiliaDay(area.clock.now())))
   await readings.take([portalStream], () => harvest.take(items, record))

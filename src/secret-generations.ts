@@ -168,8 +168,7 @@ function raises({ data }: Recorded): boolean {
   return (data as { generation?: number }).generation !== undefined // As the machine writes it.
 }
 
-/** The first logs had no generations. */
 function heldIn({ data }: Recorded): Held {
-  const { endpoint, generation = 1 } = data as { endpoint: string; generation?: number } // As the machine writes it.
+  const { endpoint, generation } = data as Held // As the machine writes it.
   return { endpoint, generation }
 }

@@ -166,9 +166,8 @@ function unreadRecords(readings: readonly Recorded[]): Trouble[] {
   const days = new Set<string | null>()
   const unread = readings.flatMap(({ data }) => {
     const reading = data as Pick<ListedFailures, 'day' | 'unread'> // As the portal's machine writes it.
-    const { day = null } = reading
-    if (days.has(day)) return []
-    days.add(day)
+    if (days.has(reading.day)) return []
+    days.add(reading.day)
     return reading.unread ?? []
   })
   const message = 'failure records cannot be read or hold no content: what was lost does not come back'

@@ -120,13 +120,13 @@ export function historyAfter(
   context: Context,
   event: Extract<ConsentEvent, { type: 'consent.described' }>,
 ): Partial<Context> {
-  const { entries = [], status = null, askedAt = null, isOld } = event.data
+  const { history, status, askedAt = null, isOld } = event.data
   const isReadingOwed = owes(event)
   if (isOld) return { isReadingOwed, oldReadings: Math.min(context.oldReadings + 1, oldReadingsMax) }
   // One that leads to the status that is shown has an entry for all that will ever get one.
-  const isBehind = entries.at(-1)?.status !== status && isBeginning(context.history, entries)
-  const untimed = isBehind ? passEntries(entries, context.history.length, context.untimed).missing : []
-  const read = { history: entries, historyStatus: status, historyAskedAt: askedAt, oldReadings: 0 }
+  const isBehind = history.at(-1)?.status !== status && isBeginning(context.history, history)
+  const untimed = isBehind ? passEntries(history, context.history.length, context.untimed).missing : []
+  const read = { history, historyStatus: status, historyAskedAt: askedAt, oldReadings: 0 }
   return { ...read, untimed, isReadingOwed }
 }
 

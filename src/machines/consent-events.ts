@@ -109,14 +109,13 @@ export type ConsentEvent =
   /**
    * Its part `detail` holds the whole answer to a request that left at `askedAt`, and that shows `status`. Another
    * reading is owed where it leaves a doubt. `isOld`: it was crossed by something newer, or may be of an older copy, so
-   * that its history does not count as the one known. Events from before `entries` was kept have only the count.
+   * that its history does not count as the one known.
    */
   | Event<
       'consent.described',
       {
-        history: number
-        status?: ConsentStatus
-        entries?: readonly HistoryEntry[]
+        status: ConsentStatus
+        history: readonly HistoryEntry[]
         askedAt?: Instant
         isOld?: true
       }

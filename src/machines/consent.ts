@@ -203,9 +203,8 @@ function described(
   effects: readonly Effect[],
 ): ConsentEvent {
   const data = {
-    history: history.length,
     status,
-    entries: history,
+    history,
     ...(askedAt !== undefined && { askedAt }),
     ...(isOld && { isOld }),
   }

@@ -84,8 +84,8 @@ interface SoonDay extends DueDay {
 
 /** What one reading of failure records came to. */
 export interface ListedFailures {
-  /** The day that was asked for; null is the portal's today. The first logs did not say. */
-  readonly day?: string | null
+  /** The day that was asked for; null is the portal's today. */
+  readonly day: string | null
   /**
    * Our events with records that cannot be read, or hold no content: what was lost does not come back. Null stands for
    * records that do not even say their event.

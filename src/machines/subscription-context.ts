@@ -35,8 +35,7 @@ export function contextAfter(context: Context, event: SubscriptionEvent): Partia
     case 'subscription.declared':
       return { evento: event.data.evento, eventoAtPortal: event.data.evento, endpoint: event.data.endpoint }
     case 'subscription.registered': {
-      // The first logs had no generations.
-      const { remoteId, endpoint, generation = 1, how } = event.data
+      const { remoteId, endpoint, generation, how } = event.data
       const { lastSuccessAt = null, registeredAt = null } = event.data
       const held = { eventoAtPortal: context.evento, endpoint, generation }
       const formerId = context.formerId === remoteId ? null : context.formerId

@@ -60,7 +60,7 @@ interface Registered {
   readonly registeredAt?: Instant
 }
 
-/** The registration that a change or deletion was asked for. The first logs did not tell. */
+/** The registration that a change or deletion was asked for; a registration itself has none. */
 export interface OfRegistration {
   readonly remoteId?: number
 }

@@ -33,7 +33,7 @@ export function raisedTo(context: Pick<Context, 'generation'>, shown: number | n
 
 /** When the portal registered it, where our clock was far from the portal's when we asked for it. */
 function datedAnew({ registeredAt }: Context, shown: Instant | null | undefined): Instant | undefined {
-  if (!shown || registeredAt === null) return undefined // The first logs had no such readings.
+  if (!shown || registeredAt === null) return undefined
   return Math.abs(fromInstant(shown) - fromInstant(registeredAt)) > clocksDifferMaxMs ? shown : undefined
 }
 

@@ -72,7 +72,7 @@ export const englishEvents: EventWords = {
     status === null
       ? 'The service shows the consent in a form that cannot be read'
       : `The service shows the consent as ${status}`,
-  'consent.described': ({ history }) => `The consent was read in full, with a history of ${history}`,
+  'consent.described': ({ history }) => `The consent was read in full, with a history of ${history.length}`,
   'consent.used': () => 'Data was used under this consent',
   'consent.useRefused': () => 'A use of data was refused: the consent did not stand',
   'validation.requested': () => "A validation of the person's data was asked for",

@@ -76,7 +76,7 @@ export const portugueseEvents: EventWords = {
     status === null
       ? 'O serviço mostra o consentimento em uma forma que não pode ser lida'
       : `O serviço mostra o consentimento como ${status}`,
-  'consent.described': ({ history }) => `Consentimento lido por completo, com histórico de ${history}`,
+  'consent.described': ({ history }) => `Consentimento lido por completo, com histórico de ${history.length}`,
   'consent.used': () => 'Dados usados com base neste consentimento',
   'consent.useRefused': () => 'Uso de dados recusado: o consentimento não valia',
   'validation.requested': () => 'Validação dos dados do titular pedida',

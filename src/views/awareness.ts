@@ -23,7 +23,7 @@ export interface AwarenessRow {
 /** The view of awareness records. */
 export const awareness = defineView<AwarenessRow, RecordedOf<SubjectEvent>>({
   name: 'awareness',
-  version: 5,
+  version: 1,
   columns: {
     awareness: 'text',
     subject: 'text',

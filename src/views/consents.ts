@@ -34,7 +34,7 @@ export interface ConsentRow {
 /** The view of consents. */
 export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
   name: 'consents',
-  version: 7,
+  version: 1,
   columns: {
     consent: 'text',
     subject: 'text',

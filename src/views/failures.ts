@@ -23,7 +23,7 @@ export interface FailureRow {
 /** The view of failed deliveries. */
 export const failures = defineView<FailureRow, RecordedOf<SubscriptionEvent | PortalEvent>>({
   name: 'failures',
-  version: 4,
+  version: 1,
   columns: {
     failure: 'text',
     evento: 'text',

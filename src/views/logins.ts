@@ -15,7 +15,7 @@ export interface LoginRow {
 /** The view of login states. */
 export const logins = defineView<LoginRow, RecordedOf<SubjectEvent>>({
   name: 'logins',
-  version: 3,
+  version: 1,
   columns: { subject: 'text', is_authenticated: 'integer', expires_at: 'text', read_at: 'text' },
   key: event => (event.type === 'subject.loginRead' ? event.data.subject : undefined),
   fold(row, event) {

@@ -43,7 +43,7 @@ export function readHandlings({ handlers }: Pick<NotificationRow, 'handlers'>): 
 /** The view of the inbox. */
 export const notifications = defineView<NotificationRow, RecordedOf<NotificationEvent>>({
   name: 'notifications',
-  version: 6,
+  version: 1,
   columns: {
     notification: 'text',
     evento: 'text',

@@ -27,7 +27,7 @@ const intervalsMax = 3
 /** The view of data subjects. */
 export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
   name: 'subjects',
-  version: 7,
+  version: 1,
   columns: {
     subject: 'text',
     cpf: 'text',

@@ -37,7 +37,7 @@ export interface SubscriptionRow {
 /** The view of subscriptions. */
 export const subscriptions = defineView<SubscriptionRow, RecordedOf<SubscriptionEvent>>({
   name: 'subscriptions',
-  version: 4,
+  version: 1,
   columns: {
     subscription: 'text',
     evento: 'text',

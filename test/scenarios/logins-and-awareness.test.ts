@@ -246,8 +246,8 @@ test('an older answer in full does not take the place of a newer one', () => {
     view: 'consents',
     given: [
       { type: 'consent.appeared', data: { consent: 'c', subject: 's', ...given } },
-      { type: 'consent.described', data: { history: 0, askedAt: at(3) } },
-      { type: 'consent.described', data: { history: 0, askedAt: at(1), isOld: true } },
+      { type: 'consent.described', data: { status: 'ATIVO', history: [], askedAt: at(3) } },
+      { type: 'consent.described', data: { status: 'ATIVO', history: [], askedAt: at(1), isOld: true } },
     ],
   })
   expect(consent).toMatchObject({ detail: 'consent-1/2/detail', described_at: at(3) })

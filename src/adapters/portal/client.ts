@@ -227,9 +227,9 @@ function fact(name: string, data: object): Carried {
   return { type: `portal.${name}`, data }
 }
 
-/** What the portal is to hold: effects of the first logs had no generations. */
+/** What the portal is to hold. */
 function heldIn(owed: Owed): { endpoint: string; generation: number } {
-  const { endpoint, generation = 1 } = dataOf(owed)
+  const { endpoint, generation } = dataOf(owed)
   return { endpoint, generation }
 }
 
